@@ -1,0 +1,157 @@
+"""`BaseImportance`: what every importance class has in common."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.metadata_routing import UNUSED
+
+from skvarimp._entries import resolve_features
+from skvarimp._validation import check_features_seen, check_fitted
+
+
+class BaseImportance(CallbackSupportMixin, BaseEstimator):
+    """Importances of the entries of X to a fitted model.
+
+    A subclass lists its parameters in `_parameter_constraints` and implements
+    `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
+    """
+
+    # `estimator` is the object examined, not metadata to route.
+    __metadata_request__fit = {"estimator": UNUSED}  # noqa: RUF012 scikit-learn's form
+
+    _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
+
+    def fit(self, estimator, X, y=None, *, sample_weight=None):
+        """Compute the importances of a fitted model on data.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted model; it is not modified.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Rows to evaluate the model on, in a container that the model takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Observed target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; integer weights equal repeated rows.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        self._validate_params()
+        self._fit(estimator, X, y, sample_weight)
+        return self
+
+    def _set_entries(self, table, features, estimator=None):
+        """Resolve `features` against X; sets what fit knows about X's columns."""
+        if estimator is not None:
+            check_fitted(estimator)
+            check_features_seen(estimator, table)
+        self._set_input(table.n_columns, table.names)
+        self._frame_library = _frame_library(table.native)
+        return resolve_features(features, table.names, table.n_columns)
+
+    def _set_input(self, n_features, names=None):
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _store(
+        self, importances_per_output, entry_names, output_names, standard_errors=None
+    ):
+        """Set the common attributes.
+
+        Parameters
+        ----------
+        importances_per_output : array-like of shape (n_entries, n_outputs)
+        entry_names : list of str
+        output_names : list of str
+        standard_errors : array-like of shape (n_entries,), default=None
+        """
+        per_output = np.asarray(importances_per_output, dtype=np.float64)
+        self.importances_per_output_ = per_output
+        self.importances_ = per_output.mean(axis=1)
+        self.standard_errors_ = (
+            None if standard_errors is None else np.asarray(standard_errors)
+        )
+        self.entry_names_ = list(entry_names)
+        self.output_names_ = list(output_names)
+        self.ranking_ = ranking(self.importances_)
+
+    def to_frame(self):
+        """Table of the importances, most important first.
+
+        Returns
+        -------
+        frame of shape (n_entries, 4)
+            Columns entry, importance, standard_error (NaN where there is none) and
+            rank, in the frame library X came in (pandas for arrays).
+        """
+        order = np.argsort(self.ranking_, kind="stable")
+        errors = self.standard_errors_
+        errors = np.full(len(order), np.nan) if errors is None else errors
+        return make_frame(
+            {
+                "entry": [self.entry_names_[e] for e in order],
+                "importance": self.importances_[order],
+                "standard_error": errors[order],
+                "rank": self.ranking_[order],
+            },
+            getattr(self, "_frame_library", "pandas"),
+        )
+
+    def plot(self, ax=None, **kwargs):
+        """Draw the importances as horizontal bars, most important on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `ImportanceDisplay.from_importance`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            Holds `ax_` and `figure_`.
+        """
+        from skvarimp._display import ImportanceDisplay
+
+        return ImportanceDisplay.from_importance(self, ax=ax, **kwargs)
+
+
+def ranking(importances):
+    """Ranks from 1 = most important; ties in the order given; NaN last.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_entries,)
+
+    Returns
+    -------
+    ndarray of shape (n_entries,)
+    """
+    order = np.argsort(-importances, kind="stable")  # NaN sorts last
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks
+
+
+def _frame_library(native):
+    module = type(native).__module__.partition(".")[0]
+    return module if module in {"pandas", "polars", "pyarrow"} else "pandas"
+
+
+def make_frame(columns, library="pandas"):
+    """A frame of the named library from a dict of columns."""
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(columns)
+    import narwhals.stable.v2 as nw
+
+    return nw.from_dict(columns, backend=library).to_native()

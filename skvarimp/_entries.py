@@ -1,0 +1,141 @@
+"""Entries: what gets one importance, a column of X or a group moved together."""
+
+import numbers
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column or one group of columns.
+
+    Attributes
+    ----------
+    name : str
+        Label in every result.
+    columns : tuple of int
+        Positions of the columns of X that move together.
+    is_group : bool
+        Given as a list of columns; values come jointly from one donor row.
+    """
+
+    name: str
+    columns: tuple
+    is_group: bool = False
+
+
+def column_names(names, n_columns):
+    """The names of X's columns, `x0, x1, ...` where it has none."""
+    return list(names) if names is not None else [f"x{j}" for j in range(n_columns)]
+
+
+def column_position(feature, names, n_columns):
+    """Position of one column given by name or by (possibly negative) integer."""
+    if isinstance(feature, str):
+        labels = column_names(names, n_columns)
+        if feature in labels:
+            return labels.index(feature)
+        shown = labels if len(labels) <= 20 else [*labels[:20], "..."]
+        raise ValueError(
+            f"Feature {feature!r} is not among the {n_columns} features seen by the "
+            f"estimator: {shown}."
+        )
+    if isinstance(feature, bool | np.bool_) or not isinstance(
+        feature, numbers.Integral
+    ):
+        raise TypeError(
+            "`features` takes column names, integer positions, or lists of them, got "
+            f"{feature!r} of type {type(feature).__name__}."
+        )
+    position = int(feature)
+    if not -n_columns <= position < n_columns:
+        raise ValueError(
+            f"Feature {position} is not among the {n_columns} features seen by the "
+            f"estimator: positions run from 0 to {n_columns - 1}."
+        )
+    return position % n_columns
+
+
+def resolve_columns(features, names, n_columns, parameter="categorical_features"):
+    """Positions from names, integers or a boolean mask; None means none."""
+    if features is None:
+        return frozenset()
+    if isinstance(features, str | numbers.Integral):
+        features = [features]
+    features = list(features)
+    if features and all(isinstance(f, bool | np.bool_) for f in features):
+        if len(features) != n_columns:
+            raise ValueError(
+                f"`{parameter}` as a mask must have {n_columns} entries, one a column, "
+                f"got {len(features)}."
+            )
+        return frozenset(np.flatnonzero(features).tolist())
+    return frozenset(column_position(f, names, n_columns) for f in features)
+
+
+def resolve_features(features, names, n_columns):
+    """Entries from the `features` parameter.
+
+    Parameters
+    ----------
+    features : None, sequence or dict
+        None: each column; a sequence of names, positions, or lists of them (groups);
+        a dict label -> those.
+    names : sequence of str or None
+        Column names of X.
+    n_columns : int
+        Number of columns of X.
+
+    Returns
+    -------
+    list of Entry
+    """
+    labels = column_names(names, n_columns)
+    if features is None:
+        return [Entry(name, (j,)) for j, name in enumerate(labels)]
+    if isinstance(features, str | numbers.Integral):
+        raise TypeError(
+            f"`features` must be a sequence or a dict, got {features!r}. Use "
+            f"features=[{features!r}] for one column."
+        )
+    if isinstance(features, Mapping):
+        given = list(features.items())
+    else:
+        given = [(None, feature) for feature in features]
+    if not given:
+        raise ValueError("`features` is empty. Use features=None for every column.")
+
+    entries = []
+    for label, feature in given:
+        is_group = not isinstance(feature, str) and np.ndim(feature) > 0
+        members = list(feature) if is_group else [feature]
+        if not members:
+            raise ValueError(f"`features` has an empty group{_called(label)}.")
+        columns = tuple(column_position(f, names, n_columns) for f in members)
+        if len(set(columns)) < len(columns):
+            twice = labels[Counter(columns).most_common(1)[0][0]]
+            raise ValueError(f"`features` has a group with {twice!r} twice.")
+        name = "+".join(labels[j] for j in columns) if label is None else str(label)
+        entries.append(Entry(name, columns, is_group and len(columns) > 1))
+    _refuse_duplicates(entries)
+    return entries
+
+
+def _called(label):
+    return "" if label is None else f" called {label!r}"
+
+
+def _refuse_duplicates(entries):
+    name, count = Counter(entry.name for entry in entries).most_common(1)[0]
+    if count > 1:
+        raise ValueError(
+            f"`features` names the entry {name!r} {count} times. Name each entry once, "
+            "or use a dict with labels of your own."
+        )
+    members, count = Counter(frozenset(e.columns) for e in entries).most_common(1)[0]
+    if count > 1:
+        same = [e.name for e in entries if frozenset(e.columns) == members]
+        raise ValueError(f"`features` names the same columns twice: {same}.")

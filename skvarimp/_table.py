@@ -1,0 +1,318 @@
+"""X in the user's own container, seen as rows to take and columns to move.
+
+The only place that knows about frames and sparse formats. Frames go through
+narwhals, which scikit-learn brings along.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp._entries import column_names
+
+
+def as_table(X):
+    """Wrap X: array, pandas or polars frame, SciPy sparse matrix or array."""
+    if isinstance(X, Table):
+        return X
+    if sparse.issparse(X):
+        return SparseTable(X)
+    if hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema")):
+        return FrameTable(X)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "
+            "dimension(s). Reshape one column with X.reshape(-1, 1)."
+        )
+    return ArrayTable(X)
+
+
+class Table:
+    """What every container can do.
+
+    Attributes
+    ----------
+    native : object
+        X as the user passed it (lists as arrays); never written to.
+    names : list of str or None
+        Column names, where they are all strings.
+    """
+
+    names = None
+
+    def __init__(self, native):
+        self.native = native
+        self.n_samples, self.n_columns = native.shape
+
+    def column_names(self):
+        """Names of the columns, `x0, x1, ...` where there are none."""
+        return column_names(self.names, self.n_columns)
+
+    def take(self, rows):
+        """Table of the given rows, repetitions allowed."""
+        raise NotImplementedError
+
+    def column(self, j):
+        """Values of column j as a 1-d array; object dtype for non-numbers."""
+        raise NotImplementedError
+
+    def moved(self, rows, columns, donors=None, values=None):
+        """The rows with some columns replaced, in X's own container.
+
+        result[m, columns] = X[donors[m], columns] or values[m, :]; every other
+        column is X[rows[m], :].
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,)
+        columns : tuple of int
+        donors : ndarray of shape (n,) or None
+            Rows whose values are taken, jointly for all columns.
+        values : ndarray of shape (n, len(columns)) or None
+            Numbers to put instead.
+        """
+        raise NotImplementedError
+
+    def is_categorical(self, j):
+        """Whether column j is boolean, categorical or not a number."""
+        return _is_categorical_array(self.column(j))
+
+    def numeric(self):
+        """X as float64, array or CSC of shape (n_samples, n_columns); None if not."""
+
+    def factorize(self, columns):
+        """Distinct joint values of some columns.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples,)
+            Number of each row's value; ascending for one numeric column, NaN last.
+        donors : ndarray of shape (n_values,)
+            The first row that holds each value.
+        """
+        codes, donors = _factorize(self.column(columns[0]))
+        for j in columns[1:]:
+            further, others = _factorize(self.column(j))
+            codes, donors = _factorize(codes * len(others) + further)
+        return codes, donors
+
+
+class ArrayTable(Table):
+    """A NumPy array, numeric or of objects."""
+
+    def take(self, rows):
+        """See `Table.take`."""
+        return ArrayTable(self.native[rows])
+
+    def column(self, j):
+        """See `Table.column`."""
+        return _numbers_if_possible(self.native[:, j])
+
+    def moved(self, rows, columns, donors=None, values=None):
+        """See `Table.moved`."""
+        X = self.native[rows]
+        if donors is not None:
+            X[:, columns] = self.native[np.ix_(donors, columns)]
+            return X
+        if X.dtype.kind in "biu":  # an integer column moved to 0.25 stays 0.25
+            X = X.astype(np.float64)
+        X[:, columns] = values
+        return X
+
+    def numeric(self):
+        """See `Table.numeric`."""
+        if self.native.dtype.kind in "fbiu":
+            return np.asarray(self.native, dtype=np.float64)
+        return None
+
+
+class SparseTable(Table):
+    """A SciPy sparse matrix or array; rows are handed out in the format given."""
+
+    def __init__(self, native):
+        if native.ndim != 2:
+            raise ValueError(
+                f"X must be 2-dimensional, got {native.ndim} dimension(s)."
+            )
+        super().__init__(native)
+        self._csr = native.tocsr()
+        self._csc = None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_csc": None}
+
+    def csc(self):
+        """X by columns, made once."""
+        if self._csc is None:
+            self._csc = self._csr.tocsc()
+            self._csc.sum_duplicates()
+        return self._csc
+
+    def take(self, rows):
+        """See `Table.take`."""
+        return SparseTable(self._csr[rows].asformat(self.native.format))
+
+    def column(self, j):
+        """See `Table.column`."""
+        csc = self.csc()
+        start, stop = csc.indptr[j], csc.indptr[j + 1]
+        column = np.zeros(self.n_samples, dtype=csc.dtype)
+        column[csc.indices[start:stop]] = csc.data[start:stop]
+        return column
+
+    def moved(self, rows, columns, donors=None, values=None):
+        """See `Table.moved`."""
+        columns = np.asarray(columns)
+        if donors is not None:
+            values = np.column_stack([self.column(j)[donors] for j in columns])
+        X = self._csr[rows]
+        keep = ~np.isin(X.indices, columns)
+        kept = np.concatenate([[0], np.cumsum(keep)])[X.indptr]
+        m, member = np.nonzero(values)
+        new = sparse.csr_array((values[m, member], (m, columns[member])), shape=X.shape)
+        X = type(X)((X.data[keep], X.indices[keep], kept), shape=X.shape)
+        return type(X)(X + new).asformat(self.native.format)
+
+    def numeric(self):
+        """See `Table.numeric`."""
+        return self.csc().astype(np.float64, copy=False)
+
+
+class FrameTable(Table):
+    """A pandas, polars or other frame that narwhals knows."""
+
+    def __init__(self, native):
+        import narwhals.stable.v2 as nw
+
+        labels = list(native.columns)
+        if len(set(labels)) < len(labels):
+            twice = next(c for c in labels if labels.count(c) > 1)
+            raise ValueError(
+                f"X has the column name {twice!r} more than once. Rename the columns "
+                "so that each name is unique."
+            )
+        self.frame = nw.from_native(native, eager_only=True)
+        super().__init__(native)
+        if all(isinstance(label, str) for label in labels):
+            self.names = labels
+        self._labels = labels
+
+    def take(self, rows):
+        """See `Table.take`."""
+        return FrameTable(self._rows(self.frame, np.asarray(rows)).to_native())
+
+    @staticmethod
+    def _rows(frame, rows):
+        if rows.dtype == bool:
+            rows = np.flatnonzero(rows)
+        return frame[rows]
+
+    def column(self, j):
+        """See `Table.column`."""
+        series = self.frame[self._labels[j]]
+        if series.dtype.is_numeric():
+            if series.dtype.is_integer() and not series.null_count():
+                return np.asarray(series.to_numpy())
+            return _as_float(series)
+        if str(series.dtype) == "Boolean" and not series.null_count():
+            return np.asarray(series.to_numpy())
+        return _numbers_if_possible(np.array(series.to_list(), dtype=object))
+
+    def is_categorical(self, j):
+        """See `Table.is_categorical`."""
+        dtype = self.frame[self._labels[j]].dtype
+        return not dtype.is_numeric() and _is_categorical_array(self.column(j))
+
+    def moved(self, rows, columns, donors=None, values=None):
+        """See `Table.moved`."""
+        import narwhals.stable.v2 as nw
+
+        frame = _fresh_index(self._rows(self.frame, rows))
+        replaced = []
+        for member, j in enumerate(columns):
+            label = self._labels[j]
+            if donors is not None:
+                source = self._rows(self.frame.select(label), donors)
+                replaced.append(_fresh_index(source)[label])
+            else:
+                numbers = np.ascontiguousarray(values[:, member])
+                replaced.append(
+                    nw.new_series(label, numbers, backend=self.frame.implementation)
+                )
+        return frame.with_columns(*replaced).to_native()
+
+    def numeric(self):
+        """See `Table.numeric`."""
+        columns = [self.column(j) for j in range(self.n_columns)]
+        if any(c.dtype.kind not in "fbiu" for c in columns):
+            return None
+        return np.column_stack(columns).astype(np.float64, copy=False)
+
+
+def _fresh_index(frame):
+    """Forget pandas' row labels, so that columns are put together by position."""
+    import narwhals.stable.v2 as nw
+
+    return nw.maybe_reset_index(frame)
+
+
+def _as_float(series):
+    """Numbers as float64 with nulls as NaN."""
+    if series.null_count():
+        values = series.to_list()
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
+    return np.asarray(series.to_numpy(), dtype=np.float64)
+
+
+def _numbers_if_possible(values):
+    """Object columns that hold only numbers, as numbers."""
+    if values.dtype.kind != "O":
+        return values
+    if all(isinstance(v, bool | np.bool_) for v in values):
+        return values.astype(bool)
+    try:
+        return np.array([np.nan if is_missing(v) else _number(v) for v in values])
+    except (TypeError, ValueError):
+        return values
+
+
+def _number(value):
+    if isinstance(value, str | bytes):
+        raise TypeError
+    return float(value)
+
+
+def _is_categorical_array(values):
+    return values.dtype.kind not in "fiuc"
+
+
+def is_missing(value):
+    """Whether a value of any type is None or NaN (or a frame's own null)."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return True
+
+
+def _factorize(values):
+    """Codes and first positions of the distinct values; missing values are one."""
+    if values.dtype.kind != "O":
+        _, donors, codes = np.unique(values, return_index=True, return_inverse=True)
+        return codes, donors
+    numbers = {}
+    donors = []
+    codes = np.empty(len(values), dtype=np.intp)
+    for i, value in enumerate(values):
+        key = None if is_missing(value) else (type(value) is bool, value)
+        if key not in numbers:
+            numbers[key] = len(donors)
+            donors.append(i)
+        codes[i] = numbers[key]
+    # In the order of their text, so that results do not depend on the rows' order.
+    texts = [(is_missing(values[d]), str(values[d])) for d in donors]
+    order = sorted(range(len(donors)), key=texts.__getitem__)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return rank[codes], np.array(donors, dtype=np.intp)[order]

@@ -1,0 +1,132 @@
+"""Every user-facing error about X, y, weights, features and response methods.
+
+scikit-learn keeps the vocabulary of parameter constraints in a private module;
+it is imported here and nowhere else.
+"""
+
+import numbers
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+
+# No public name exists for these; used for `_parameter_constraints` only.
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = [
+    "Interval",
+    "InvalidParameterError",
+    "StrOptions",
+    "check_features_seen",
+    "check_finite_response",
+    "check_fitted",
+    "check_sample_weight",
+    "check_target",
+    "has_tags",
+    "n_jobs_constraint",
+    "random_state_constraint",
+]
+
+n_jobs_constraint = [numbers.Integral, None]
+random_state_constraint = [
+    "random_state",
+    np.random.Generator,
+]
+
+
+def has_tags(estimator):
+    """Whether an object takes part in scikit-learn's estimator protocol."""
+    return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+
+
+def check_fitted(estimator):
+    """Raise NotFittedError for a scikit-learn estimator that was not fitted."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got the class {estimator.__name__}. "
+            "Create an instance and fit it first."
+        )
+    if not has_tags(estimator) or not hasattr(estimator, "fit"):
+        return
+    if not get_tags(estimator).requires_fit:
+        return
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"This {type(estimator).__name__} is not fitted yet. Call its `fit` with "
+            "the training data first; importances are computed for fitted models."
+        ) from None
+
+
+def check_features_seen(estimator, table):
+    """Raise ValueError where X has another width than the estimator was fitted on."""
+    expected = getattr(estimator, "n_features_in_", None)
+    if isinstance(expected, numbers.Integral) and expected != table.n_columns:
+        raise ValueError(
+            f"X has {table.n_columns} columns, but {type(estimator).__name__} was "
+            f"fitted with {expected}. Pass the columns the estimator was fitted with."
+        )
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Return weights as float array of shape (n_samples,), not normalised.
+
+    At least two rows must have positive weight: one row cannot be perturbed.
+    """
+    if sample_weight is None:
+        weight = np.ones(n_samples)
+    else:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim != 1 or weight.shape[0] != n_samples:
+        raise ValueError(
+            f"`sample_weight` must have shape ({n_samples},), one weight a row of X, "
+            f"got {weight.shape}."
+        )
+    if not np.all(np.isfinite(weight)):
+        raise ValueError("`sample_weight` must be finite, got NaN or infinity.")
+    if np.any(weight < 0):
+        raise ValueError(
+            f"`sample_weight` must be non-negative, got {weight.min():g}. Rows to "
+            "leave out take weight 0."
+        )
+    n_positive = np.count_nonzero(weight)
+    if n_positive == 0:
+        raise ValueError(
+            "X has no rows." if n_samples == 0 else "`sample_weight` is 0 everywhere."
+        )
+    if n_positive == 1:
+        raise ValueError(
+            "Only one row has positive weight; at least two are needed to see the "
+            "response change."
+        )
+    return weight
+
+
+def check_target(y, n_samples):
+    """Return y as an array with one entry (or row of outputs) a row of X, or None."""
+    if y is None:
+        return None
+    y = np.asarray(y)
+    if y.ndim == 0 or y.ndim > 2:
+        raise ValueError(f"y must be 1- or 2-dimensional, got {y.ndim} dimensions.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape[0] != n_samples:
+        raise ValueError(
+            f"y has {y.shape[0]} entries, but X has {n_samples} rows. Pass the y that "
+            "belongs to X."
+        )
+    if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
+        raise ValueError("y contains NaN or infinity.")
+    return y
+
+
+def check_finite_response(response, where):
+    """Raise ValueError where a model's output is not finite; `where` says at what."""
+    if not np.all(np.isfinite(response)):
+        raise ValueError(
+            f"The model's output is NaN or infinite {where}. Importances are means of "
+            "its output: check the model at this input."
+        )
