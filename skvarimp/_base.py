@@ -149,9 +149,19 @@ def _frame_library(native):
 def make_frame(columns, library="pandas"):
     """A frame of the named library from a dict of columns."""
     if library == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(columns)
+        return require_pandas().DataFrame(columns)
     import narwhals.stable.v2 as nw
 
     return nw.from_dict(columns, backend=library).to_native()
+
+
+def require_pandas():
+    """The pandas module, or an ImportError that says what needs it."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError(
+            "A table of importances is a pandas DataFrame. Install it with "
+            "`pip install pandas`, or read `importances_` and `entry_names_`."
+        ) from None
+    return pd

@@ -1,0 +1,48 @@
+"""The table that `compare_importances` returns; the only module that needs pandas."""
+
+import pandas as pd
+
+
+class Comparison(pd.DataFrame):
+    """Importances and ranks, one row an entry; see `compare_importances`."""
+
+    _metadata = ["fitted"]  # noqa: RUF012 pandas' form
+
+    @property
+    def _constructor(self):
+        return Comparison
+
+    @classmethod
+    def from_fitted(cls, fitted):
+        """Table of fitted measures, a dict ``model/measure`` -> measure."""
+        columns = {}
+        for label, measure in fitted.items():
+            names = pd.Index(measure.entry_names_, name="entry")
+            columns[label] = pd.Series(measure.importances_, names)
+            columns[f"{label} rank"] = pd.Series(measure.ranking_, names)
+        table = cls(pd.DataFrame(columns))
+        first = next(iter(fitted.values()))
+        others = [n for n in table.index if n not in set(first.entry_names_)]
+        table = cls(table.reindex([*first.entry_names_, *others]))
+        table.index.name = "entry"
+        table.fitted = fitted
+        return table
+
+    def plot(self, ax=None, **kwargs):
+        """Draw the table.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `ComparisonDisplay.from_comparison`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            Holds `ax_` and `figure_`.
+        """
+        from skvarimp._display import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(self, ax=ax, **kwargs)

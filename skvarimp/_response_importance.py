@@ -1,0 +1,234 @@
+"""`ResponseImportance`: importances that are reductions of the response engine."""
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from skvarimp._base import BaseImportance
+from skvarimp._entries import resolve_columns
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp._validation import check_sample_weight, check_target
+from skvarimp.exceptions import ImportanceWarning
+from skvarimp.response._base import Walk
+from skvarimp.response._grid import Moves
+from skvarimp.response._lowering import respond
+from skvarimp.response._walk import run_walk
+
+
+@dataclass
+class Problem:
+    """A model on rows of data, validated; rows of weight 0 are gone.
+
+    Attributes
+    ----------
+    table : Table
+    model : Model
+    y : ndarray of shape (n_samples, ...) or None
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    total_weight : float
+    base : ndarray of shape (n_outputs, n_samples)
+    """
+
+    table: object
+    model: Model
+    y: np.ndarray | None
+    weights: np.ndarray
+    total_weight: float
+    base: np.ndarray
+    _responses: dict = field(default_factory=dict, repr=False)
+
+    def response(self, entries):
+        """The probed response that serves the entries; made once."""
+        key = tuple(entries)
+        if key not in self._responses:
+            self._responses[key] = respond(
+                self.model, self.table, self.base, self.weights, entries
+            )
+        return self._responses[key]
+
+    def walk(self, response, entries, requests):
+        """A walk over all rows."""
+        moves = Moves(
+            self.table,
+            self.weights,
+            entries,
+            [request.grid for request in requests],
+            [request.categorical for request in requests],
+        )
+        return Walk(
+            response,
+            self.table,
+            moves,
+            [request.reductions for request in requests],
+            np.arange(self.table.n_samples),
+            self.weights,
+            self.base,
+            self.total_weight,
+            self.y,
+            [request.scales for request in requests],
+        )
+
+
+@dataclass
+class Request:
+    """What a measure asks of a walk: reductions over one grid.
+
+    Attributes
+    ----------
+    grid : str, int, array-like or dict
+    reductions : list of Reduction
+    scales : list of ndarray of shape (n_outputs,)
+        One a reduction.
+    categorical : frozenset of int
+        Columns treated as categorical besides those that are by type.
+    """
+
+    grid: object
+    reductions: list
+    scales: list
+    categorical: frozenset = frozenset()
+
+
+def make_problem(estimator, X, y, sample_weight, response_method):
+    """Validate what `fit` was given and watch the unmoved response."""
+    table = as_table(X)
+    weights = check_sample_weight(sample_weight, table.n_samples)
+    y = check_target(y, table.n_samples)
+    model = Model(estimator, response_method)
+    if not np.all(weights > 0):
+        kept = np.flatnonzero(weights)
+        table, weights = table.take(kept), weights[kept]
+        y = None if y is None else y[kept]
+    base = np.ascontiguousarray(model(table.native).T)
+    total = weights.sum()
+    return Problem(table, model, y, weights / total, total, base)
+
+
+class ResponseImportance(BaseImportance):
+    """An importance that watches the response as one entry moves.
+
+    A subclass says in `_plan` which reductions it needs, and turns them into its
+    attributes in `_conclude`; several measures share one walk (`fit_together`).
+    """
+
+    def _fit(self, estimator, X, y, sample_weight):
+        fit_together([self], estimator, X, y, sample_weight)
+
+    def _plan(self, problem, entries):
+        """The requests to the shared walk; raises on bad input, before any work."""
+        raise NotImplementedError
+
+    def _conclude(self, problem, entries, outcomes):
+        """Set the fitted attributes from one list of outcomes a request."""
+        raise NotImplementedError
+
+    def _categorical(self, problem):
+        return resolve_columns(
+            getattr(self, "categorical_features", None),
+            problem.table.names,
+            problem.table.n_columns,
+        )
+
+    def _store_outcome(self, problem, entries, outcome):
+        errors = outcome.standard_errors
+        self._store(
+            outcome.importances,
+            [entry.name for entry in entries],
+            problem.model.output_names,
+            None if np.all(np.isnan(errors)) else errors,
+        )
+
+
+def fit_together(measures, estimator, X, y=None, sample_weight=None):
+    """Fit engine measures on one model and data, in as few walks as they allow.
+
+    Measures that watch the same response of the same entries share one walk.
+    """
+    table = as_table(X)
+    entries = [m._set_entries(table, m.features, estimator) for m in measures]
+    problems = {}
+    for measure in measures:
+        if measure.response_method not in problems:
+            problems[measure.response_method] = make_problem(
+                estimator, table, y, sample_weight, measure.response_method
+            )
+    shared = {}
+    for measure, of_measure in zip(measures, entries):
+        key = (measure.response_method, tuple(of_measure))
+        shared.setdefault(key, []).append(measure)
+    plans = []
+    for (method, of_group), group in shared.items():
+        problem = problems[method]
+        requests = [m._plan(problem, list(of_group)) for m in group]
+        plans.append((problem, list(of_group), group, requests))
+    within_callbacks(measures, lambda: [_carry_out(*plan) for plan in plans])
+
+
+def _carry_out(problem, entries, group, requests):
+    response = problem.response(entries)
+    outcomes = [[] for _ in group]
+    flat = [request for of_measure in requests for request in of_measure]
+    if flat:
+        walk = problem.walk(response, entries, flat)
+        asking = [m for m, of_measure in zip(group, requests) if of_measure]
+        with Progress(asking, len(walk.moves)) as progress:
+            done = iter(run_walk(walk, group[0].n_jobs, progress.step))
+        outcomes = [[next(done) for _ in of_measure] for of_measure in requests]
+    for measure, of_measure in zip(group, outcomes):
+        measure.response_path_ = response.path
+        measure._conclude(problem, entries, of_measure)
+        _warn_stopped(measure)
+
+
+def _warn_stopped(measure):
+    missing = int(np.isnan(measure.importances_).sum())
+    if missing:
+        warnings.warn(
+            f"A callback stopped {type(measure).__name__}: {missing} of "
+            f"{len(measure.importances_)} entries have no importance (NaN).",
+            ImportanceWarning,
+            stacklevel=2,
+        )
+
+
+def within_callbacks(measures, action):
+    """Run an action so that every measure's callbacks are torn down afterwards."""
+    if not measures:
+        return action()
+    return with_callbacks(lambda _: within_callbacks(measures[1:], action))(measures[0])
+
+
+class Progress:
+    """Drives the callbacks of measures that share work of `n_steps` steps."""
+
+    def __init__(self, measures, n_steps):
+        self.contexts = []
+        for measure in measures:
+            if hasattr(measure, "_skl_callbacks") or hasattr(
+                measure, "_parent_callback_ctx"
+            ):
+                context = measure._init_callback_context(max_subtasks=n_steps)
+                self.contexts.append((measure, context))
+
+    def __enter__(self):
+        for measure, context in self.contexts:
+            context.call_on_fit_task_begin(estimator=measure)
+        return self
+
+    def step(self, n_done=1):
+        """Report steps done; returns whether a callback asks to stop."""
+        stop = False
+        for measure, context in self.contexts:
+            for _ in range(n_done):
+                step = context.subcontext(task_name="entry")
+                step.call_on_fit_task_begin(estimator=measure)
+                stop |= bool(step.call_on_fit_task_end(estimator=measure))
+        return stop
+
+    def __exit__(self, *failure):
+        for measure, context in self.contexts:
+            context.call_on_fit_task_end(estimator=measure)

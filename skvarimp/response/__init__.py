@@ -1,0 +1,1 @@
+"""The response engine: how a model's output moves as one entry of X moves."""

@@ -1,0 +1,219 @@
+"""The contract of a response: how a model's output moves as one entry moves.
+
+With f the model, x_i the evaluated rows, v_k the grid values of a move on the columns
+J of the table:
+
+    outputs[o, i]   = f_o(x_i)
+    curves[o, i, k] = f_o(x_i with x_iJ := v_k)
+
+A new model family implements `curves` and is entered in `_lowering.py`; everything
+else has a default. A family that serves many entries at once, or reduces without
+forming curves, overrides `tasks` and `run`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn import get_config
+
+from skvarimp.response._reductions import Block, Sample, State
+
+
+@dataclass
+class Walk:
+    """Everything one walk through the engine needs; sent to workers as it is.
+
+    Attributes
+    ----------
+    response : Response
+    table : Table
+        The donors' rows, all of positive weight.
+    moves : Moves
+        Position -> Move.
+    reductions : list of list of Reduction
+        The reductions of each request; position p belongs to request
+        p // n_entries.
+    rows : ndarray of shape (n_rows,)
+        The evaluated rows of the table.
+    weights : ndarray of shape (n_rows,)
+        Their weights, summing to 1.
+    base : ndarray of shape (n_outputs, n_rows)
+        The response of the evaluated rows, unmoved.
+    total_weight : float
+    y : ndarray of shape (n_rows, ...) or None
+    scales : list of list of ndarray of shape (n_outputs,)
+        What each request's reductions are divided by.
+    """
+
+    response: object
+    table: object
+    moves: object
+    reductions: list
+    rows: np.ndarray
+    weights: np.ndarray
+    base: np.ndarray
+    total_weight: float
+    y: np.ndarray | None = None
+    scales: list = field(default_factory=list)
+
+    @property
+    def n_entries(self):
+        """Number of entries."""
+        return len(self.moves.entries)
+
+    def reductions_of(self, position):
+        """The reductions asked for at a position."""
+        return self.reductions[position // self.n_entries]
+
+    def block(self, ice, rows, moves, multiplicity=None, probabilities=None):
+        """A `Block` of ICE values; moves: those of the block's entries."""
+        if probabilities is None:
+            probabilities = np.stack([move.probabilities for move in moves])
+        if multiplicity is None:
+            multiplicity = np.ones_like(probabilities)
+        return Block(
+            ice,
+            self.base[np.newaxis, :, rows],
+            self.weights[rows],
+            rows,
+            probabilities,
+            multiplicity,
+            None if self.y is None else self.y[rows],
+        )
+
+    def sample(self, moves, scale):
+        """What `Reduction.finish` needs for the given moves."""
+        probabilities = np.stack([move.probabilities for move in moves])
+        codes = None
+        if moves[0].codes is not None:
+            codes = np.stack([move.codes[self.rows] for move in moves])
+        return Sample(
+            self.weights,
+            self.total_weight,
+            self.base,
+            codes,
+            probabilities,
+            np.ones_like(probabilities),
+            scale,
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of a walk that is computed in one go.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Moves served.
+    rows : slice
+        Evaluated rows covered.
+    """
+
+    positions: tuple
+    rows: slice
+
+
+class Response:
+    """How a model responds when an entry moves; see the module's formulas.
+
+    Attributes
+    ----------
+    path : str
+        Name shown in `response_path_`.
+    n_outputs : int
+    """
+
+    path = "response"
+
+    # Evaluations in one task: large enough that a worker is kept busy, small enough
+    # that a progress bar moves and a stop is heard.
+    TASK_EVALUATIONS = 1_000_000
+
+    def curves(self, table, rows, move, base):
+        """ICE curves of some rows.
+
+        Parameters
+        ----------
+        table : Table
+        rows : ndarray of shape (n_rows,)
+            Rows of the table.
+        move : Move
+        base : ndarray of shape (n_outputs, n_rows)
+            Their unmoved response.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_rows, n_cells)
+        """
+        raise NotImplementedError
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """Weighted mean over the rows of their curves minus their unmoved response.
+
+        result[o, k] = sum_i weights[i] (curves[o, i, k] - base[o, i])
+
+        A family that knows the mean without forming every row's curve overrides
+        this. Parameters as in `curves`; `weights` of shape (n_rows,).
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_cells)
+        """
+        mean = np.zeros((len(base), move.n_cells))
+        step = self.block_rows(move.n_cells, table.n_columns)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            ice = self.curves(table, rows[part], move, base[:, part])
+            mean += np.matmul(weights[part], ice - base[:, part, np.newaxis])
+        return mean
+
+    def evaluations(self, n_rows, n_cells):
+        """Cost of `curves`, in calls of the model for one row."""
+        return n_rows * n_cells
+
+    def block_rows(self, n_cells, n_columns):
+        """How many rows' curves are formed at a time."""
+        budget = working_bytes() / (8 * 8)  # about eight arrays of a block at once
+        return max(1, int(min(budget, 2**20) // (n_cells * self.n_outputs)))
+
+    def tasks(self, walk):
+        """The parts of a walk, those of one position next to each other."""
+        n_rows = len(walk.rows)
+        for position in range(len(walk.moves)):
+            n_cells = walk.moves[position].n_cells
+            step = max(1, self.TASK_EVALUATIONS // n_cells)
+            for start in range(0, n_rows, step):
+                yield Task((position,), slice(start, min(start + step, n_rows)))
+
+    def run(self, walk, task):
+        """The merged states of one task.
+
+        Returns
+        -------
+        list of (positions, states)
+            `positions` a tuple of moves with equally many cells, `states` one `State`
+            a reduction, whose arrays have one leading entry a position.
+        """
+        return [
+            ((position,), self._reduced(walk, position, task.rows))
+            for position in task.positions
+        ]
+
+    def _reduced(self, walk, position, rows):
+        move = walk.moves[position]
+        reductions = walk.reductions_of(position)
+        step = self.block_rows(move.n_cells, walk.table.n_columns)
+        states = [[] for _ in reductions]
+        for start in range(rows.start, rows.stop, step):
+            part = slice(start, min(start + step, rows.stop))
+            ice = self.curves(walk.table, walk.rows[part], move, walk.base[:, part])
+            block = walk.block(ice[np.newaxis], part, [move])
+            for reduction, of_blocks in zip(reductions, states):
+                of_blocks.append(reduction.reduce(block))
+        return [State.merged(of_blocks) for of_blocks in states]
+
+
+def working_bytes():
+    """Memory for one block: a quarter of scikit-learn's `working_memory`, in bytes."""
+    return get_config()["working_memory"] * 2**20 / 4

@@ -1,0 +1,255 @@
+"""The values an entry is moved through, with their probabilities."""
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._entries import Entry
+from skvarimp._statistics import weighted_median
+from skvarimp._table import is_missing
+
+N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """An entry together with the grid it moves through.
+
+    Attributes
+    ----------
+    entry : Entry
+        Its `columns` are those of the table the move is for.
+    values : ndarray of shape (n_cells,) or (n_cells, n_columns)
+        The distinct values, ascending for one numeric column, NaN last; object dtype
+        where they are not numbers.
+    donors : ndarray of shape (n_cells,) or None
+        Rows of the table that hold the values; None for values of the grid's own.
+    probabilities : ndarray of shape (n_cells,)
+        Sum to 1.
+    codes : ndarray of shape (n_samples,) or None
+        The cell of each row's own value; None where the grid does not hold it.
+    categorical : bool
+    """
+
+    entry: Entry
+    values: np.ndarray
+    donors: np.ndarray | None
+    probabilities: np.ndarray
+    codes: np.ndarray | None
+    categorical: bool
+
+    @property
+    def n_cells(self):
+        """Number of values."""
+        return len(self.probabilities)
+
+    def rows_of_values(self, cells):
+        """Numeric values of the given cells as (len(cells), n_columns)."""
+        return self.values.reshape(self.n_cells, -1)[cells]
+
+    def __str__(self):
+        return self.entry.name
+
+
+def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
+    """The grid of one entry.
+
+    Parameters
+    ----------
+    table : Table
+    weights : ndarray of shape (n_samples,)
+        Positive, summing to 1.
+    entry : Entry
+    grid : {"all", "equidistant", "deciles"}, int, array-like or dict
+        As described at `SensitivityImportance`; a dict maps entry names to arrays.
+    categorical_columns : frozenset of int
+        Columns to treat as categorical besides those that are by their type.
+
+    Returns
+    -------
+    Move
+    """
+    categorical = all(
+        j in categorical_columns or table.is_categorical(j) for j in entry.columns
+    )
+    if isinstance(grid, Mapping):
+        grid = grid.get(entry.name, "all")
+    named = isinstance(grid, str | numbers.Integral)
+    if isinstance(grid, str) and grid == "all":
+        return _observed(table, weights, entry, categorical)
+    if named and (categorical or len(entry.columns) > 1):
+        return _observed(table, weights, entry, categorical)
+    if not named:
+        return _given(table, weights, entry, grid, categorical)
+    values = table.column(entry.columns[0]).astype(np.float64)
+    return _summary(values, weights, entry, grid)
+
+
+def _observed(table, weights, entry, categorical):
+    codes, donors = table.factorize(entry.columns)
+    probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
+    columns = [table.column(j)[donors] for j in entry.columns]
+    values = columns[0] if len(columns) == 1 else _side_by_side(columns)
+    return Move(entry, values, donors, probabilities, codes, categorical)
+
+
+def _side_by_side(columns):
+    if all(c.dtype.kind in "fbiu" for c in columns):
+        return np.column_stack(columns).astype(np.float64)
+    values = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        values[:, j] = column
+    return values
+
+
+def _summary(column, weights, entry, grid):
+    """A named or numbered grid of one numeric column; NaN keeps its frequency."""
+    missing = np.isnan(column)
+    mass_missing = weights[missing].sum()
+    column, weights = column[~missing], weights[~missing]
+    if len(column) == 0:
+        values, probabilities = np.array([np.nan]), np.array([1.0])
+    else:
+        distinct, codes = np.unique(column, return_inverse=True)
+        masses = np.bincount(codes, weights=weights) / weights.sum()
+        if isinstance(grid, numbers.Integral):
+            values, probabilities = _bins(distinct, masses, grid)
+        else:
+            values = _spread(distinct, grid)
+            probabilities = np.full(len(values), 1.0 / len(values))
+        if missing.any():
+            values = np.append(values, np.nan)
+            probabilities = np.append(probabilities * (1 - mass_missing), mass_missing)
+    return Move(entry, values, None, probabilities, None, False)
+
+
+def _spread(distinct, grid):
+    if grid == "equidistant":
+        if not np.all(np.isfinite(distinct[[0, -1]])):
+            raise ValueError("grid='equidistant' needs finite values, got infinity.")
+        return np.unique(np.linspace(distinct[0], distinct[-1], N_EQUIDISTANT))
+    return np.unique(np.quantile(distinct, np.linspace(0, 1, 11)))
+
+
+def _bins(distinct, masses, n_bins):
+    """Equal-probability bins of sorted values, each represented by its median.
+
+    Tied values stay together: a value belongs to the bin that holds the middle of
+    its probability mass.
+    """
+    if len(distinct) <= n_bins:
+        return distinct, masses
+    middle = np.cumsum(masses) - masses / 2
+    # the tolerance keeps a middle that is a bin's edge but for rounding to the left
+    bins = np.minimum((middle * n_bins - 1e-9).astype(int), n_bins - 1)
+    used = np.unique(bins)
+    values = [weighted_median(distinct[bins == b], masses[bins == b]) for b in used]
+    return np.array(values), np.array([masses[bins == b].sum() for b in used])
+
+
+def _given(table, weights, entry, grid, categorical):
+    """Values named by the user, equally likely; NaN keeps its frequency."""
+    if len(entry.columns) > 1:
+        return _given_group(table, entry, grid, categorical)
+    given = np.asarray(grid)
+    if given.ndim != 1 or len(given) == 0:
+        raise ValueError(
+            f"The grid of {entry.name!r} must be a non-empty 1-d array of values, got "
+            f"shape {given.shape}."
+        )
+    column = table.column(entry.columns[0])
+    if column.dtype.kind not in "fbiu":
+        return _given_levels(table, weights, entry, list(grid))
+    if given.dtype.kind not in "fbiu" or not np.all(np.isfinite(given)):
+        raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
+    values, counts = np.unique(given.astype(np.float64), return_counts=True)
+    probabilities = counts / counts.sum()
+    missing = np.isnan(column.astype(np.float64))
+    if missing.any():
+        mass = weights[missing].sum()
+        values = np.append(values, np.nan)
+        probabilities = np.append(probabilities * (1 - mass), mass)
+    return Move(entry, values, None, probabilities, None, categorical)
+
+
+def _given_levels(table, weights, entry, levels):
+    """Levels of a column that holds no numbers; each must occur in it."""
+    codes, donors = table.factorize(entry.columns)
+    present = table.column(entry.columns[0])[donors]
+    cells = []
+    for level in levels:
+        same = [c for c, v in enumerate(present) if not is_missing(v) and v == level]
+        if not same:
+            raise ValueError(
+                f"The grid of {entry.name!r} has the level {level!r}, which does not "
+                f"occur in X; levels are {list(present)}."
+            )
+        cells += same
+    cells, counts = np.unique(cells, return_counts=True)
+    probabilities = counts / counts.sum()
+    for c in np.flatnonzero([is_missing(v) for v in present]):
+        mass = weights[codes == c].sum()
+        cells = np.append(cells, c)
+        probabilities = np.append(probabilities * (1 - mass), mass)
+    return Move(entry, present[cells], donors[cells], probabilities, None, True)
+
+
+def _given_group(table, entry, grid, categorical):
+    given = np.asarray(grid)
+    if given.ndim != 2 or given.shape[1] != len(entry.columns) or len(given) == 0:
+        raise ValueError(
+            f"The grid of the group {entry.name!r} must have shape (k, "
+            f"{len(entry.columns)}), one column a member, got {given.shape}."
+        )
+    numeric = all(table.column(j).dtype.kind in "fbiu" for j in entry.columns)
+    if not numeric or given.dtype.kind not in "fbiu":
+        raise ValueError(
+            f"The grid of the group {entry.name!r} can be given only where all its "
+            "columns are numbers. Use grid='all'."
+        )
+    values, counts = np.unique(
+        given.astype(np.float64), axis=0, return_counts=True, equal_nan=True
+    )
+    return Move(entry, values, None, counts / counts.sum(), None, categorical)
+
+
+class Moves:
+    """The moves of one walk, made when asked for: position -> Move.
+
+    Position r * n_entries + e is entry e under the grid of request r. What was made
+    is kept while it is small, so that 100 000 columns do not fill the memory.
+    """
+
+    KEPT_BYTES = 64e6
+
+    def __init__(self, table, weights, entries, grids, categorical_columns):
+        self.table, self.weights = table, weights
+        self.entries, self.grids = entries, grids
+        self.categorical_columns = categorical_columns
+        self._kept, self._bytes = {}, 0.0
+
+    def __len__(self):
+        return len(self.entries) * len(self.grids)
+
+    def __getitem__(self, position):
+        if position in self._kept:
+            return self._kept[position]
+        request, e = divmod(int(position), len(self.entries))
+        move = make_move(
+            self.table,
+            self.weights,
+            self.entries[e],
+            self.grids[request],
+            self.categorical_columns[request],
+        )
+        size = 0 if move.codes is None else move.codes.nbytes
+        size += 64 * move.n_cells
+        if self._bytes + size <= self.KEPT_BYTES:
+            self._kept[position] = move
+            self._bytes += size
+        return move
+
+    def __getstate__(self):
+        return {**self.__dict__, "_kept": {}, "_bytes": 0.0}

@@ -1,0 +1,165 @@
+"""The one registry of lowerings, and the probe that each must pass.
+
+A lowering turns a fitted estimator of one exact type into a `Response`, or raises
+`NotLowerable` with the reason; then the black box serves. To add a model family,
+write one file in this package and enter its types in `REGISTRY`.
+"""
+
+import importlib
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp.exceptions import ResponseWarning
+from skvarimp.response._black_box import BlackBoxResponse
+from skvarimp.response._grid import Move, make_move
+
+
+class NotLowerable(Exception):
+    """A model that no fast response serves; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """Where the lowering of one estimator type is found.
+
+    Attributes
+    ----------
+    package : str
+        Public module that exports the type.
+    name : str
+        Its public name.
+    module : str
+        Module of `skvarimp.response` with the function.
+    function : str
+        function(model, table) -> Response.
+    """
+
+    package: str
+    name: str
+    module: str
+    function: str
+
+    @property
+    def type(self):
+        """The estimator type; imports its package."""
+        return getattr(importlib.import_module(self.package), self.name)
+
+
+def _family(module, function, **names_by_package):
+    return [
+        Lowering(package.replace("__", "."), name, module, function)
+        for package, names in names_by_package.items()
+        for name in names.split()
+    ]
+
+
+# The only list of models with a fast response.
+REGISTRY: list[Lowering] = []
+
+
+def lowering_of(estimator):
+    """The registered lowering of an estimator's exact type, or None.
+
+    The exact type and never a base class: a subclass may predict otherwise.
+    """
+    kind = type(estimator)
+    for lowering in REGISTRY:
+        if lowering.name != kind.__name__:
+            continue
+        package = sys.modules.get(lowering.package)
+        if package is not None and getattr(package, lowering.name, None) is kind:
+            return lowering
+    return None
+
+
+def lowered(model, table):
+    """The unprobed fast response of a model, or NotLowerable."""
+    estimator = model.estimator
+    lowering = lowering_of(estimator)
+    if lowering is None:
+        raise NotLowerable(f"{type(estimator).__name__} has no lowering")
+    if model.method in vars(estimator):
+        raise NotLowerable(f"{model.method} of this instance was replaced")
+    module = importlib.import_module(f"skvarimp.response.{lowering.module}")
+    return getattr(module, lowering.function)(model, table)
+
+
+def respond(model, table, base, weights, entries):
+    """The response that serves a model on a table: lowered and probed, or black box.
+
+    Parameters
+    ----------
+    model : Model
+    table : Table
+    base : ndarray of shape (n_outputs, n_samples)
+        The model's own response of the table's rows.
+    weights : ndarray of shape (n_samples,)
+    entries : list of Entry
+
+    Returns
+    -------
+    Response
+    """
+    black_box = BlackBoxResponse(model, len(base))
+    try:
+        response = lowered(model, table)
+    except NotLowerable as declined:
+        return BlackBoxResponse(model, len(base), str(declined))
+    difference = probe(response, black_box, table, base, weights, entries)
+    if difference is None:
+        return response
+    warnings.warn(
+        f"The {response.path} response of {type(model.estimator).__name__} differs "
+        f"from its own {model.method} {difference}; the slower black box is used.",
+        ResponseWarning,
+        stacklevel=2,
+    )
+    return BlackBoxResponse(model, len(base), "the fast response failed its probe")
+
+
+PROBE_ROWS, PROBE_ENTRIES, PROBE_CELLS = 12, 8, 12
+
+
+def probe(response, black_box, table, base, weights, entries, rtol=1e-9):
+    """Compare a response with the model's own output; None, or where they differ.
+
+    Some rows, some entries spread over all, some of their observed values and the
+    critical values that the response names (thresholds and their neighbours).
+    """
+    rows = _spread(len(weights), PROBE_ROWS)
+    scale = np.abs(base).max() + np.ptp(base)
+    for e in _spread(len(entries), PROBE_ENTRIES):
+        move = _probe_move(response, table, weights, entries[e])
+        fast = response.curves(table, rows, move, base[:, rows])
+        own = black_box.curves(table, rows, move, base[:, rows])
+        if fast.shape != own.shape:
+            return f"in shape: {fast.shape} against {own.shape}"
+        gap = np.abs(fast - own).max()
+        if not gap <= rtol * max(scale, np.abs(own).max()):
+            return f"by {gap:.3g} as {entries[e].name!r} moves"
+    return None
+
+
+def _probe_move(response, table, weights, entry):
+    """A few observed values, then critical ones next to where a response may jump."""
+    full = make_move(table, weights, entry, "all")
+    cells = _spread(full.n_cells, PROBE_CELLS)
+    values = full.values[cells]
+    critical = getattr(response, "critical_values", None)
+    if critical is not None and len(entry.columns) == 1 and values.dtype.kind in "fiub":
+        more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
+        more = more[_spread(len(more), PROBE_CELLS)]
+        values = np.unique(np.concatenate([values.astype(np.float64), more]))
+        k = len(values)
+        return Move(entry, values, None, np.full(k, 1 / k), None, full.categorical)
+    k = len(cells)
+    donors = full.donors[cells]
+    return Move(entry, values, donors, np.full(k, 1 / k), None, full.categorical)
+
+
+def _spread(n, at_most):
+    """Up to `at_most` positions spread over range(n)."""
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int)) if n else []

@@ -1,0 +1,420 @@
+"""Reductions of ICE curves: pure, mergeable over blocks of rows.
+
+Index letters: b entry of the block, o output, i row, k cell. With ICE[i, k] the
+response of row i with the entry moved to cell k, f[i] the response unmoved, p[k] the
+cell's probability and w[i] the row's weight (both sum to 1):
+
+=================== ==========================================================
+Pairs               sum_i w[i] sum_kl p[k] p[l] \\|ICE[i, k] - ICE[i, l]\\|
+Observed            sum_i w[i] sum_k p[k] \\|ICE[i, k] - f[i]\\|
+Range               sum_i w[i] (max_k ICE[i, k] - min_k ICE[i, k])
+PartialDependence   flatness over k of sum_i w[i] ICE[i, k]
+IndividualFlatness  sum_i w[i] flatness over k of ICE[i, k]
+Loss                sum_i w[i] (sum_k p[k] loss(y[i], ICE[i, k]) - loss(y[i], f[i]))
+=================== ==========================================================
+
+`reduce` turns a block into a `State`, states merge by `State.merged`, and `finish`
+gives the importance of each output and the standard error of their mean.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Block:
+    """ICE values of some rows.
+
+    Attributes
+    ----------
+    ice : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
+    base : ndarray of shape (1 or n_entries, n_outputs, n_rows)
+        The response of the unmoved rows.
+    weights : ndarray of shape (n_rows,)
+        Row weights; over all blocks they sum to 1.
+    rows : slice
+        Which of the evaluated rows these are.
+    probabilities : ndarray of shape (n_entries, n_cells)
+    multiplicity : ndarray of shape (n_entries, n_cells)
+        How many distinct grid values each cell holds.
+    y : ndarray of shape (n_rows, ...) or None
+    """
+
+    ice: np.ndarray
+    base: np.ndarray
+    weights: np.ndarray
+    rows: slice
+    probabilities: np.ndarray
+    multiplicity: np.ndarray
+    y: np.ndarray | None = None
+
+
+@dataclass
+class State:
+    """What a reduction keeps of the rows seen so far.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_entries, n_outputs, n_rows) or None
+        Each row's own mean contribution.
+    cells : ndarray of shape (n_entries, n_outputs, n_cells) or None
+        Weighted sums over the rows, a cell.
+    sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells) or None
+        Signed sums over the rows of each group, a cell.
+    """
+
+    rows: np.ndarray | None = None
+    cells: np.ndarray | None = None
+    sketch: np.ndarray | None = None
+
+    @staticmethod
+    def merged(states):
+        """One state of consecutive blocks of rows."""
+        if len(states) == 1:
+            return states[0]
+
+        def join(name, how):
+            parts = [getattr(state, name) for state in states]
+            return None if parts[0] is None else how(parts)
+
+        return State(
+            join("rows", lambda parts: np.concatenate(parts, axis=2)),
+            join("cells", sum),
+            join("sketch", sum),
+        )
+
+    def expanded(self, cell_of_value):
+        """The state over grid values, from one over cells that hold several."""
+
+        def expand(array):
+            return None if array is None else array[..., cell_of_value]
+
+        return State(self.rows, expand(self.cells), expand(self.sketch))
+
+
+@dataclass
+class Finished:
+    """Final numbers of a reduction.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_entries, n_outputs)
+    standard_errors : ndarray of shape (n_entries,) or None
+        Of the mean over the outputs.
+    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
+    """
+
+    importances: np.ndarray
+    standard_errors: np.ndarray | None
+    curves: np.ndarray | None = None
+
+
+@dataclass
+class Sample:
+    """What `finish` needs to know of the evaluated rows.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Sum to 1.
+    total_weight : float
+        What the weights summed to before; the sample size of the standard errors.
+    base : ndarray of shape (n_outputs, n_rows)
+    codes : ndarray of shape (n_entries, n_rows) or None
+        The cell of each row's own value; None: rows are no donors of the grid.
+    probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
+    scale : ndarray of shape (n_outputs,)
+        What importances are divided by.
+    """
+
+    weights: np.ndarray
+    total_weight: float
+    base: np.ndarray
+    codes: np.ndarray | None
+    probabilities: np.ndarray
+    multiplicity: np.ndarray
+    scale: np.ndarray
+
+    def error(self, projections):
+        """Standard error of the mean over outputs from its influence function.
+
+        Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n, integer weights counting
+        as repeated rows. `projections` is (n_entries, n_outputs, n_rows), unscaled.
+        """
+        psi = (projections / self.scale[:, np.newaxis]).mean(axis=1)
+        return np.sqrt(np.einsum("bi,i->b", psi**2, self.weights) / self.total_weight)
+
+
+class Reduction:
+    """A number per entry and output from the ICE curves; see the module's table."""
+
+    def reduce(self, block):
+        """The state of one block of rows."""
+        raise NotImplementedError
+
+    def finish(self, state, sample):
+        """`Finished` from the merged state of all rows."""
+        raise NotImplementedError
+
+
+class _RowMean(Reduction):
+    """Mean over rows of each row's own contribution, with a donor part.
+
+    The influence of a row is its projection as evaluated row plus `donor_factor`
+    times its projection as donor.
+    """
+
+    donor_factor = 0
+
+    def finish(self, state, sample):
+        theta = np.einsum("boi,i->bo", state.rows, sample.weights)
+        psi = state.rows - theta[:, :, np.newaxis]
+        if self.donor_factor and sample.codes is not None:
+            donors = np.take_along_axis(
+                state.cells, sample.codes[:, np.newaxis, :], axis=2
+            )
+            psi = psi + self.donor_factor * (donors - theta[:, :, np.newaxis])
+        return Finished(theta / sample.scale, sample.error(psi))
+
+
+@dataclass(frozen=True)
+class Pairs(_RowMean):
+    """Mean over rows of the Gini mean difference of the row's curve (Huh & Lee)."""
+
+    donor_factor = 2
+
+    def reduce(self, block):
+        """See `Reduction.reduce`; O(k log k) a row."""
+        ice, n_cells = block.ice, block.ice.shape[-1]
+        if n_cells == 1:
+            return State(np.zeros(ice.shape[:3]), np.zeros((*ice.shape[:2], 1)))
+        p = block.probabilities[:, np.newaxis, np.newaxis, :]
+        if n_cells == 2:
+            gap = np.abs(ice[..., 1] - ice[..., 0])
+            both = 2.0 * block.probabilities.prod(axis=1)[:, np.newaxis, np.newaxis]
+            other = block.probabilities[:, np.newaxis, ::-1]
+            mean = np.einsum("boi,i->bo", gap, block.weights)
+            return State(both * gap, other * mean[..., np.newaxis])
+        order = np.argsort(ice, axis=-1)
+        gaps = np.diff(np.take_along_axis(ice, order, axis=-1), axis=-1)
+        below = np.take_along_axis(np.broadcast_to(p, ice.shape), order, axis=-1)
+        below = np.cumsum(below, axis=-1)[..., :-1]
+        above = 1.0 - below
+        # E|V' - V''| = 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k)
+        rows = 2.0 * np.einsum("boik,boik,boik->boi", gaps, below, above)
+        # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
+        distance = np.empty_like(ice)
+        distance[..., 0] = np.einsum("boik,boik->boi", gaps, above)
+        steps = gaps * (below - above)
+        np.cumsum(steps, axis=-1, out=steps)
+        distance[..., 1:] = distance[..., :1] + steps
+        by_cell = np.empty_like(ice)
+        np.put_along_axis(by_cell, order, distance, axis=-1)
+        return State(rows, _mean_over_rows(by_cell, block.weights))
+
+
+@dataclass(frozen=True)
+class Observed(_RowMean):
+    """Mean distance of moved and unmoved response (Lemaire & Clérot, eq. 2)."""
+
+    donor_factor = 1
+
+    def reduce(self, block):
+        """See `Reduction.reduce`."""
+        distance = np.abs(block.ice - block.base[..., np.newaxis])
+        rows = np.einsum("boik,bk->boi", distance, block.probabilities)
+        return State(rows, _mean_over_rows(distance, block.weights))
+
+
+@dataclass(frozen=True)
+class Range(_RowMean):
+    """Mean over rows of the largest minus the smallest response (Clementine)."""
+
+    def reduce(self, block):
+        """See `Reduction.reduce`."""
+        return State(block.ice.max(axis=-1) - block.ice.min(axis=-1))
+
+
+def _mean_over_rows(values, weights):
+    """sum_i w[i] values[b, o, i, k]."""
+    return np.matmul(weights, values)
+
+
+def flatness(curves, multiplicity, statistic):
+    """How much curves vary over the distinct grid values, each counted once.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_entries, ..., n_cells)
+    multiplicity : ndarray of shape (n_entries, n_cells)
+        Number of distinct values a cell stands for.
+    statistic : {"std", "range"}
+        Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
+        minimum (eq. 6). One value: 0.
+
+    Returns
+    -------
+    ndarray of shape (n_entries, ...)
+    """
+    if statistic == "range":
+        return curves.max(axis=-1) - curves.min(axis=-1)
+    centred, count = _centred(curves, multiplicity)
+    m = multiplicity.reshape(len(multiplicity), *[1] * (curves.ndim - 2), -1)
+    total = np.sum(m * centred**2, axis=-1)
+    return np.sqrt(total / np.maximum(count - 1, 1))
+
+
+def _centred(curves, multiplicity):
+    """Curves minus their mean over the distinct values, and how many there are."""
+    m = multiplicity.reshape(len(multiplicity), *[1] * (curves.ndim - 2), -1)
+    count = m.sum(axis=-1)
+    # from the first value on: a constant curve is centred to exactly 0
+    shifted = curves - curves[..., :1]
+    mean = np.sum(m * shifted, axis=-1) / count
+    return shifted - mean[..., np.newaxis], count
+
+
+@dataclass(frozen=True)
+class IndividualFlatness(_RowMean):
+    """Mean over rows of the flatness of each row's own curve."""
+
+    statistic: str = "std"
+
+    def reduce(self, block):
+        """See `Reduction.reduce`."""
+        return State(flatness(block.ice, block.multiplicity, self.statistic))
+
+
+@dataclass(frozen=True)
+class PartialDependence(Reduction):
+    """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
+
+    The standard error needs every row's curve after the mean curve is known. Up to
+    `n_groups` rows are kept apart and it is exact; more rows are added up with
+    random signs in `n_groups` groups, which estimates the same sum of squares
+    without bias, with relative error about (2 n_groups)^(-1/2).
+    """
+
+    statistic: str = "std"
+    n_groups: int = 200
+    n_rows: int = 0
+    signs: np.ndarray | None = field(default=None, repr=False)
+    groups: np.ndarray | None = field(default=None, repr=False)
+
+    @classmethod
+    def over(cls, statistic, n_rows, n_groups):
+        """For a known number of rows; at most `n_groups` are kept apart."""
+        if n_rows <= n_groups:
+            return cls(statistic, n_rows, n_rows, np.ones(n_rows), np.arange(n_rows))
+        random = np.random.RandomState(0)  # fixed: errors must not vary between runs
+        groups = random.permutation(n_rows) % n_groups
+        return cls(
+            statistic, n_groups, n_rows, random.choice([-1.0, 1.0], n_rows), groups
+        )
+
+    def reduce(self, block):
+        """See `Reduction.reduce`.
+
+        Sums of differences from the unmoved response: exactly 0 for an unused entry.
+        """
+        moved = block.ice - block.base[..., np.newaxis]
+        cells = _mean_over_rows(moved, block.weights)
+        signs = self.signs[block.rows] * np.sqrt(block.weights)
+        sketch = np.zeros((*moved.shape[:2], self.n_groups, moved.shape[-1]))
+        groups = self.groups[block.rows]
+        if self.n_groups == self.n_rows:
+            sketch[:, :, groups] = moved * signs[:, np.newaxis]
+        else:
+            order = np.argsort(groups, kind="stable")
+            first = np.flatnonzero(np.diff(groups[order], prepend=-1))
+            signed = moved[:, :, order] * signs[order, np.newaxis]
+            present = groups[order[first]]
+            sketch[:, :, present] = np.add.reduceat(signed, first, axis=2)
+        return State(cells=cells, sketch=sketch)
+
+    def finish(self, state, sample):
+        """See `Reduction.finish`."""
+        mean = sample.base @ sample.weights
+        importances = flatness(state.cells, sample.multiplicity, self.statistic)
+        # d flatness / d curve[k], which sums to 0 over k
+        slope = self._slope(state.cells, sample.multiplicity, importances)
+        level = np.einsum("bok,bok->bo", slope, state.cells)
+        signs = self.signs * np.sqrt(sample.weights)
+        offsets = np.bincount(self.groups, weights=signs, minlength=self.n_groups)
+        psi = np.einsum("bogk,bok->bog", state.sketch, slope)
+        psi -= level[:, :, np.newaxis] * offsets
+        psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
+        errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
+        curves = state.cells + mean[:, np.newaxis]
+        return Finished(importances / sample.scale, errors, curves)
+
+    def _slope(self, curves, multiplicity, importances):
+        slope = np.zeros_like(curves)
+        if self.statistic == "range":
+            high, low = curves.argmax(axis=-1), curves.argmin(axis=-1)
+            moves = high != low
+            for at, sign in ((high, 1.0), (low, -1.0)):
+                np.put_along_axis(
+                    slope, at[..., np.newaxis], sign * moves[..., np.newaxis], axis=-1
+                )
+            return slope
+        centred, count = _centred(curves, multiplicity)
+        divisor = importances * np.maximum(count - 1, 1)
+        np.divide(
+            multiplicity[:, np.newaxis] * centred,
+            divisor[..., np.newaxis],
+            out=slope,
+            where=divisor[..., np.newaxis] > 0,
+        )
+        return slope
+
+
+@dataclass(frozen=True)
+class Loss(Reduction):
+    """Mean loss with the entry moved to every donor's value, and unmoved.
+
+    Parameters
+    ----------
+    loss : callable
+        loss(y, outputs) -> (n_rows, n_cells) of y (n_rows, 1, ...) and outputs
+        (n_outputs, n_rows, n_cells).
+    relative : bool
+        Ratio of the two means instead of their difference.
+    """
+
+    loss: object = None
+    relative: bool = False
+
+    def reduce(self, block):
+        """See `Reduction.reduce`; the two "outputs" are moved and unmoved loss."""
+        y = block.y[:, np.newaxis]
+        n_entries = len(block.ice)
+        moved = np.stack([self.loss(y, block.ice[b]) for b in range(n_entries)])
+        base = [self.loss(y, b[..., np.newaxis])[:, 0] for b in block.base]
+        base = np.broadcast_to(np.stack(base), moved.shape[:2])
+        rows = np.einsum("bik,bk->bi", moved, block.probabilities)
+        cells = _mean_over_rows(moved - base[..., np.newaxis], block.weights)
+        return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
+
+    def finish(self, state, sample):
+        """See `Reduction.finish`."""
+        moved, base = state.rows[:, 0], state.rows[:, 1]
+        gain = (moved - base) @ sample.weights
+        psi = moved - base - gain[:, np.newaxis]
+        if sample.codes is not None:
+            psi += np.take_along_axis(state.cells[:, 0], sample.codes, axis=1)
+            psi -= gain[:, np.newaxis]
+        importances = gain
+        if self.relative:
+            reference = (base @ sample.weights)[:, np.newaxis]
+            ratio = 1.0 + gain[:, np.newaxis] / reference
+            # influence of a ratio: (psi_moved - ratio psi_base) / base
+            psi = (psi - (ratio - 1.0) * (base - reference)) / reference
+            importances = ratio[:, 0]
+        one = np.ones(1)
+        sample = Sample(
+            sample.weights, sample.total_weight, None, None, None, None, scale=one
+        )
+        errors = sample.error(psi[:, np.newaxis])
+        return Finished(importances[:, np.newaxis], errors)

@@ -1,0 +1,173 @@
+"""Importances from random draws of (row, donor), by the model's own prediction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class PairsDraw:
+    """One draw of Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
+
+    n_moves = 2
+    donor_factor = 2
+
+    def contribution(self, base, moved, y):
+        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        return np.abs(moved[0] - moved[1])
+
+
+@dataclass(frozen=True)
+class ObservedDraw:
+    """One draw of Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
+
+    n_moves = 1
+    donor_factor = 1
+
+    def contribution(self, base, moved, y):
+        """See `PairsDraw.contribution`."""
+        return np.abs(moved[0] - base)
+
+
+@dataclass
+class Sampled:
+    """The estimate of one entry.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_outputs,)
+        Divided by the scale.
+    standard_error : float
+        Sampling error of the mean over outputs, the model held fixed; NaN where one
+        repeat leaves the error of drawing unknown.
+    monte_carlo_error : float
+        Error of drawing; NaN for one repeat.
+    n_draws : int
+    """
+
+    importances: np.ndarray
+    standard_error: float
+    monte_carlo_error: float
+    n_draws: int
+
+
+CHUNK_DRAWS = 500_000
+
+
+def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
+    """Draw every row once a repeat, its donors by their probabilities.
+
+    Parameters
+    ----------
+    position : int
+        The move.
+    walk : Walk
+        Its response must be the black box; all rows of the table are evaluated.
+    draw : PairsDraw or ObservedDraw or the like
+    scale : ndarray of shape (n_outputs,)
+    n_repeats : int
+    seeds : ndarray of shape (n_positions,)
+        One a position, so that the numbers do not depend on n_jobs.
+
+    Returns
+    -------
+    Sampled
+    """
+    move = walk.moves[position]
+    random = np.random.default_rng(int(seeds[position]))
+    n_rows = len(walk.rows)
+    at_once = max(1, CHUNK_DRAWS // (n_rows * draw.n_moves))
+    tally = _Tally(n_rows, len(scale), move.n_cells)
+    for start in range(0, n_repeats, at_once):
+        repeats = min(at_once, n_repeats - start)
+        rows = np.tile(np.arange(n_rows), repeats)
+        cells = draw_cells(random, move, (draw.n_moves, len(rows)))
+        values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
+        tally.add(rows, cells, values, walk.weights, repeats)
+    return tally.estimate(walk, move, draw, n_repeats)
+
+
+def draw_cells(random, move, size):
+    """Cells drawn by their probabilities."""
+    upper = np.cumsum(move.probabilities)
+    return np.searchsorted(upper[:-1], random.random(size), side="right")
+
+
+def contributions(walk, move, draw, rows, cells):
+    """Contribution of each draw, (n_outputs, n); distinct moved rows predicted once."""
+    keys = rows * move.n_cells + cells
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    row, cell = np.divmod(distinct, move.n_cells)
+    response = walk.base[:, row]
+    predict = np.ones(len(row), dtype=bool)
+    if move.codes is not None:
+        predict = move.codes[walk.rows[row]] != cell
+    response[:, predict] = walk.response.at(
+        walk.table, walk.rows[row[predict]], move, cell[predict]
+    )
+    inverse = inverse.reshape(keys.shape)
+    moved = [response[:, inverse[m]] for m in range(draw.n_moves)]
+    y = None if walk.y is None else walk.y[rows]
+    return draw.contribution(walk.base[:, rows], moved, y)
+
+
+class _Tally:
+    """Running sums of draws, by row and by donor cell."""
+
+    def __init__(self, n_rows, n_outputs, n_cells):
+        self.per_output = np.zeros((n_outputs, n_rows))
+        self.row_sums = np.zeros((2, n_rows))  # of the mean over outputs, its square
+        self.cell_sums = np.zeros((4, n_cells))  # count, weight, weighted mean, square
+
+    def add(self, rows, cells, values, weights, repeats):
+        """Add draws; `values` (n_outputs, n) with every row once a repeat."""
+        shape = (len(values), repeats, -1)
+        self.per_output += values.reshape(shape).sum(axis=1)
+        mean = values.mean(axis=0)
+        by_row = mean.reshape(repeats, -1)
+        self.row_sums += by_row.sum(axis=0), (by_row**2).sum(axis=0)
+        weights = weights[rows] * len(weights)
+        n_cells = self.cell_sums.shape[1]
+        for drawn in cells:
+            for s, what in enumerate(
+                (None, weights, weights * mean, weights * mean**2)
+            ):
+                self.cell_sums[s] += np.bincount(drawn, what, minlength=n_cells)
+
+    def estimate(self, walk, move, draw, n_repeats):
+        """`Sampled` from the sums."""
+        weights = walk.weights
+        importances = self.per_output @ weights / n_repeats
+        n_draws = n_repeats * len(weights)
+        if n_repeats == 1:
+            return Sampled(importances, np.nan, np.nan, n_draws)
+        row_mean = self.row_sums[0] / n_repeats
+        within = self.row_sums[1] / n_repeats - row_mean**2
+        noise = np.maximum(within, 0.0) / (n_repeats - 1)  # variance of each row mean
+        monte_carlo = np.sqrt(np.sum(weights**2 * noise))
+        psi = row_mean - importances.mean()
+        if move.codes is not None:
+            donors, donor_noise = self._donors(importances.mean())
+            codes = move.codes[walk.rows]
+            psi = psi + draw.donor_factor * donors[codes]
+            noise = noise + draw.donor_factor**2 * donor_noise[codes]
+        # Drawing inflates the squares of the influence by its own variance.
+        variance = max(weights @ (psi**2 - noise), 0.0)
+        return Sampled(
+            importances,
+            float(np.sqrt(variance / walk.total_weight)),
+            float(monte_carlo),
+            n_draws,
+        )
+
+    def _donors(self, theta):
+        """Each cell's mean contribution as donor minus theta, and its variance."""
+        count, weight, first, second = self.cell_sums
+        safe = np.where(weight > 0, weight, 1.0)
+        mean = np.where(weight > 0, first / safe - theta, 0.0)
+        spread = np.where(weight > 0, second / safe - (first / safe) ** 2, 0.0)
+        several = count > 1
+        within = np.maximum(spread, 0.0) * count / np.maximum(count - 1, 1)
+        pooled = within[several].mean() if several.any() else 0.0
+        within = np.where(several, within, pooled)
+        return mean, np.where(count > 0, within / np.maximum(count, 1), 0.0)
