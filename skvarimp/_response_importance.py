@@ -170,18 +170,47 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
 
 def _carry_out(problem, entries, group, requests):
     response = problem.response(entries)
-    outcomes = [[] for _ in group]
-    flat = [request for of_measure in requests for request in of_measure]
-    if flat:
-        walk = problem.walk(response, entries, flat)
+    merged, places = _merged(requests)
+    outcomes = []
+    if merged:
+        walk = problem.walk(response, entries, merged)
         asking = [m for m, of_measure in zip(group, requests) if of_measure]
         with Progress(asking, len(walk.moves)) as progress:
-            done = iter(run_walk(walk, group[0].n_jobs, progress.step))
-        outcomes = [[next(done) for _ in of_measure] for of_measure in requests]
-    for measure, of_measure in zip(group, outcomes):
+            outcomes = run_walk(walk, group[0].n_jobs, progress.step)
+    for measure, of_measure in zip(group, places):
         measure.response_path_ = response.path
-        measure._conclude(problem, entries, of_measure)
+        of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
+        measure._conclude(problem, entries, of_requests)
         _warn_stopped(measure)
+
+
+def _merged(requests):
+    """Requests over one grid put together, so that its curves are formed once.
+
+    Returns
+    -------
+    merged : list of Request
+    places : list of list of list of (int, int)
+        For each measure, request and reduction: where in `merged` it stands.
+    """
+    merged, numbers, places = [], {}, []
+    for of_measure in requests:
+        places.append([])
+        for request in of_measure:
+            plain = isinstance(request.grid, str | int)
+            grid = request.grid if plain else id(request.grid)
+            key = (plain, grid, request.categorical)
+            if key not in numbers:
+                numbers[key] = len(merged)
+                merged.append(Request(request.grid, [], [], request.categorical))
+            to = merged[numbers[key]]
+            first = len(to.reductions)
+            to.reductions.extend(request.reductions)
+            to.scales.extend(request.scales)
+            places[-1].append(
+                [(numbers[key], first + r) for r in range(len(request.reductions))]
+            )
+    return merged, places
 
 
 def _warn_stopped(measure):

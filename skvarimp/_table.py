@@ -150,7 +150,7 @@ class SparseTable(Table):
 
     def take(self, rows):
         """See `Table.take`."""
-        return SparseTable(self._csr[rows].asformat(self.native.format))
+        return SparseTable(self._like(self._csr[rows]))
 
     def column(self, j):
         """See `Table.column`."""
@@ -169,9 +169,20 @@ class SparseTable(Table):
         keep = ~np.isin(X.indices, columns)
         kept = np.concatenate([[0], np.cumsum(keep)])[X.indptr]
         m, member = np.nonzero(values)
-        new = sparse.csr_array((values[m, member], (m, columns[member])), shape=X.shape)
+        new = type(X)((values[m, member], (m, columns[member])), shape=X.shape)
         X = type(X)((X.data[keep], X.indices[keep], kept), shape=X.shape)
-        return type(X)(X + new).asformat(self.native.format)
+        return self._like(X + new)
+
+    def _like(self, X):
+        """In the format of X as given, index type included (some models insist)."""
+        X = X.asformat(self.native.format)
+        index_type = self._csr.indices.dtype
+        if X.format == "coo":
+            X.coords = tuple(c.astype(index_type, copy=False) for c in X.coords)
+        for part in ("indices", "indptr"):
+            if hasattr(X, part):
+                setattr(X, part, getattr(X, part).astype(index_type, copy=False))
+        return X
 
     def numeric(self):
         """See `Table.numeric`."""

@@ -59,6 +59,7 @@ class BlackBoxResponse(Response):
 
             def where(m, start=start):
                 at = move.values[cells[start + m]]
+                at = at.tolist() if hasattr(at, "tolist") else at
                 return (
                     f"with {move.entry.name!r} set to {at!r}, {_row(rows, start + m)}"
                 )

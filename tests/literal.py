@@ -1,0 +1,47 @@
+"""The definitions written as plain loops over rows and donors: the tests' oracle."""
+
+import numpy as np
+
+
+def curve(f, X, i, columns, donor_values):
+    """Responses of row i as its columns take each donor's values: (k, n_outputs)."""
+    rows = []
+    for value in donor_values:
+        x = np.array(X[i], dtype=X.dtype, copy=True)
+        for member, j in enumerate(columns):
+            x[j] = value[member]
+        rows.append(f(x[np.newaxis, :])[0])
+    return np.array(rows, dtype=float)
+
+
+def sensitivity(f, X, columns, contrast, weights=None, values=None, chances=None):
+    """(n_outputs,) by the definition; f maps (m, p) to (m, n_outputs)."""
+    n = len(X)
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w = w / w.sum()
+    if values is None:  # every row is a donor
+        values, chances = [tuple(X[k, j] for j in columns) for k in range(n)], w
+    total = 0.0
+    for i in range(n):
+        own = f(X[i : i + 1])[0]
+        ice = curve(f, X, i, columns, values)
+        if contrast == "pairs":
+            row = sum(
+                p * q * np.abs(a - b)
+                for a, p in zip(ice, chances)
+                for b, q in zip(ice, chances)
+            )
+        elif contrast == "observed":
+            row = sum(p * np.abs(own - a) for a, p in zip(ice, chances))
+        else:
+            row = ice.max(axis=0) - ice.min(axis=0)
+        total = total + w[i] * row
+    return total
+
+
+def mean_curve(f, X, columns, values, weights=None):
+    """Weighted mean of the rows' curves, (k, n_outputs)."""
+    n = len(X)
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w = w / w.sum()
+    return sum(w[i] * curve(f, X, i, columns, values) for i in range(n))

@@ -1,0 +1,70 @@
+"""`compare_importances`: one table, one walk."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Lasso, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from skvarimp import SensitivityImportance, compare_importances
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+X, Y = X.iloc[:50, :4], Y[:50]
+MODELS = {"ridge": Ridge(0.1).fit(X, Y), "knn": KNeighborsRegressor(3).fit(X, Y)}
+MEASURES = {
+    "pairs": SensitivityImportance(),
+    "observed": SensitivityImportance(contrast="observed"),
+    "group": SensitivityImportance(features={"age": 0, "rest": [1, 2, 3]}),
+}
+
+
+def test_equals_separate_fits():
+    """Sharing a walk changes no number; measures given are not fitted."""
+    table = compare_importances(MODELS, X, Y, MEASURES)
+    assert table.index.name == "entry"
+    assert list(table.index) == ["age", "sex", "bmi", "bp", "rest"]
+    for name, model in MODELS.items():
+        for label, measure in MEASURES.items():
+            alone = SensitivityImportance(**measure.get_params()).fit(model, X, Y)
+            column = table[f"{name}/{label}"].dropna()
+            np.testing.assert_allclose(column, alone.importances_, rtol=1e-12)
+            ranks = table[f"{name}/{label} rank"].dropna()
+            assert ranks.tolist() == alone.ranking_.tolist()
+            assert f"{name}/{label}" in table.fitted
+    assert not hasattr(MEASURES["pairs"], "importances_")
+
+
+def test_measures_share_one_walk(monkeypatch):
+    """Two contrasts on one model ask it once for each moved row."""
+    asked = []
+
+    def model(X):
+        asked.append(len(X))
+        return np.asarray(X)[:, 0]
+
+    measures = [
+        SensitivityImportance(scale=None),
+        SensitivityImportance(contrast="observed"),
+    ]
+    table = compare_importances(model, X.to_numpy(), None, measures)
+    assert list(table.columns[::2]) == [
+        "model/SensitivityImportance 1",
+        "model/SensitivityImportance 2",
+    ]
+    distinct = [X.iloc[:, j].nunique() for j in range(4)]
+    assert sum(asked) == 50 + sum(50 * k - 50 for k in distinct)
+
+
+def test_labels_and_bad_input():
+    """Lists take class names, numbered where they repeat."""
+    table = compare_importances([Ridge().fit(X, Y), Ridge(2).fit(X, Y)], X, Y)
+    assert list(table.columns[::2]) == [
+        "Ridge 1/SensitivityImportance",
+        "Ridge 2/SensitivityImportance",
+    ]
+    with pytest.raises(ValueError, match="`estimators` is empty"):
+        compare_importances({}, X, Y)
+    with pytest.raises(TypeError, match="importance instances"):
+        compare_importances(MODELS, X, Y, ["pairs"])
+    with pytest.raises(ValueError, match="was fitted with 4"):
+        compare_importances(Lasso().fit(X, Y), X.iloc[:, :2], Y)
