@@ -1,5 +1,6 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +44,31 @@ def run_walk(walk, n_jobs=None, on_done=None):
         For each request, each of its reductions.
     """
     outcomes = _Outcomes(walk)
-    tasks = walk.response.tasks(walk)
-    for task, results in in_order(_run_task, tasks, (walk,), n_jobs):
-        n_finished = sum(outcomes.add(task, *result) for result in results)
-        if n_finished and on_done is not None and on_done(n_finished):
-            break
+    with closing(merged_states(walk, n_jobs)) as finished:
+        for positions, states in finished:
+            outcomes.finish(positions, states)
+            if on_done is not None and on_done(len(positions)):
+                break
     return outcomes.outcomes
+
+
+def merged_states(walk, n_jobs=None):
+    """Yield (positions, states) as the last of a walk's rows are in.
+
+    Each state has one leading entry a position; one state a reduction.
+    """
+    waiting = {}
+    tasks = walk.response.tasks(walk)
+    with closing(in_order(_run_task, tasks, (walk,), n_jobs)) as arriving:
+        for task, results in arriving:
+            for positions, states in results:
+                seen, parts = waiting.pop(positions, (0, []))
+                seen += task.rows.stop - task.rows.start
+                parts.append(states)
+                if seen < len(walk.rows):
+                    waiting[positions] = (seen, parts)
+                else:
+                    yield positions, [State.merged(of_one) for of_one in zip(*parts)]
 
 
 def _run_task(task, walk):
@@ -79,11 +99,10 @@ def _with_task(function, task, arguments):
 
 
 class _Outcomes:
-    """Merges states as they come and finishes a position once its rows are complete."""
+    """The outcomes of a walk, filled as its positions are finished."""
 
     def __init__(self, walk):
         self.walk = walk
-        self.n_rows = len(walk.rows)
         n_entries = walk.n_entries
         self.outcomes = [
             [
@@ -96,31 +115,20 @@ class _Outcomes:
             ]
             for scales in walk.scales
         ]
-        self._waiting = {}
 
-    def add(self, task, positions, states):
-        """Take the states of a task; returns how many positions are now finished."""
-        seen, parts = self._waiting.pop(positions, (0, []))
-        seen += task.rows.stop - task.rows.start
-        parts.append(states)
-        if seen < self.n_rows:
-            self._waiting[positions] = (seen, parts)
-            return 0
-        for r in range(len(states)):
-            self._finish(positions, r, State.merged([part[r] for part in parts]))
-        return len(positions)
-
-    def _finish(self, positions, r, state):
+    def finish(self, positions, states):
+        """Numbers of some positions of one request from their merged states."""
         walk = self.walk
         request = positions[0] // walk.n_entries
         entries = [p % walk.n_entries for p in positions]
         moves = [walk.moves[p] for p in positions]
-        sample = walk.sample(moves, walk.scales[request][r])
-        finished = walk.reductions[request][r].finish(state, sample)
-        outcome = self.outcomes[request][r]
-        outcome.importances[entries] = finished.importances
-        if finished.standard_errors is not None:
-            outcome.standard_errors[entries] = finished.standard_errors
-        if finished.curves is not None:
-            for e, curve in zip(entries, finished.curves):
-                outcome.curves[e] = curve
+        for r, state in enumerate(states):
+            sample = walk.sample(moves, walk.scales[request][r])
+            finished = walk.reductions[request][r].finish(state, sample)
+            outcome = self.outcomes[request][r]
+            outcome.importances[entries] = finished.importances
+            if finished.standard_errors is not None:
+                outcome.standard_errors[entries] = finished.standard_errors
+            if finished.curves is not None:
+                for e, curve in zip(entries, finished.curves):
+                    outcome.curves[e] = curve
