@@ -1,0 +1,65 @@
+"""
+Which inputs matter to three models of one data set?
+====================================================
+
+A linear model, a random forest and a neural network predict the progression of
+diabetes. One measure looks at all three: the mean change of the prediction when an
+input is replaced by another patient's value, as a share of the mean difference
+between two patients' outcomes. Since every model is watched on its own output, the
+numbers stand on one scale.
+"""
+
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skvarimp import compare_importances
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+network = MLPRegressor(
+    hidden_layer_sizes=(5,), solver="lbfgs", alpha=10.0, max_iter=2000, random_state=0
+)
+models = {
+    "linear": LinearRegression(),
+    "forest": RandomForestRegressor(100, min_samples_leaf=5, random_state=0),
+    "network": make_pipeline(StandardScaler(), network),
+}
+for model in models.values():
+    model.fit(X, y)
+
+table = compare_importances(models, X, y)
+
+# %%
+# One row an input: importance, standard error (the sampling error of these patients,
+# the model held fixed) and rank.
+
+fitted = {name.partition("/")[0]: imp for name, imp in table.fitted.items()}
+print(f"{'':6}" + "".join(f"{name:>22}" for name in fitted))
+for row, entry in enumerate(table.index):
+    cells = [
+        f"{imp.importances_[row]:10.3f} ± {imp.standard_errors_[row]:.3f} "
+        f"({imp.ranking_[row]:2})"
+        for imp in fitted.values()
+    ]
+    print(f"{entry:6}" + "".join(f"{cell:>22}" for cell in cells))
+print(
+    f"{'GoFit':6}"
+    + "".join(f"{imp.goodness_of_fit_:17.2f}{'':5}" for imp in fitted.values())
+)
+for name, imp in fitted.items():
+    print(f"{name}: {imp.estimation_}, {imp.response_path_}")
+
+# %%
+# The same as a picture, where matplotlib is installed.
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    print("Install matplotlib for a plot of this table.")
+else:
+    table.plot()
+    plt.savefig("quickstart.png", dpi=120)
+    print("Plot saved as quickstart.png")
