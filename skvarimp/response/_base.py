@@ -79,6 +79,7 @@ class Walk:
             probabilities,
             multiplicity,
             None if self.y is None else self.y[rows],
+            np.array([move.categorical for move in moves]),
         )
 
     def sample(self, moves, scale):
@@ -95,6 +96,7 @@ class Walk:
             probabilities,
             np.ones_like(probabilities),
             scale,
+            np.array([move.categorical for move in moves]),
         )
 
 

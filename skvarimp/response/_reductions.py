@@ -11,139 +11,34 @@ Range               sum_i w[i] (max_k ICE[i, k] - min_k ICE[i, k])
 PartialDependence   flatness over k of sum_i w[i] ICE[i, k]
 IndividualFlatness  sum_i w[i] flatness over k of ICE[i, k]
 Loss                sum_i w[i] (sum_k p[k] loss(y[i], ICE[i, k]) - loss(y[i], f[i]))
+SquaredError        Loss with loss(y, f) = (y - f)^2, from two moments of the curve
 =================== ==========================================================
 
 `reduce` turns a block into a `State`, states merge by `State.merged`, and `finish`
 gives the importance of each output and the standard error of their mean.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from skvarimp.response._states import Block, Finished, Sample, State
 
-@dataclass
-class Block:
-    """ICE values of some rows.
-
-    Attributes
-    ----------
-    ice : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
-    base : ndarray of shape (1 or n_entries, n_outputs, n_rows)
-        The response of the unmoved rows.
-    weights : ndarray of shape (n_rows,)
-        Row weights; over all blocks they sum to 1.
-    rows : slice
-        Which of the evaluated rows these are.
-    probabilities : ndarray of shape (n_entries, n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells)
-        How many distinct grid values each cell holds.
-    y : ndarray of shape (n_rows, ...) or None
-    """
-
-    ice: np.ndarray
-    base: np.ndarray
-    weights: np.ndarray
-    rows: slice
-    probabilities: np.ndarray
-    multiplicity: np.ndarray
-    y: np.ndarray | None = None
-
-
-@dataclass
-class State:
-    """What a reduction keeps of the rows seen so far.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_entries, n_outputs, n_rows) or None
-        Each row's own mean contribution.
-    cells : ndarray of shape (n_entries, n_outputs, n_cells) or None
-        Weighted sums over the rows, a cell.
-    sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells) or None
-        Signed sums over the rows of each group, a cell.
-    """
-
-    rows: np.ndarray | None = None
-    cells: np.ndarray | None = None
-    sketch: np.ndarray | None = None
-
-    @staticmethod
-    def merged(states):
-        """One state of consecutive blocks of rows."""
-        if len(states) == 1:
-            return states[0]
-
-        def join(name, how):
-            parts = [getattr(state, name) for state in states]
-            return None if parts[0] is None else how(parts)
-
-        return State(
-            join("rows", lambda parts: np.concatenate(parts, axis=2)),
-            join("cells", sum),
-            join("sketch", sum),
-        )
-
-    def expanded(self, cell_of_value):
-        """The state over grid values, from one over cells that hold several."""
-
-        def expand(array):
-            return None if array is None else array[..., cell_of_value]
-
-        return State(self.rows, expand(self.cells), expand(self.sketch))
-
-
-@dataclass
-class Finished:
-    """Final numbers of a reduction.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_entries, n_outputs)
-    standard_errors : ndarray of shape (n_entries,) or None
-        Of the mean over the outputs.
-    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
-    """
-
-    importances: np.ndarray
-    standard_errors: np.ndarray | None
-    curves: np.ndarray | None = None
-
-
-@dataclass
-class Sample:
-    """What `finish` needs to know of the evaluated rows.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_rows,)
-        Sum to 1.
-    total_weight : float
-        What the weights summed to before; the sample size of the standard errors.
-    base : ndarray of shape (n_outputs, n_rows)
-    codes : ndarray of shape (n_entries, n_rows) or None
-        The cell of each row's own value; None: rows are no donors of the grid.
-    probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
-    scale : ndarray of shape (n_outputs,)
-        What importances are divided by.
-    """
-
-    weights: np.ndarray
-    total_weight: float
-    base: np.ndarray
-    codes: np.ndarray | None
-    probabilities: np.ndarray
-    multiplicity: np.ndarray
-    scale: np.ndarray
-
-    def error(self, projections):
-        """Standard error of the mean over outputs from its influence function.
-
-        Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n, integer weights counting
-        as repeated rows. `projections` is (n_entries, n_outputs, n_rows), unscaled.
-        """
-        psi = (projections / self.scale[:, np.newaxis]).mean(axis=1)
-        return np.sqrt(np.einsum("bi,i->b", psi**2, self.weights) / self.total_weight)
+__all__ = [
+    "Block",
+    "Finished",
+    "IndividualFlatness",
+    "Loss",
+    "Observed",
+    "Pairs",
+    "PartialDependence",
+    "Range",
+    "Reduction",
+    "Sample",
+    "SquaredError",
+    "State",
+    "flatness",
+]
 
 
 class Reduction:
@@ -241,7 +136,7 @@ def _mean_over_rows(values, weights):
     return np.matmul(weights, values)
 
 
-def flatness(curves, multiplicity, statistic):
+def flatness(curves, multiplicity, statistic, categorical=None):
     """How much curves vary over the distinct grid values, each counted once.
 
     Parameters
@@ -249,20 +144,31 @@ def flatness(curves, multiplicity, statistic):
     curves : ndarray of shape (n_entries, ..., n_cells)
     multiplicity : ndarray of shape (n_entries, n_cells)
         Number of distinct values a cell stands for.
-    statistic : {"std", "range"}
-        Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
-        minimum (eq. 6). One value: 0.
+    statistic : {"std", "range", "auto"}
+        Standard deviation with ddof=1 (Greenwell et al., eq. 5), maximum minus
+        minimum (eq. 6), or the range of categorical entries and the standard
+        deviation of others. One value: 0.
+    categorical : ndarray of shape (n_entries,), default=None
+        Needed for "auto".
 
     Returns
     -------
     ndarray of shape (n_entries, ...)
     """
+    if statistic == "auto":
+        std = flatness(curves, multiplicity, "std")
+        return _choose(categorical, flatness(curves, multiplicity, "range"), std)
     if statistic == "range":
         return curves.max(axis=-1) - curves.min(axis=-1)
     centred, count = _centred(curves, multiplicity)
     m = multiplicity.reshape(len(multiplicity), *[1] * (curves.ndim - 2), -1)
     total = np.sum(m * centred**2, axis=-1)
     return np.sqrt(total / np.maximum(count - 1, 1))
+
+
+def _choose(categorical, if_so, if_not):
+    """Of two arrays with one leading entry each, the one for the entry's kind."""
+    return np.where(categorical.reshape(-1, *[1] * (if_so.ndim - 1)), if_so, if_not)
 
 
 def _centred(curves, multiplicity):
@@ -283,7 +189,9 @@ class IndividualFlatness(_RowMean):
 
     def reduce(self, block):
         """See `Reduction.reduce`."""
-        return State(flatness(block.ice, block.multiplicity, self.statistic))
+        return State(
+            flatness(block.ice, block.multiplicity, self.statistic, block.categorical)
+        )
 
 
 @dataclass(frozen=True)
@@ -336,9 +244,12 @@ class PartialDependence(Reduction):
     def finish(self, state, sample):
         """See `Reduction.finish`."""
         mean = sample.base @ sample.weights
-        importances = flatness(state.cells, sample.multiplicity, self.statistic)
-        # d flatness / d curve[k], which sums to 0 over k
-        slope = self._slope(state.cells, sample.multiplicity, importances)
+        importances = flatness(
+            state.cells, sample.multiplicity, self.statistic, sample.categorical
+        )
+        slope = _slope(
+            state.cells, sample.multiplicity, self.statistic, sample.categorical
+        )
         level = np.einsum("bok,bok->bo", slope, state.cells)
         signs = self.signs * np.sqrt(sample.weights)
         offsets = np.bincount(self.groups, weights=signs, minlength=self.n_groups)
@@ -349,25 +260,32 @@ class PartialDependence(Reduction):
         curves = state.cells + mean[:, np.newaxis]
         return Finished(importances / sample.scale, errors, curves)
 
-    def _slope(self, curves, multiplicity, importances):
-        slope = np.zeros_like(curves)
-        if self.statistic == "range":
-            high, low = curves.argmax(axis=-1), curves.argmin(axis=-1)
-            moves = high != low
-            for at, sign in ((high, 1.0), (low, -1.0)):
-                np.put_along_axis(
-                    slope, at[..., np.newaxis], sign * moves[..., np.newaxis], axis=-1
-                )
-            return slope
-        centred, count = _centred(curves, multiplicity)
-        divisor = importances * np.maximum(count - 1, 1)
-        np.divide(
-            multiplicity[:, np.newaxis] * centred,
-            divisor[..., np.newaxis],
-            out=slope,
-            where=divisor[..., np.newaxis] > 0,
+
+def _slope(curves, multiplicity, statistic, categorical):
+    """d flatness / d curve[k], which sums to 0 over k."""
+    if statistic == "auto":
+        std = _slope(curves, multiplicity, "std", categorical)
+        return _choose(
+            categorical, _slope(curves, multiplicity, "range", categorical), std
         )
+    slope = np.zeros_like(curves)
+    if statistic == "range":
+        high, low = curves.argmax(axis=-1), curves.argmin(axis=-1)
+        moves = high != low
+        for at, sign in ((high, 1.0), (low, -1.0)):
+            np.put_along_axis(
+                slope, at[..., np.newaxis], sign * moves[..., np.newaxis], axis=-1
+            )
         return slope
+    centred, count = _centred(curves, multiplicity)
+    divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
+    np.divide(
+        multiplicity[:, np.newaxis] * centred,
+        divisor[..., np.newaxis],
+        out=slope,
+        where=divisor[..., np.newaxis] > 0,
+    )
+    return slope
 
 
 @dataclass(frozen=True)
@@ -387,34 +305,74 @@ class Loss(Reduction):
     relative: bool = False
 
     def reduce(self, block):
-        """See `Reduction.reduce`; the two "outputs" are moved and unmoved loss."""
+        """See `Reduction.reduce`; the two "outputs" are loss gained and unmoved loss.
+
+        Sums of differences: exactly 0 for an entry that changes nothing.
+        """
         y = block.y[:, np.newaxis]
         n_entries = len(block.ice)
         moved = np.stack([self.loss(y, block.ice[b]) for b in range(n_entries)])
         base = [self.loss(y, b[..., np.newaxis])[:, 0] for b in block.base]
         base = np.broadcast_to(np.stack(base), moved.shape[:2])
+        moved -= base[..., np.newaxis]
         rows = np.einsum("bik,bk->bi", moved, block.probabilities)
-        cells = _mean_over_rows(moved - base[..., np.newaxis], block.weights)
+        cells = _mean_over_rows(moved, block.weights)
         return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        moved, base = state.rows[:, 0], state.rows[:, 1]
-        gain = (moved - base) @ sample.weights
-        psi = moved - base - gain[:, np.newaxis]
+        gains, base = state.rows[:, 0], state.rows[:, 1]
+        importances = gain = gains @ sample.weights
+        psi = gains - gain[:, np.newaxis]
         if sample.codes is not None:
             psi += np.take_along_axis(state.cells[:, 0], sample.codes, axis=1)
             psi -= gain[:, np.newaxis]
-        importances = gain
         if self.relative:
-            reference = (base @ sample.weights)[:, np.newaxis]
-            ratio = 1.0 + gain[:, np.newaxis] / reference
+            reference = base @ sample.weights
+            relative_gain = gain / reference
             # influence of a ratio: (psi_moved - ratio psi_base) / base
-            psi = (psi - (ratio - 1.0) * (base - reference)) / reference
-            importances = ratio[:, 0]
-        one = np.ones(1)
-        sample = Sample(
-            sample.weights, sample.total_weight, None, None, None, None, scale=one
-        )
-        errors = sample.error(psi[:, np.newaxis])
+            psi -= relative_gain[:, np.newaxis] * (base - reference[:, np.newaxis])
+            psi /= reference[:, np.newaxis]
+            importances = 1.0 + relative_gain
+        errors = replace(sample, scale=np.ones(1)).error(psi[:, np.newaxis])
         return Finished(importances[:, np.newaxis], errors)
+
+
+@dataclass(frozen=True)
+class SquaredError(Loss):
+    """`Loss` with the mean over the outputs of (target - output)^2.
+
+    With e = target - f and d = ICE - f, (e - d)^2 - e^2 = d^2 - 2 e d, so that two
+    moments of each row's curve and of each cell are all that is needed:
+
+        rows[i]  = sum_k p[k] d[i, k]^2 - 2 e[i] sum_k p[k] d[i, k]
+        cells[k] = sum_i w[i] d[i, k]^2 - 2 sum_i w[i] e[i] d[i, k]
+
+    Parameters
+    ----------
+    loss : callable
+        As in `Loss`, the same numbers.
+    relative : bool
+        As in `Loss`.
+    target : callable
+        target(y) -> (n_outputs, n_rows) of y (n_rows, ...).
+    """
+
+    target: object = None
+
+    def reduce(self, block):
+        """See `Loss.reduce`."""
+        error = self.target(block.y) - block.base
+        moved = block.ice - block.base[..., np.newaxis]
+        weighted = (error * block.weights)[:, :, np.newaxis]
+        p = block.probabilities[:, np.newaxis, :, np.newaxis]
+        first = np.matmul(moved, p)[..., 0]
+        cells = -2.0 * np.matmul(weighted, moved)[:, :, 0]
+        np.square(moved, out=moved)
+        rows = np.matmul(moved, p)[..., 0] - 2.0 * error * first
+        cells += _mean_over_rows(moved, block.weights)
+        base = np.broadcast_to((error**2).mean(axis=1), (len(rows), rows.shape[2]))
+        return State(
+            np.stack([rows.mean(axis=1), base], axis=1),
+            cells.mean(axis=1, keepdims=True),
+        )
