@@ -1,0 +1,461 @@
+"""Analytic gradients against central differences, and what is linear or constant."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Exponentiation,
+    Matern,
+    WhiteKernel,
+)
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
+    ElasticNet,
+    GammaRegressor,
+    HuberRegressor,
+    Lars,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    MultiTaskLasso,
+    OrthogonalMatchingPursuit,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+    SGDRegressor,
+    TweedieRegressor,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier
+
+from skvarimp._gradients import (
+    NoFormula,
+    formula_of,
+    gradient,
+    gradient_blocks,
+    linear_coefficients,
+    piecewise_constant,
+)
+from skvarimp._model import Model
+from skvarimp.exceptions import ResponseWarning
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 4)) * [1.0, 2.0, 0.5, 1.0] + [0.0, 1.0, 0.0, -1.0]
+Y = np.column_stack([X[:, 0] + np.sin(X[:, 1]), X[:, 2] - X[:, 3] ** 2])
+y = Y[:, 0]
+COUNTS = np.exp(0.3 * X[:, 0])
+TWO = (y > 0.5).astype(int)
+THREE = np.digitize(y, [0.0, 1.0])
+
+
+def central(model, X, step=1e-5):
+    """Plain double loop: one row and one column at a time."""
+    n, p = X.shape
+    rows = []
+    for i in range(n):
+        columns = []
+        for j in range(p):
+            h = step * X[:, j].std()
+            up, down = X[i : i + 1].copy(), X[i : i + 1].copy()
+            up[0, j] += h
+            down[0, j] -= h
+            columns.append((model(up)[0] - model(down)[0]) / (2 * h))
+        rows.append(columns)
+    return np.array(rows)
+
+
+def quiet(estimator, target):
+    """Fit without warnings about convergence: any parameters will do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(X, target)
+
+
+def network(kind, **parameters):
+    """A small perceptron."""
+    parameters.setdefault("hidden_layer_sizes", (6, 5))
+    return kind(max_iter=15, random_state=0, **parameters)
+
+
+LINEAR = [
+    (LinearRegression(), y),
+    (LinearRegression(fit_intercept=False), y),
+    (LinearRegression(), Y),
+    (Ridge(), Y),
+    (Lasso(0.05), y),
+    (ElasticNet(0.05), y),
+    (MultiTaskLasso(0.05), Y),
+    (Lars(), y),
+    (OrthogonalMatchingPursuit(), y),
+    (BayesianRidge(), y),
+    (ARDRegression(), y),
+    (HuberRegressor(), y),
+    (SGDRegressor(random_state=0), y),
+    (LinearSVR(random_state=0), y),
+    (TweedieRegressor(power=0), y),
+    (LogisticRegression(), TWO),
+    (LogisticRegression(), THREE),
+    (RidgeClassifier(), TWO),
+    (RidgeClassifier(), THREE),
+    (LinearSVC(random_state=0), THREE),
+    (SGDClassifier(random_state=0), TWO),
+    (LinearDiscriminantAnalysis(), THREE),
+    (SVR(kernel="linear"), y),
+    (SVC(kernel="linear"), TWO),
+    (SVC(kernel="linear", decision_function_shape="ovo"), THREE),
+    (KernelRidge(kernel="linear"), Y),
+    (make_pipeline(StandardScaler(), Ridge()), y),
+    (make_pipeline(StandardScaler(with_mean=False), LinearRegression()), Y),
+    (make_pipeline(MinMaxScaler(), RobustScaler(), LogisticRegression()), TWO),
+    (make_pipeline(MaxAbsScaler(), "passthrough", SVR(kernel="linear")), y),
+    (make_pipeline("passthrough", Ridge()), y),
+]
+
+CURVED = [
+    (PoissonRegressor(), COUNTS, "auto"),
+    (GammaRegressor(), COUNTS, "auto"),
+    (TweedieRegressor(power=1.5), COUNTS, "auto"),
+    (TweedieRegressor(power=0, link="log"), COUNTS, "auto"),
+    (LogisticRegression(), TWO, "predict_proba"),
+    (LogisticRegression(), THREE, "predict_proba"),
+    (LinearDiscriminantAnalysis(), TWO, "predict_proba"),
+    (LinearDiscriminantAnalysis(), THREE, "predict_proba"),
+    (SGDClassifier("log_loss", random_state=0), TWO, "predict_proba"),
+    (SGDClassifier("log_loss", random_state=0), THREE, "predict_proba"),
+    (SVR(), y, "auto"),
+    (SVR(gamma="auto"), y, "auto"),
+    (SVR(kernel="poly", degree=3, coef0=1.0), y, "auto"),
+    (SVR(kernel="poly", degree=2, coef0=0.0), y, "auto"),
+    (SVR(kernel="sigmoid", gamma=0.1), y, "auto"),
+    (NuSVR(gamma=0.3), y, "auto"),
+    (SVC(gamma=0.3), TWO, "auto"),
+    (SVC(kernel="poly", coef0=1.0), TWO, "auto"),
+    (NuSVC(kernel="sigmoid", nu=0.2), TWO, "auto"),
+    (SVC(decision_function_shape="ovo"), THREE, "auto"),
+    (SVC(), THREE, "auto"),
+    (NuSVC(nu=0.2), THREE, "auto"),
+    (OneClassSVM(), y, "decision_function"),
+    (KernelRidge(kernel="rbf", gamma=0.2), Y, "auto"),
+    (KernelRidge(kernel="rbf"), y, "auto"),
+    (KernelRidge(kernel="polynomial", degree=2), y, "auto"),
+    (KernelRidge(kernel="poly", degree=2), y, "auto"),
+    (KernelRidge(kernel="sigmoid", gamma=0.1), y, "auto"),
+    (GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None), y, "auto"),
+    (
+        GaussianProcessRegressor(
+            ConstantKernel(2.0) * RBF([1.0, 3.0, 2.0, 2.0]) + WhiteKernel(0.2),
+            normalize_y=True,
+            optimizer=None,
+        ),
+        Y,
+        "auto",
+    ),
+    (
+        GaussianProcessRegressor(
+            Exponentiation(DotProduct(1.5), 2) * RBF(4.0) + DotProduct(0.5),
+            alpha=0.3,
+            normalize_y=True,
+            optimizer=None,
+        ),
+        y,
+        "auto",
+    ),
+    (network(MLPRegressor, activation="relu"), y, "auto"),
+    (network(MLPRegressor, activation="tanh"), Y, "auto"),
+    (network(MLPRegressor, activation="logistic"), y, "auto"),
+    (network(MLPRegressor, activation="identity"), y, "auto"),
+    (network(MLPRegressor, loss="poisson", activation="tanh"), COUNTS, "auto"),
+    (network(MLPRegressor, hidden_layer_sizes=(7,)), Y, "auto"),
+    (network(MLPClassifier, activation="tanh"), TWO, "auto"),
+    (network(MLPClassifier, activation="relu"), THREE, "auto"),
+    (network(MLPClassifier, activation="tanh"), (X[:, :3] > 0).astype(int), "auto"),
+    (make_pipeline(StandardScaler(), SVR()), y, "auto"),
+    (make_pipeline(MinMaxScaler(), network(MLPClassifier)), THREE, "auto"),
+    (
+        make_pipeline(StandardScaler(with_std=False), LogisticRegression()),
+        THREE,
+        "predict_proba",
+    ),
+]
+
+SCORE_FIRST = ("decision_function", "predict_proba", "predict")
+
+
+def label(case):
+    """Readable test ids."""
+    estimator, target = case[:2]
+    return f"{estimator!r:.60}-{np.shape(target)}-{case[-1] if len(case) > 2 else ''}"
+
+
+@pytest.mark.parametrize("case", LINEAR, ids=label)
+def test_linear_scores_are_their_coefficients(case):
+    """A linear score is coef @ x + b, and its gradient is coef at every row."""
+    estimator, target = case
+    model = Model(quiet(estimator, target), prefer=SCORE_FIRST)
+    coef, intercept = linear_coefficients(model, X)
+    np.testing.assert_allclose(X @ coef.T + intercept, model(X), atol=1e-10)
+    np.testing.assert_allclose(
+        gradient(model, X[:7]), np.broadcast_to(coef.T, (7, *coef.T.shape)), rtol=1e-12
+    )
+    np.testing.assert_allclose(gradient(model, X[:7]), central(model, X)[:7], atol=1e-6)
+
+
+@pytest.mark.parametrize("case", CURVED, ids=label)
+def test_formulas_equal_central_differences(case):
+    """A formula is the derivative of the model's own output."""
+    estimator, target, method = case
+    model = Model(quiet(estimator, target), method, prefer=SCORE_FIRST)
+    formula_of(model, X)  # no NoFormula: it is not a difference with a difference
+    expected = central(model, X)
+    np.testing.assert_allclose(gradient(model, X), expected, rtol=1e-6, atol=1e-6)
+    assert linear_coefficients(model, X) is None
+    assert piecewise_constant(model) is None
+
+
+def cubic(X):
+    """x0^2 x1 + 3 x2, outputs f and -f; its derivatives are known."""
+    X = np.asarray(X)
+    f = X[:, 0] ** 2 * X[:, 1] + 3 * X[:, 2]
+    return np.column_stack([f, -f])
+
+
+def test_central_differences_of_a_callable():
+    """Derivatives of a polynomial are known by hand."""
+    result = gradient(Model(cubic), X)
+    expected = np.zeros((60, 4, 2))
+    expected[:, 0, 0] = 2 * X[:, 0] * X[:, 1]
+    expected[:, 1, 0] = X[:, 0] ** 2
+    expected[:, 2, 0] = 3.0
+    expected[:, :, 1] = -expected[:, :, 0]
+    np.testing.assert_allclose(result, expected, atol=1e-8)
+    np.testing.assert_allclose(
+        gradient(Model(cubic), X, columns=[2, 0]), expected[:, [2, 0]], atol=1e-8
+    )
+    # a column where nothing moves still gets a usable step
+    flat = np.column_stack([X[:, 0], np.full(60, 2.0), np.zeros(60), X[:, 3]])
+    np.testing.assert_allclose(gradient(Model(cubic), flat)[:, 2, 0], 3.0, rtol=1e-6)
+
+
+def test_columns_of_an_analytic_gradient():
+    """Asking for columns selects from the whole gradient."""
+    model = Model(SVR().fit(X, y))
+    np.testing.assert_array_equal(
+        gradient(model, X, columns=[3, 1]), gradient(model, X)[:, [3, 1]]
+    )
+
+
+@pytest.mark.parametrize(
+    "container", [pd.DataFrame, pl.DataFrame, sparse.csr_array, sparse.csc_matrix]
+)
+@pytest.mark.parametrize("analytic", [True, False])
+def test_every_container_gives_the_same(container, analytic):
+    """The container X comes in changes nothing."""
+    names = ["a", "b", "c", "d"]
+    Z = container(X, columns=names) if container is pd.DataFrame else container(X)
+    if analytic:  # machines fitted on dense rows refuse sparse ones
+        fitted_on = Z if sparse.issparse(Z) else X
+        model = Model(SVR().fit(fitted_on, y))
+    else:
+        model = Model(
+            lambda Z: np.tanh(
+                (Z @ np.ones(4)) if sparse.issparse(Z) else np.asarray(Z).sum(axis=1)
+            )
+        )
+    np.testing.assert_allclose(
+        gradient(model, Z), gradient(model, X), rtol=1e-7, atol=1e-8
+    )
+
+
+def test_sparse_support_vectors_and_coefficients():
+    """Parameters may be stored sparse."""
+    model = Model(SVR().fit(sparse.csr_matrix(X), y))
+    same = Model(SVR().fit(X, y))
+    np.testing.assert_allclose(gradient(model, X), gradient(same, X), atol=1e-8)
+    sparsified = SGDClassifier(random_state=0).fit(X, TWO).sparsify()
+    coef, _ = linear_coefficients(Model(sparsified, "decision_function"), X)
+    np.testing.assert_array_equal(coef, sparsified.coef_.toarray())
+
+
+@pytest.mark.parametrize(
+    "estimator", [SVR(), LinearRegression(), network(MLPRegressor, activation="tanh")]
+)
+def test_blocks_are_bounded_and_change_nothing(estimator):
+    """Blocks cover the rows in order; their size is a matter of memory only."""
+    model = Model(quiet(estimator, y))
+    whole = gradient(model, X)
+    with config_context(working_memory=0.01):
+        blocks = list(gradient_blocks(model, X))
+    assert len(blocks) > 1 or isinstance(estimator, LinearRegression)
+    assert [rows.start for rows, _ in blocks] == sorted(
+        rows.start for rows, _ in blocks
+    )
+    np.testing.assert_allclose(
+        np.concatenate([block for _, block in blocks]), whole, rtol=1e-12, atol=1e-14
+    )
+
+
+def test_single_precision_models_have_formulas():
+    """A model of float32 parameters is differentiated in float64."""
+    model = Model(quiet(network(MLPRegressor, activation="tanh"), y))
+    net = network(MLPRegressor, activation="tanh")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net.fit(X.astype(np.float32), y.astype(np.float32))
+    single = Model(net)
+    formula_of(single, X)
+    # float64 arithmetic on float32 parameters: the same function up to fitting
+    assert gradient(single, X).dtype == np.float64
+    np.testing.assert_allclose(gradient(single, X), gradient(model, X), atol=0.05)
+
+
+class Squared(Ridge):
+    """A subclass that predicts otherwise than its base."""
+
+    def predict(self, X):
+        """Not linear in X."""
+        return super().predict(X) ** 2
+
+
+def test_a_subclass_never_takes_its_bases_formula():
+    """The exact type decides, so an overridden predict is seen."""
+    model = Model(Squared().fit(X, y))
+    with pytest.raises(NoFormula, match="Squared has no formula"):
+        formula_of(model, X)
+    assert linear_coefficients(model, X) is None
+    np.testing.assert_allclose(gradient(model, X), central(model, X), atol=1e-6)
+
+
+class _Tree(RandomForestRegressor):
+    pass
+
+
+def test_a_replaced_method_is_not_the_formula():
+    """An instance with its own predict is not of its type's formula."""
+    model = Ridge().fit(X, y)
+    model.predict = lambda Z: np.asarray(Z)[:, 0] ** 2
+    np.testing.assert_allclose(
+        gradient(Model(model), X)[:, 0, 0], 2 * X[:, 0], atol=1e-8
+    )
+
+
+def test_a_wrong_formula_is_detected_and_said():
+    """The comparison with the model itself catches a stale formula."""
+    svm = SVR(gamma=0.5).fit(X, y)
+    svm.gamma = 0.1  # the fitted machine keeps using 0.5
+    model = Model(svm)
+    with pytest.warns(ResponseWarning, match="differs from its own predict by"):
+        result = gradient(model, X)
+    np.testing.assert_allclose(result, central(model, X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (SVR(kernel="precomputed"), "kernel 'precomputed'"),
+        (SVC(kernel=lambda A, B: A @ B.T), "kernel <function"),
+        (KernelRidge(kernel="laplacian"), "kernel 'laplacian'"),
+        (GaussianProcessRegressor(Matern(), optimizer=None), "kernel Matern"),
+        (SGDClassifier("modified_huber", random_state=0), "modified_huber"),
+        (make_pipeline(PolynomialFeatures(), Ridge()), "step PolynomialFeatures"),
+        (make_pipeline(MinMaxScaler(clip=True), Ridge()), "step MinMaxScaler"),
+        (RandomForestRegressor(3), "RandomForestRegressor has no formula"),
+    ],
+)
+def test_declining_gives_the_reason(estimator, reason):
+    """A model without a formula says why."""
+    target = TWO if hasattr(estimator, "decision_function") else y
+    target = TWO if isinstance(estimator, SVC | SGDClassifier) else target
+    data = X @ X.T if getattr(estimator, "kernel", None) == "precomputed" else X
+    estimator.fit(data, target)
+    method = "predict_proba" if isinstance(estimator, SGDClassifier) else "auto"
+    with pytest.raises(NoFormula, match=reason):
+        formula_of(Model(estimator, method, prefer=SCORE_FIRST), data)
+
+
+def test_labels_have_no_formula():
+    """Labels jump, whatever the model."""
+    model = Model(LogisticRegression().fit(X, TWO), "predict")
+    assert linear_coefficients(model, X) is None
+    assert piecewise_constant(model) == "predict of LogisticRegression gives labels"
+
+
+def test_values_without_a_derivative_are_refused():
+    """Only finite numbers can move by a small step."""
+    frame = pd.DataFrame({"a": X[:, 0], "b": ["u", "v"] * 30})
+    model = Model(lambda Z: np.asarray(Z["a"], dtype=float))
+    with pytest.raises(ValueError, match="'b' has values that are not finite numbers"):
+        gradient(model, frame)
+    np.testing.assert_allclose(gradient(model, frame, columns=[0]), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(max_depth=2),
+        RandomForestClassifier(3, random_state=0),
+        GradientBoostingClassifier(n_estimators=3),
+        BaggingRegressor(n_estimators=3, random_state=0),
+        AdaBoostRegressor(n_estimators=3, random_state=0),
+        VotingRegressor([("f", RandomForestRegressor(2)), ("d", DummyRegressor())]),
+        KNeighborsRegressor(3),
+        make_pipeline(StandardScaler(), KNeighborsRegressor(3)),
+        GridSearchCV(RandomForestRegressor(2), {"max_depth": [1]}, cv=2),
+    ],
+    ids=lambda e: f"{e!r:.40}",
+)
+def test_piecewise_constant_models_say_so(estimator):
+    """Trees and neighbours, also inside other models, have derivative 0."""
+    model = Model(estimator.fit(X, TWO))
+    assert "is piecewise constant" in piecewise_constant(model)
+    # the reason: nearly every small move changes nothing
+    moves = gradient(model, X[::6])
+    assert np.mean(moves == 0) > 0.9
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KNeighborsRegressor(3, weights="distance"),
+        BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
+        VotingRegressor([("f", RandomForestRegressor(2)), ("l", Ridge())]),
+        _Tree(2),
+        Ridge(),
+    ],
+    ids=lambda e: f"{e!r:.40}",
+)
+def test_other_models_do_not(estimator):
+    """A reason is given only where it is known."""
+    assert piecewise_constant(Model(estimator.fit(X, y))) is None
