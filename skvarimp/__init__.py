@@ -2,12 +2,18 @@
 
 from skvarimp._base import BaseImportance
 from skvarimp._compare import compare_importances
+from skvarimp._connection_weights import ConnectionWeightImportance
+from skvarimp._filter_importance import FilterImportance
 from skvarimp._sensitivity import SensitivityImportance
+from skvarimp._weights import CoefficientImportance
 
 __version__ = "0.1.0"
 
 __all__ = [
     "SensitivityImportance",
+    "CoefficientImportance",
+    "ConnectionWeightImportance",
+    "FilterImportance",
     "compare_importances",
     "BaseImportance",
 ]
