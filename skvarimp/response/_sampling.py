@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp.response._kalman import Batch
+from skvarimp.response._walk import in_order
+
 
 @dataclass(frozen=True)
 class PairsDraw:
@@ -87,10 +90,15 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     return tally.estimate(walk, move, draw, n_repeats)
 
 
+def draw_by(probabilities, random, size):
+    """Positions drawn by their probabilities, with replacement."""
+    upper = np.cumsum(probabilities)
+    return np.searchsorted(upper[:-1], random.random(size), side="right")
+
+
 def draw_cells(random, move, size):
     """Cells drawn by their probabilities."""
-    upper = np.cumsum(move.probabilities)
-    return np.searchsorted(upper[:-1], random.random(size), side="right")
+    return draw_by(move.probabilities, random, size)
 
 
 def contributions(walk, move, draw, rows, cells):
@@ -171,3 +179,100 @@ class _Tally:
         pooled = within[several].mean() if several.any() else 0.0
         within = np.where(several, within, pooled)
         return mean, np.where(count > 0, within / np.maximum(count, 1), 0.0)
+
+
+@dataclass
+class DonorDraws:
+    """Single draws of a row by its weight together with its donors.
+
+    The first heuristic of Lemaire & Clérot, section II.C: rows and donors are drawn
+    at once, and independently from draw to draw.
+
+    Parameters
+    ----------
+    walk : Walk
+        Of one request; its response must be the black box.
+    draw : PairsDraw or ObservedDraw or the like
+    scale : ndarray of shape (n_outputs,)
+    seeds : ndarray of shape (n_entries,)
+    n_jobs : int or None
+    """
+
+    walk: object
+    draw: object
+    scale: np.ndarray
+    seeds: np.ndarray
+    n_jobs: int | None = None
+
+    def __call__(self, wanted, number):
+        """Yield (entry, Batch) of as many draws as wanted of each."""
+        tasks = [(e, int(wanted[e]), number) for e in np.flatnonzero(wanted)]
+        arguments = (self.walk, self.draw, self.scale, self.seeds)
+        for task, batch in in_order(draw_batch, tasks, arguments, self.n_jobs):
+            yield task[0], batch
+
+
+def draw_batch(task, walk, draw, scale, seeds):
+    """Batch of draws of one entry; task: (entry, number of draws, round)."""
+    e, n_draws, number = task
+    move = walk.moves[e]
+    random = np.random.default_rng([int(seeds[e]), number])
+    total = None
+    step = CHUNK_DRAWS // draw.n_moves
+    for start in range(0, n_draws, step):
+        n = min(step, n_draws - start)
+        rows = draw_by(walk.weights, random, n)
+        cells = draw_cells(random, move, (draw.n_moves, n))
+        values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
+        mean = values.mean(axis=0)
+        centred = mean - mean.mean()
+        batch = Batch(
+            n,
+            values.sum(axis=1),
+            float(centred @ centred),
+            float(np.abs(mean).max()),
+            influence(walk, move, draw, rows, cells, centred),
+            n * (n - 1) / 2 * float(np.sum(walk.weights**2)),
+        )
+        total = batch if total is None else total + batch
+    return total
+
+
+def influence(walk, move, draw, rows, cells, values):
+    """Variance of the rows' influence psi, from draws that share a row or a donor.
+
+    With r_i the mean contribution of row i, d_k that of donor value k and c the
+    donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). Products of two
+    different draws t, s of the same row estimate r_i^2, of the same donor d_k^2, and
+    of t's row with s's donor r_i d_k(i); each is divided by its chance to coincide.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+    cells : ndarray of shape (n_moves, n)
+    values : ndarray of shape (n,)
+        Contributions minus their mean.
+    """
+    n, n_rows = len(values), len(walk.weights)
+    pairs = max(n * (n - 1), 1)
+    total = np.bincount(rows, values, n_rows)
+    own = np.bincount(rows, values**2, n_rows)
+    of_rows = np.sum((total**2 - own) / walk.weights) / pairs
+    if move.codes is None or not draw.donor_factor:
+        return float(of_rows)
+    m, n_cells, chance = len(cells), move.n_cells, move.probabilities
+    code = move.codes[walk.rows[rows]]
+    donated = sum(np.bincount(drawn, values, n_cells) for drawn in cells)
+    own = sum(
+        np.bincount(a[a == b], values[a == b] ** 2, n_cells)
+        for a in cells
+        for b in cells
+    )
+    of_donors = np.sum((donated**2 - own) / chance) / (pairs * m**2)
+    received = np.bincount(code, values, n_cells)
+    own = sum(
+        np.bincount(code[code == a], values[code == a] ** 2, n_cells) for a in cells
+    )
+    crossed = np.sum((received * donated - own) / chance) / (pairs * m)
+    c = draw.donor_factor
+    return float(of_rows + 2 * c * crossed + c**2 * of_donors)

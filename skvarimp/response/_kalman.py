@@ -1,0 +1,210 @@
+"""How many draws are enough: one Kalman filter an entry, run in rounds.
+
+The state is an entry's importance, which is constant: no process noise. Each draw
+measures it with a variance R that is estimated from the draws. From a diffuse start
+(P = infinity) the filter
+
+    K = P / (P + R),   x <- x + K (z - x),   P <- (1 - K) P
+
+is the running mean of the draws with P = R / n_draws, its squared standard error
+(Lemaire & Clérot, section II.C.1); so it is kept here, with R as estimated last.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MIN_DRAWS = 100  # before R is trusted
+ZERO_DRAWS = 2000  # before an entry whose draws are all 0 may rest
+ZERO_BOUND = 3.0  # no hit in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
+MIN_INFORMATION = 100  # draws a standard error is estimated from, at least
+
+
+@dataclass
+class Batch:
+    """Sums over draws of one entry; a + b is the batch of all their draws.
+
+    Attributes
+    ----------
+    n_draws : int
+    sums : ndarray of shape (n_outputs,)
+        Of the draws, in units of the scale.
+    deviation : float
+        Sum of squared deviations of the draws' means over the outputs.
+    largest : float
+        Largest draw's mean over the outputs.
+    influence : float
+        Variance of a row's influence on the importance, estimated from these draws.
+    information : float
+        How many draws, or pairs of them, tell about `influence`; its weight.
+    """
+
+    n_draws: int
+    sums: np.ndarray
+    deviation: float
+    largest: float
+    influence: float
+    information: float
+
+    def __add__(self, other):
+        n = self.n_draws + other.n_draws
+        gap = other.mean - self.mean
+        between = gap**2 * self.n_draws * other.n_draws / n
+        information = self.information + other.information
+        share = other.information / information if information > 0 else 0.0
+        return Batch(
+            n,
+            self.sums + other.sums,
+            self.deviation + other.deviation + between,
+            max(self.largest, other.largest),
+            self.influence + share * (other.influence - self.influence),
+            information,
+        )
+
+    @property
+    def mean(self):
+        """The filter's state, x."""
+        return float(self.sums.mean()) / self.n_draws
+
+    @property
+    def error(self):
+        """The filter's standard error, P ** (1/2); NaN for one draw."""
+        if self.n_draws == 1:
+            return np.nan
+        return float(np.sqrt(self.deviation / (self.n_draws - 1) / self.n_draws))
+
+    def standard_error(self, total_weight):
+        """Sampling error of the importance; NaN where too few draws tell."""
+        if self.information < MIN_INFORMATION:
+            return np.nan
+        return float(np.sqrt(max(self.influence, 0.0) / total_weight))
+
+
+class Filters:
+    """The filters of all entries and the rule that stops them.
+
+    An entry rests once its standard error is below `tol` times the largest
+    importance of all entries, after at least `MIN_DRAWS` draws. Where all draws were
+    0, which is no proof of 0, at least `ZERO_DRAWS` are made and the error is taken
+    to be 3 / n_draws times the largest change known: the largest draw of any entry or
+    the range of the unmoved response.
+
+    Parameters
+    ----------
+    n_entries, n_outputs : int
+    tol : float or None
+        None: each entry makes `cap` draws.
+    cap : int
+        Largest number of draws of an entry.
+    size : float, default=0.0
+        How far the unmoved response reaches, in units of the scale.
+    """
+
+    def __init__(self, n_entries, n_outputs, tol, cap, size=0.0):
+        self.n_outputs, self.tol, self.cap, self.size = n_outputs, tol, cap, size
+        self.batches = [None] * n_entries
+        self.n_draws = np.zeros(n_entries, dtype=np.intp)
+        self._mean, self._largest = np.zeros((2, n_entries))
+        self._error = np.full(n_entries, np.nan)
+        self._goal = 0.0  # the error to get below, as known at the round's start
+
+    def add(self, e, batch):
+        """Take further draws of entry e; returns whether it rests for now."""
+        total = batch if self.batches[e] is None else self.batches[e] + batch
+        self.batches[e] = total
+        self.n_draws[e], self._mean[e] = total.n_draws, total.mean
+        self._error[e], self._largest[e] = total.error, total.largest
+        return bool(
+            total.n_draws >= self.cap
+            or (total.n_draws >= MIN_DRAWS and 0 < total.error < self._goal)
+        )
+
+    @property
+    def importances(self):
+        """Running means, (n_entries, n_outputs); NaN where nothing was drawn."""
+        nothing = np.full(self.n_outputs, np.nan)
+        return np.array(
+            [nothing if b is None else b.sums / b.n_draws for b in self.batches]
+        )
+
+    @property
+    def errors(self):
+        """Standard errors of the running means, (n_entries,); NaN for one draw."""
+        if self.tol is None:
+            return self._error.copy()
+        size = max(self.size, self._largest.max())
+        bound = ZERO_BOUND * size / np.maximum(self.n_draws, 1)
+        return np.where(self._largest > 0, self._error, bound)
+
+    def standard_errors(self, total_weight):
+        """Sampling errors of the importances, (n_entries,)."""
+        return np.array(
+            [
+                np.nan if b is None else b.standard_error(total_weight)
+                for b in self.batches
+            ]
+        )
+
+    @property
+    def precise(self):
+        """Whether each entry's error is below the tolerance, (n_entries,)."""
+        if self.tol is None or np.any(self.n_draws == 0):
+            return self.n_draws >= self.cap
+        enough = np.where(self._largest > 0, MIN_DRAWS, ZERO_DRAWS)
+        return (self.errors < self._tolerance()) & (self.n_draws >= enough)
+
+    def wanted(self):
+        """Further draws to make now, (n_entries,); 0 for entries that rest.
+
+        What the error seems to need, but at most as many as were made: early
+        estimates of the error are rough.
+        """
+        n, left = self.n_draws, self.cap - self.n_draws
+        if self.tol is None:
+            return left
+        if np.any(n == 0):
+            return np.where(n == 0, np.minimum(MIN_DRAWS, left), 0)
+        self._goal = self._tolerance()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.errors / self._goal
+        by_variance, by_bound = n * ratio**2, np.maximum(n * ratio, ZERO_DRAWS)
+        needed = np.where(self._largest > 0, by_variance, by_bound)
+        more = np.ceil(np.fmax(np.fmin(1.05 * needed - n, n), n / 4)).astype(np.intp)
+        return np.where(self.precise, 0, np.minimum(more, left))
+
+    def _tolerance(self):
+        return self.tol * self._mean.max()
+
+
+def draw_in_rounds(filters, draw, on_done=None):
+    """Draw round by round until every filter rests; the largest importance counts.
+
+    Parameters
+    ----------
+    filters : Filters
+    draw : callable
+        draw(wanted, number of the round) yields (entry, Batch).
+    on_done : callable or None
+        Called with 1 as an entry comes to rest; returns True to stop.
+
+    Returns
+    -------
+    bool
+        Whether `on_done` stopped it.
+    """
+    resting = np.zeros(len(filters.batches), dtype=bool)
+    number = 0
+    while True:
+        wanted = filters.wanted()
+        now = (wanted == 0) & ~resting
+        resting |= now
+        if now.any() and on_done is not None and on_done(int(now.sum())):
+            return True
+        if not wanted.any():
+            return False
+        for e, batch in draw(wanted, number):
+            rests = filters.add(e, batch) and not resting[e]
+            resting[e] |= rests
+            if rests and on_done is not None and on_done(1):
+                return True
+        number += 1
