@@ -1,0 +1,172 @@
+"""Fitted models as oligomer weights: which kinds there are, and linear models."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from skvarimp._validation import check_fitted
+from skvarimp.sequence._machine import MACHINES, unfold_machine
+from skvarimp.sequence._sequences import check_alphabet
+from skvarimp.sequence._vectorizer import OligomerVectorizer
+from skvarimp.sequence._weights import OligomerWeights
+
+_N_PROBES = 8  # sequences on which a model's own output is compared
+_AGREEMENT = 1e-8  # of the size of what is summed
+
+
+def unfold(estimator, X, settings, sample_weight):
+    """Oligomer weights of a fitted model; see `OligomerWeights.from_estimator`.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted pipeline or support vector machine, or a search over them.
+    X : sequence of str or None
+        Training sequences of a support vector machine.
+    settings : dict
+        Parameters of the kernel, the defaults where the user said nothing.
+    sample_weight : array-like or None
+        What an SVC was fitted with.
+
+    Returns
+    -------
+    OligomerWeights
+        Checked against the model.
+    """
+    check_fitted(estimator)
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(estimator, Pipeline):
+        return _unfold_pipeline(estimator)
+    if type(estimator) in MACHINES:  # exact: a subclass may score in another way
+        return unfold_machine(estimator, X, settings, sample_weight)
+    raise TypeError(
+        "OligomerWeights needs a Pipeline of OligomerVectorizer and a linear model, or "
+        f"an SVC, NuSVC, OneClassSVM, SVR or NuSVR, got {type(estimator).__name__}. "
+        "Use make_pipeline(vectorizer, model) to join two fitted steps."
+    )
+
+
+def _response(estimator):
+    """The output that is unfolded."""
+    if hasattr(estimator, "decision_function"):
+        return estimator.decision_function
+    if is_classifier(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} is a classifier without decision_function. "
+            "Use a linear model such as LogisticRegression or LinearSVC."
+        )
+    return estimator.predict
+
+
+# Linear models on the vectorizer
+
+
+def _unfold_pipeline(pipeline):
+    (_, vectorizer), *middle, (_, model) = _at_least_two(pipeline.steps)
+    if not isinstance(vectorizer, OligomerVectorizer):
+        raise TypeError(
+            "The pipeline must start with OligomerVectorizer, got "
+            f"{type(vectorizer).__name__}."
+        )
+    check_fitted(vectorizer)
+    coef = _one_row_of_coef(model)
+    for _, step in reversed(middle):
+        coef = _before_step(step, coef)
+    if len(coef) != vectorizer.n_features_out_:
+        raise ValueError(
+            f"{type(model).__name__} has {len(coef)} coefficients, but the vectorizer "
+            f"makes {vectorizer.n_features_out_} columns. Fit them together."
+        )
+    weights = _split_by_order(coef, vectorizer, _intercept(model))
+    _check_linear(pipeline, weights)
+    return weights
+
+
+def _at_least_two(steps):
+    if len(steps) < 2:
+        raise TypeError(
+            "The pipeline must hold OligomerVectorizer and a linear model, got "
+            f"{len(steps)} step."
+        )
+    return steps
+
+
+def _one_row_of_coef(model):
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        raise TypeError(
+            f"The pipeline must end with a linear model, got {type(model).__name__} "
+            "without coef_. Use LinearSVC or LogisticRegression."
+        )
+    coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
+    coef = np.atleast_2d(coef)
+    if len(coef) > 1:
+        raise ValueError(
+            f"{type(model).__name__} has {len(coef)} outputs; oligomer weights are of "
+            "one score. Fit one class against the rest."
+        )
+    return coef[0].astype(np.float64)
+
+
+def _intercept(model):
+    return float(np.ravel(getattr(model, "intercept_", 0.0))[0])
+
+
+def _before_step(step, coef):
+    """Coefficients of a step's input columns from those of its output columns."""
+    if step is None or step == "passthrough":
+        return coef
+    if isinstance(step, SelectorMixin):
+        support = step.get_support()
+        before = np.zeros(len(support))
+        before[support] = coef
+        return before
+    if type(step) in (MaxAbsScaler, StandardScaler):
+        scale = 1.0 if step.scale_ is None else step.scale_
+        return coef / scale  # sparse columns: StandardScaler cannot have centred
+    raise TypeError(
+        f"{type(step).__name__} between OligomerVectorizer and the linear model is not "
+        "known to leave the score a sum of weights. Use a selector of columns, "
+        "MaxAbsScaler, StandardScaler(with_mean=False), or no step."
+    )
+
+
+def _split_by_order(coef, vectorizer, intercept):
+    alphabet = check_alphabet(vectorizer.alphabet)
+    length, n_letters = vectorizer.sequence_length_, len(alphabet)
+    if vectorizer.normalize:
+        n_windows = sum(length - k for k in range(vectorizer.max_order))
+        coef = coef / np.sqrt(n_windows)
+    tables, start = {}, 0
+    for order in range(1, vectorizer.max_order + 1):
+        shape = (length - order + 1, n_letters**order)
+        stop = start + shape[0] * shape[1]
+        tables[order] = coef[start:stop].reshape(shape)
+        start = stop
+    return OligomerWeights(
+        tables, intercept, alphabet=alphabet, unknown=vectorizer.unknown
+    )
+
+
+def _check_linear(pipeline, weights):
+    """Compare the sum of weights with the pipeline's own output."""
+    rng = np.random.default_rng(0)
+    shape = (_N_PROBES, weights.sequence_length)
+    letters = rng.choice(list(weights.alphabet), size=shape)
+    probes = ["".join(row) for row in letters]
+    own = np.asarray(_response(pipeline)(probes))
+    unfolded = weights.decision_function(probes)
+    largest = sum(
+        np.abs(table.data).max(initial=0) for table in weights.tables.values()
+    )
+    size = abs(weights.intercept) + weights.sequence_length * largest
+    if own.shape != unfolded.shape or not np.allclose(
+        own, unfolded, rtol=0, atol=_AGREEMENT * size
+    ):
+        raise ValueError(
+            f"The output of {type(pipeline.steps[-1][1]).__name__} is not the sum of "
+            "its coefficients on the oligomers. Use a model with an identity link."
+        )

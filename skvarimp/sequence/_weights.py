@@ -1,0 +1,315 @@
+"""Weights of positional oligomers: a score unfolded into what it adds up."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from skvarimp.sequence._motif import motif_profile
+from skvarimp.sequence._sequences import (
+    check_alphabet,
+    check_codes_fit,
+    check_order,
+    check_unknown,
+    encode,
+    iterate_codes,
+    oligomer_code,
+)
+
+_BLOCK_WINDOWS = 2**22  # windows looked up at once
+
+
+class OligomerWeights:
+    """Weights of the oligomers whose sum is a model's score of a sequence.
+
+    s(x) = intercept + sum of w[z, i] over the oligomers z that x reads at positions
+    i: eq. (4) of [1]_. Weights say how the score is computed, not what matters to it:
+    see `PositionalOligomerImportance` for the latter.
+
+    Parameters
+    ----------
+    tables : dict of int -> {ndarray, sparse array} of shape (L - k + 1, A ** k)
+        Weights by number of letters k: row i is a position, columns run through the
+        oligomers as `itertools.product(alphabet, repeat=k)` does. Orders that are
+        left out have no weights.
+    intercept : float, default=0.0
+        Constant of the score.
+    alphabet : str, default="ACGT"
+        The letters. Upper and lower case are one letter unless the alphabet holds
+        both cases of a letter.
+    unknown : {"error", "ignore"}, default="error"
+        Letters outside the alphabet are an error in `decision_function`, or the
+        windows that hold one add nothing.
+
+    Attributes
+    ----------
+    tables : dict of int -> scipy.sparse.csr_array
+        Copies of the tables as sparse arrays with sorted indices.
+    intercept : float
+        Constant of the score.
+    alphabet : str
+        The letters.
+    unknown : str
+        The rule for letters outside the alphabet.
+    sequence_length : int
+        Number of positions L.
+    max_order : int
+        Largest k with a table.
+
+    See Also
+    --------
+    PositionalOligomerImportance : What an oligomer does to the expected score.
+
+    Notes
+    -----
+    Memory is proportional to the number of weights that are not 0, at any order.
+
+    References
+    ----------
+    .. [1] A. Zien, N. Kraemer, S. Sonnenburg, G. Raetsch, "The Feature Importance
+       Ranking Measure", ECML PKDD 2009, section 1.2.
+
+    Examples
+    --------
+    A in front weighs 2, and AB in front 1 more:
+
+    >>> from skvarimp.sequence import OligomerWeights
+    >>> weights = OligomerWeights(
+    ...     {1: [[2, 0], [0, 0]], 2: [[0, 1, 0, 0]]}, intercept=-1, alphabet="AB"
+    ... )
+    >>> weights.decision_function(["AA", "AB", "BB"])
+    array([ 1.,  2., -1.])
+    """
+
+    def __init__(self, tables, intercept=0.0, *, alphabet="ACGT", unknown="error"):
+        self.alphabet = check_alphabet(alphabet)
+        check_unknown(unknown)
+        self.unknown = unknown
+        self.intercept = float(intercept)
+        self.tables = {}
+        self.sequence_length = None
+        for order, table in sorted(dict(tables).items()):
+            self.tables[order] = self._checked(order, table)
+        if not self.tables:
+            raise ValueError("`tables` must hold at least one table of weights.")
+        self.max_order = max(self.tables)
+
+    def _checked(self, order, table):
+        order = check_order("order", order)
+        table = sparse.csr_array(table, dtype=np.float64, copy=True)
+        n_oligomers = len(self.alphabet) ** order
+        if self.sequence_length is None:
+            self.sequence_length = table.shape[0] + order - 1
+        expected = (self.sequence_length - order + 1, n_oligomers)
+        if table.shape != expected:
+            raise ValueError(
+                f"The table of order {order} must have shape {expected}, one row a "
+                f"position and one column an oligomer, got {table.shape}."
+            )
+        if not np.all(np.isfinite(table.data)):
+            raise ValueError(f"The table of order {order} holds NaN or infinity.")
+        check_codes_fit("order", order, len(self.alphabet), expected[0])
+        table.sum_duplicates()
+        return table
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X=None,
+        *,
+        degree=None,
+        shift=0,
+        normalize=True,
+        alphabet="ACGT",
+        unknown="error",
+        sample_weight=None,
+    ):
+        """Unfold a fitted model into weights, in the units of `decision_function`.
+
+        Two kinds of models are a sum of weights: a pipeline of `OligomerVectorizer`
+        and a linear model (in between at most selectors of columns, `MaxAbsScaler`
+        or `StandardScaler(with_mean=False)`), and a support vector machine with
+        `weighted_degree_kernel`. Regressors are taken in the units of `predict`. A
+        search is replaced by its best estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted `Pipeline`, or fitted `SVC`, `NuSVC`, `OneClassSVM`, `SVR` or
+            `NuSVR` with `kernel="precomputed"` or a callable. Two classes at most.
+        X : sequence of str of shape (n_samples,), default=None
+            Support vector machines: the training sequences in their order. Not used
+            for pipelines.
+        degree : int, default=None
+            The kernel's degree. Together with the next four parameters it is read
+            from `functools.partial(weighted_degree_kernel, ...)` if that is the
+            estimator's kernel.
+        shift : int, default=0
+            The kernel's shift.
+        normalize : bool, default=True
+            Whether the kernel was normalised.
+        alphabet : str, default="ACGT"
+            The kernel's alphabet. Pipelines: the vectorizer's is used.
+        unknown : {"error", "ignore"}, default="error"
+            The kernel's rule for unknown letters. Pipelines: the vectorizer's.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The positive weights a classifier was fitted with, to tell the free
+            support vectors. Fit without rows of weight 0: scikit-learn 1.9 numbers
+            the support vectors of a precomputed kernel as if they were not there, so
+            that its own scores are wrong.
+
+        Returns
+        -------
+        OligomerWeights
+            The weights and the intercept.
+
+        Raises
+        ------
+        ValueError
+            Where the estimator's own output, or the margin of its free support
+            vectors, shows that it was not fitted with this kernel on these sequences.
+
+        Warns
+        -----
+        ImportanceWarning
+            Where a precomputed kernel cannot be checked: no free support vectors,
+            a regressor, or a solver that stopped early.
+
+        Notes
+        -----
+        A normalised kernel divides by sqrt(K(x, x)). Without shift and unknown
+        letters that is one constant and the weights are exact. With shift > 0 (or
+        windows left out for unknown letters) it depends on x, so that the score is no
+        sum of weights; 1 / sqrt(K(x, x)) is then replaced by its mean over X. Fit
+        with `normalize=False` for exact weights.
+
+        The check of a precomputed kernel: a support vector strictly between 0 and
+        its upper bound has decision value -1 or +1 (one-class: 0) up to the solver's
+        tolerance; at most 200 of them are evaluated.
+
+        Cost: O(n_support length degree shift).
+        """
+        from skvarimp.sequence._unfold import unfold
+
+        return unfold(
+            estimator,
+            X,
+            {
+                "degree": degree,
+                "shift": shift,
+                "normalize": normalize,
+                "alphabet": alphabet,
+                "unknown": unknown,
+            },
+            sample_weight,
+        )
+
+    def decision_function(self, X):
+        """Scores of sequences: the intercept and the weights of their oligomers.
+
+        Parameters
+        ----------
+        X : sequence of str of shape (n_samples,)
+            Sequences of length `sequence_length`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In the units of the model's `decision_function` (regressors: `predict`).
+        """
+        letters = encode(
+            X, self.alphabet, unknown=self.unknown, length=self.sequence_length
+        )
+        scores = np.full(len(letters), self.intercept)
+        keys = {k: _sorted_keys(table) for k, table in self.tables.items()}
+        block = max(_BLOCK_WINDOWS // self.sequence_length, 1)
+        for rows in gen_batches(len(letters), block):
+            windows = iterate_codes(letters[rows], len(self.alphabet), self.max_order)
+            for order, codes in windows:
+                if order in self.tables:
+                    scores[rows] += _look_up(
+                        keys[order], self.tables[order], codes
+                    ).sum(axis=1)
+        return scores
+
+    def weights_of(self, oligomer):
+        """Weights of one oligomer at every position where it fits.
+
+        Parameters
+        ----------
+        oligomer : str
+            At most `sequence_length` letters of the alphabet.
+
+        Returns
+        -------
+        ndarray of shape (sequence_length - len(oligomer) + 1,)
+            0 where the score has no weight.
+        """
+        code = oligomer_code(oligomer, self.alphabet)
+        check_order("len(oligomer)", len(oligomer), self.sequence_length)
+        if len(oligomer) not in self.tables:
+            return np.zeros(self.sequence_length - len(oligomer) + 1)
+        return self.tables[len(oligomer)][:, [code]].toarray()[:, 0]
+
+    def motif_profile(self, motif):
+        """Weights of a motif and of its neighbours by position.
+
+        Parameters
+        ----------
+        motif : str
+            Letters of the alphabet.
+
+        Returns
+        -------
+        MotifProfile
+            What figure 3, left, of [1]_ shows.
+        """
+        code = oligomer_code(motif, self.alphabet, "motif")
+        order = check_order("len(motif)", len(motif), self.sequence_length)
+        table = self.tables.get(order)
+        if table is None:
+            shape = (self.sequence_length - order + 1, len(self.alphabet) ** order)
+            table = sparse.csr_array(shape)
+        return motif_profile(table.toarray(), motif, code, len(self.alphabet), "weight")
+
+    def plot_motif(self, motif, ax=None):
+        """Draw the weights of a motif by position: figure 3, left, of [1]_.
+
+        Parameters
+        ----------
+        motif : str
+            Letters of the alphabet.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+
+        Returns
+        -------
+        display : MotifDisplay
+            Holds `ax_` and `figure_`.
+        """
+        from skvarimp.sequence._plots import MotifDisplay
+
+        return MotifDisplay(self.motif_profile(motif)).plot(ax=ax)
+
+    def __repr__(self):
+        n_weights = {k: table.nnz for k, table in self.tables.items()}
+        return (
+            f"OligomerWeights(sequence_length={self.sequence_length}, "
+            f"alphabet={self.alphabet!r}, weights by order: {n_weights})"
+        )
+
+
+def _sorted_keys(table):
+    """(position, code) of each stored weight as one ascending number."""
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    return rows * table.shape[1] + table.indices
+
+
+def _look_up(keys, table, codes):
+    """Weight of each window, shape of codes; 0 where there is none."""
+    if len(keys) == 0:
+        return np.zeros(codes.shape)
+    wanted = np.arange(codes.shape[1]) * table.shape[1] + codes
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    known = (keys[found] == wanted) & (codes >= 0)
+    return np.where(known, table.data[found], 0.0)
