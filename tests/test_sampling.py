@@ -1,0 +1,316 @@
+"""Random rows and draws: they converge to exact, and stop when they are precise."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsRegressor
+
+from skvarimp import SensitivityImportance
+from skvarimp.exceptions import ImportanceWarning
+from skvarimp.response._kalman import Batch, Filters
+from skvarimp.response._row_sampling import rows_per_repeat
+
+N = 400
+
+
+def rows(n=N, seed=0):
+    """Continuous, three-valued and unused inputs, with weights."""
+    random = np.random.RandomState(seed)
+    X = np.column_stack([random.randn(n), random.randint(0, 3, n), random.randn(n, 2)])
+    return X, random.uniform(0.2, 2.0, n)
+
+
+def response(X):
+    """Two outputs with interactions; column 3 is unused."""
+    return np.column_stack([X[:, 0] * (1 + X[:, 1]), X[:, 2] * np.abs(X[:, 0])])
+
+
+X, WEIGHTS = rows()
+FEATURES = [0, 1, 2, 3, [0, 2]]
+
+
+def importance(contrast, **parameters):
+    """Unscaled, of five entries, one of them a group."""
+    imp = SensitivityImportance(
+        contrast=contrast, scale=None, features=FEATURES, **parameters
+    )
+    return imp.fit(response, X, sample_weight=WEIGHTS)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
+def test_rows_converge_to_exact(contrast):
+    """Within four errors of drawing, and those below 3% after 10 000 rows."""
+    exact = importance(contrast, estimation="exact", grid=30)
+    drawn = importance(
+        contrast, estimation="rows", grid=30, n_repeats=100, random_state=0
+    )
+    assert drawn.estimation_ == "rows"
+    assert np.all(drawn.n_draws_ == 10_000)
+    gap = np.abs(drawn.importances_ - exact.importances_)
+    assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + 1e-14)
+    assert np.all(drawn.monte_carlo_errors_ <= 0.03 * exact.importances_)
+    assert drawn.importances_[3] == 0
+    np.testing.assert_allclose(
+        drawn.importances_per_output_, exact.importances_per_output_, rtol=0.1
+    )
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
+def test_standard_errors_of_rows(contrast):
+    """Unbiased, although the donors' part is a mean over few rows."""
+    grid = "all"
+    exact = importance(contrast, estimation="exact", grid=grid).standard_errors_
+    drawn = [
+        importance(contrast, estimation="rows", grid=grid, n_repeats=2, random_state=s)
+        for s in range(8)
+    ]
+    squares = np.mean([imp.standard_errors_**2 for imp in drawn], axis=0)
+    np.testing.assert_allclose(np.sqrt(squares), exact, rtol=0.12)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+def test_standard_errors_of_draws_until_precise(contrast):
+    """From draws that happen to share a row or a donor."""
+    exact = importance(contrast, estimation="exact").standard_errors_
+    drawn = importance(
+        contrast, estimation="sampled", tol=3e-3, n_repeats=300, random_state=0
+    )
+    np.testing.assert_allclose(drawn.standard_errors_, exact, rtol=0.1)
+
+
+def test_rows_use_fewer_evaluations_and_each_row_once():
+    """A repeat is n_samples / n_cells rows, at least 100; rows drawn again are free."""
+    assert rows_per_repeat(10_000, np.array([5, 15])) == 1000
+    assert rows_per_repeat(10_000, np.array([10_000])) == 100
+    asked = []
+
+    def counting(X):
+        asked.append(len(X))
+        return X[:, 0]
+
+    Z = np.random.RandomState(0).randn(300, 1)
+    imp = SensitivityImportance(
+        contrast="range",
+        scale=None,
+        estimation="rows",
+        grid=[0.0, 1.0],
+        n_repeats=3,
+        random_state=0,
+    ).fit(counting, Z)
+    assert imp.n_draws_.tolist() == [3 * 150]
+    drawn = (sum(asked) - 300) / 2
+    assert 200 < drawn < 300  # of 450 draws out of 300 rows, 78% are distinct
+    assert imp.importances_[0] == pytest.approx(1.0)
+
+
+def test_auto_draws_rows_for_the_range():
+    """Exact up to a million evaluations or where rows would cost as much."""
+
+    def model(X):
+        return X[:, 0]
+
+    small = np.random.RandomState(0).randn(900, 1)
+    assert fitted("range", "all", small, model).estimation_ == "exact"
+    large = np.random.RandomState(0).randn(3000, 1)
+    assert fitted("range", "auto", large, model).estimation_ == "exact"
+    imp = fitted("range", "all", large, model)
+    assert imp.estimation_ == "rows"
+    assert imp.n_draws_.tolist() == [100]
+    assert imp.importances_[0] == pytest.approx(np.ptp(large))
+
+
+def fitted(contrast, grid, X, model):
+    """With one repeat."""
+    imp = SensitivityImportance(contrast=contrast, grid=grid, scale=None, n_repeats=1)
+    return imp.fit(model, X)
+
+
+# --- stopping ------------------------------------------------------------------
+
+
+def graded(X):
+    """Entries of importance 1, .1 and .01, each interacting with another input."""
+    return (X[:, 0] + 0.1 * X[:, 1] + 0.01 * X[:, 2]) * np.exp(X[:, 3] / 2)
+
+
+GRADED = np.random.RandomState(0).randn(500, 4)
+
+
+@pytest.mark.parametrize(
+    ("estimation", "contrast"),
+    [
+        ("sampled", "pairs"),
+        ("sampled", "observed"),
+        ("rows", "pairs"),
+        ("rows", "observed"),
+        ("rows", "range"),
+    ],
+)
+def test_tolerance_is_reached_after_different_numbers_of_draws(estimation, contrast):
+    """The important entry is drawn longest; every error ends below the tolerance."""
+    parameters = {"contrast": contrast, "scale": None, "grid": 50}
+    exact = SensitivityImportance(estimation="exact", **parameters).fit(graded, GRADED)
+    imp = SensitivityImportance(
+        estimation=estimation, tol=0.01, n_repeats=200, random_state=0, **parameters
+    ).fit(graded, GRADED)
+    first, second, third, _ = imp.n_draws_
+    assert first > 10 * third
+    assert first > second >= third >= 100
+    goal = 0.01 * imp.importances_.max()
+    assert np.all(imp.monte_carlo_errors_ < goal)
+    assert np.all(np.abs(imp.importances_ - exact.importances_) < 4 * goal)
+    assert np.all(imp.n_draws_ < 200 * len(GRADED))  # the cap was not what stopped it
+
+
+@pytest.mark.parametrize("estimation", ["sampled", "rows"])
+def test_stopped_estimates_cover_the_exact_value(estimation):
+    """Nominal 95% intervals cover in 88 to 99%, wherever the data stop the draws."""
+    parameters = {"scale": None, "grid": 20, "features": [0, 1, 3]}
+    exact = SensitivityImportance(estimation="exact", **parameters).fit(graded, GRADED)
+    inside = []
+    for seed in range(60):
+        imp = SensitivityImportance(
+            estimation=estimation,
+            tol=0.03,
+            n_repeats=50,
+            random_state=seed,
+            **parameters,
+        ).fit(graded, GRADED)
+        gap = np.abs(imp.importances_ - exact.importances_)
+        inside.append(gap < 1.96 * imp.monte_carlo_errors_)
+    assert 0.88 <= np.mean(inside) <= 0.99
+
+
+def rare(n=1000):
+    """An input that acts on 0.5% of the rows only."""
+    random = np.random.RandomState(0)
+    X = np.column_stack([random.randn(n, 2), np.arange(n) < n // 200])
+    return X[random.permutation(n)]
+
+
+def acts_rarely(X):
+    """Column 1 acts where column 2 is 1."""
+    return X[:, 0] + (X[:, 2] == 1) * X[:, 1]
+
+
+@pytest.mark.parametrize(
+    ("estimation", "contrast"), [("sampled", "pairs"), ("rows", "range")]
+)
+@pytest.mark.parametrize("tol", [0.5, 0.02])
+def test_rare_effects_are_not_declared_zero(estimation, contrast, tol):
+    """All draws 0 is no proof of 0: found in at least 29 of 30 seeds."""
+    Z = rare()
+    imp = SensitivityImportance(
+        contrast=contrast, estimation=estimation, tol=tol, scale=None, grid=20
+    )
+    found = 0
+    for seed in range(30):
+        imp.set_params(random_state=seed, n_repeats=30).fit(acts_rarely, Z)
+        found += bool(imp.importances_[1] > 0 and imp.importances_[2] > 0)
+    assert found >= 29
+
+
+def test_zero_draws_have_an_error_and_a_minimum():
+    """An unused input is 0 after 2000 draws, within 3 / n of the largest change."""
+    imp = SensitivityImportance(
+        estimation="sampled", tol=0.05, n_repeats=100, scale=None, random_state=0
+    ).fit(graded, GRADED)
+    assert imp.importances_.argmin() != 3
+    Z = np.column_stack([GRADED, GRADED[:, 0]])
+    imp.fit(graded, Z)
+    assert imp.importances_[4] == 0
+    assert 2000 <= imp.n_draws_[4] < 4000
+    largest = np.ptp(graded(Z))
+    assert imp.monte_carlo_errors_[4] >= 3 * largest / imp.n_draws_[4] * (1 - 1e-12)
+    assert imp.monte_carlo_errors_[4] < 0.05 * imp.importances_.max()
+
+
+def test_cap_and_warning():
+    """n_repeats caps the draws; what is not precise then is said."""
+    imp = SensitivityImportance(
+        estimation="sampled", tol=1e-6, n_repeats=1, scale=None, random_state=0
+    )
+    with pytest.warns(ImportanceWarning, match=r"tol=1e-06 was not reached for 4 of 4"):
+        imp.fit(graded, GRADED)
+    assert np.all(imp.n_draws_ == len(GRADED))
+    with pytest.warns(ImportanceWarning, match="not reached for 4"):
+        imp.fit(lambda X: np.zeros(len(X)), GRADED)  # no size to compare with
+    assert np.all(imp.importances_ == 0)
+    assert np.all(imp.monte_carlo_errors_ == 0)
+
+
+def test_draws_do_not_depend_on_n_jobs():
+    """The seeds belong to the entries, the rows to the round."""
+    model = KNeighborsRegressor(5).fit(GRADED, graded(GRADED))
+    for estimation in ("sampled", "rows"):
+        parameters = dict(estimation=estimation, tol=0.05, scale=None, n_repeats=20)
+
+        def run(**more):
+            imp = SensitivityImportance(grid=10, **parameters, **more)  # noqa: B023
+            imp.fit(model, GRADED)
+            return np.concatenate([imp.importances_, imp.n_draws_])
+
+        one = run(random_state=0)
+        assert np.array_equal(one, run(random_state=0, n_jobs=2))
+        assert not np.array_equal(one, run(random_state=1))
+        generator = np.random.default_rng(0)
+        assert not np.array_equal(
+            run(random_state=generator), run(random_state=generator)
+        )
+
+
+def test_exact_ignores_repeats_and_tol():
+    """Nothing is drawn, so nothing is said of draws."""
+    imp = SensitivityImportance(estimation="exact", tol=0.1, scale=None)
+    imp.fit(graded, GRADED[:50])
+    assert imp.n_draws_ is None
+    assert imp.monte_carlo_errors_ is None
+
+
+# --- the filter itself ---------------------------------------------------------
+
+
+def kalman(measurements, variance):
+    """The textbook recursion with a diffuse start, one measurement at a time."""
+    x, P = 0.0, np.inf
+    for z in measurements:
+        gain = 1.0 if np.isinf(P) else P / (P + variance)
+        x = x + gain * (z - x)
+        P = variance if np.isinf(P) else (1 - gain) * P
+    return x, P
+
+
+def batch(values):
+    """One output, influence unknown."""
+    centred = values - values.mean()
+    return Batch(
+        len(values),
+        values.sum(keepdims=True),
+        centred @ centred,
+        values.max(),
+        0.0,
+        0.0,
+    )
+
+
+def test_filter_is_the_kalman_recursion():
+    """Running mean and its standard error are state and variance of the recursion."""
+    values = np.random.RandomState(0).gamma(2.0, size=300)
+    filters = Filters(1, 1, tol=0.1, cap=1000)
+    for part in np.split(values, [7, 100, 101]):
+        filters.add(0, batch(part))
+    x, P = kalman(values, values.var(ddof=1))
+    assert filters.importances[0, 0] == pytest.approx(x, rel=1e-12)
+    assert filters.errors[0] == pytest.approx(np.sqrt(P), rel=1e-12)
+
+
+def test_a_resting_entry_is_drawn_again_when_the_largest_falls():
+    """The tolerance is relative to the largest importance as known last."""
+    random = np.random.RandomState(0)
+    filters = Filters(2, 1, tol=0.05, cap=10_000)
+    assert filters.wanted().tolist() == [100, 100]
+    filters.add(0, batch(10 + random.randn(100)))
+    filters.add(1, batch(1 + random.randn(100)))
+    assert filters.wanted().tolist() == [0, 0]
+    filters.add(0, batch(np.full(900, 1.0)))
+    wanted = filters.wanted()
+    assert wanted[1] > 0
