@@ -57,7 +57,24 @@ def _family(module, function, **names_by_package):
 
 
 # The only list of models with a fast response.
-REGISTRY: list[Lowering] = []
+REGISTRY: list[Lowering] = [
+    *_family("_columnwise", "lower_pipeline", sklearn__pipeline="Pipeline"),
+    *_family(
+        "_composite",
+        "lower_best_estimator",
+        sklearn__model_selection="GridSearchCV RandomizedSearchCV "
+        "HalvingGridSearchCV HalvingRandomSearchCV",
+    ),
+    *_family("_composite", "lower_frozen", sklearn__frozen="FrozenEstimator"),
+    *_family(
+        "_composite", "lower_vote", sklearn__ensemble="VotingRegressor VotingClassifier"
+    ),
+    *_family(
+        "_composite",
+        "lower_transformed_target",
+        sklearn__compose="TransformedTargetRegressor",
+    ),
+]
 
 
 def lowering_of(estimator):

@@ -1,0 +1,172 @@
+"""Column-wise pipelines in front of any response.
+
+A pipeline whose steps work column by column turns a moved input column into moved
+model columns. The rows are transformed once; a donor's model values are its row of
+the transformed table, and other grid values are pushed through the steps.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skvarimp._entries import Entry
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp.response._base import Response
+from skvarimp.response._column_sources import NotColumnwise, sources
+from skvarimp.response._grid import Move
+
+
+def lower_pipeline(model, table):
+    """The response of a pipeline: column-wise steps, then a lowered estimator."""
+    from skvarimp.response._lowering import NotLowerable, lowered
+
+    pipeline = model.estimator
+    final = pipeline.steps[-1][1]
+    if final is None or isinstance(final, str):
+        raise NotLowerable("the last step of the Pipeline is no estimator")
+    steps = pipeline[:-1]
+    try:
+        source = sources(steps, table.n_columns, table.names)
+    except NotColumnwise as mixed:
+        raise NotLowerable(str(mixed)) from None
+    transformed = Transformed(steps, table, source)
+    if transformed.table.n_columns != len(source):
+        raise NotLowerable("the columns behind the Pipeline's steps are not known")
+    inner = lowered(Model(final, model.method), transformed.table)
+    return ColumnwiseResponse(inner, transformed)
+
+
+class Transformed:
+    """A table and moves seen behind column-wise steps.
+
+    Parameters
+    ----------
+    steps : Pipeline
+        Fitted column-wise steps, perhaps none.
+    raw : Table
+    source : ndarray of shape (n_model_columns,)
+        The raw column each model column comes from.
+    """
+
+    def __init__(self, steps, raw, source):
+        self.steps, self.raw, self.source = steps, raw, source
+        self.table = self._transform(raw.native)
+
+    def _transform(self, native):
+        if len(self.steps.steps) == 0:
+            return as_table(native)
+        return as_table(self.steps.transform(native))
+
+    def of(self, raw):
+        """The transformed table of a raw one."""
+        return self.table if raw is self.raw else self._transform(raw.native)
+
+    def entry(self, entry):
+        """The model columns that move with an entry."""
+        columns = np.flatnonzero(np.isin(self.source, entry.columns))
+        return Entry(entry.name, tuple(columns.tolist()), len(columns) > 1)
+
+    def move(self, raw, table, move):
+        """The move of the model columns; the same cells in the same order."""
+        entry = self.entry(move.entry)
+        behind, rows = table, move.donors
+        if rows is None:  # values of the grid's own: put into one row and transformed
+            rows = np.zeros(move.n_cells, dtype=np.intp)
+            values = move.rows_of_values(slice(None))
+            behind = self._transform(raw.moved(rows, move.entry.columns, values=values))
+            rows = np.arange(move.n_cells)
+        columns = [behind.column(j)[rows] for j in entry.columns]
+        values = _values(columns, move.n_cells)
+        return Move(
+            entry,
+            values,
+            move.donors,
+            move.probabilities,
+            move.codes,
+            move.categorical,
+        )
+
+
+def _values(columns, n_cells):
+    if not columns:
+        return np.empty((n_cells, 0))
+    if len(columns) == 1:
+        return columns[0]
+    if all(c.dtype.kind in "fbiu" for c in columns):
+        return np.column_stack(columns).astype(np.float64)
+    values = np.empty((n_cells, len(columns)), dtype=object)
+    for member, column in enumerate(columns):
+        values[:, member] = column
+    return values
+
+
+class TransformedMoves:
+    """`Moves` seen behind column-wise steps."""
+
+    def __init__(self, moves, raw, transformed, table):
+        self.raw_moves, self.raw = moves, raw
+        self.transformed, self.table = transformed, table
+        self.weights, self.grids = moves.weights, moves.grids
+        self.categorical_columns = [frozenset() for _ in moves.grids]
+        self.entries = [transformed.entry(entry) for entry in moves.entries]
+        self._kept = {}
+
+    def __len__(self):
+        return len(self.raw_moves)
+
+    def __getitem__(self, position):
+        if position not in self._kept:
+            if len(self._kept) > 256:
+                self._kept.clear()
+            move = self.raw_moves[position]
+            self._kept[position] = self.transformed.move(self.raw, self.table, move)
+        return self._kept[position]
+
+    def __getstate__(self):
+        return {**self.__dict__, "_kept": {}}
+
+
+class ColumnwiseResponse(Response):
+    """An inner response on transformed columns.
+
+    Parameters
+    ----------
+    inner : Response
+    transformed : Transformed
+    """
+
+    def __init__(self, inner, transformed):
+        self.inner, self.transformed = inner, transformed
+        self.n_outputs = inner.n_outputs
+        self.path = f"column-wise steps, {inner.path}"
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        behind = self.transformed.of(table)
+        return self.inner.curves(
+            behind, rows, self.transformed.move(table, behind, move), base
+        )
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        behind = self.transformed.of(table)
+        move = self.transformed.move(table, behind, move)
+        return self.inner.mean_curves(behind, rows, weights, move, base)
+
+    def evaluations(self, n_rows, n_cells):
+        """See `Response.evaluations`."""
+        return self.inner.evaluations(n_rows, n_cells)
+
+    def _inner_walk(self, walk):
+        behind = self.transformed.of(walk.table)
+        moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
+        return replace(walk, response=self.inner, table=behind, moves=moves)
+
+    def tasks(self, walk):
+        """See `Response.tasks`."""
+        return self.inner.tasks(self._inner_walk(walk))
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        return self.inner.run(self._inner_walk(walk), task)

@@ -1,0 +1,275 @@
+"""Column-wise pipelines, votes, searches and transformed targets equal the black box.
+
+The inner response is a stand-in that asks the final estimator itself, so that these
+tests see the way columns and values are carried over and nothing else.
+"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.ensemble import VotingClassifier, VotingRegressor
+from sklearn.feature_selection import SelectKBest, VarianceThreshold, r_regression
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from skvarimp import SensitivityImportance
+from skvarimp.response import _black_box, _lowering
+from skvarimp.response._column_sources import NotColumnwise, sources
+
+
+def stand_in(model, table):
+    """A "fast" response that asks the final estimator itself."""
+    response = _black_box.BlackBoxResponse(model, model(table.native).shape[1])
+    response.path = "stand-in"
+    return response
+
+
+@pytest.fixture
+def neighbours_lowered(monkeypatch):
+    """Enter nearest neighbours in the registry for the time of a test."""
+    monkeypatch.setattr(_lowering, "_stand_in", stand_in, raising=False)
+    more = [
+        _lowering.Lowering("sklearn.neighbors", name, "_lowering", "_stand_in")
+        for name in ("KNeighborsRegressor", "KNeighborsClassifier")
+    ]
+    monkeypatch.setattr(_lowering, "REGISTRY", _lowering.REGISTRY + more)
+
+
+def frame(n=60):
+    """Numbers, missing values, strings, a boolean; and a target."""
+    random = np.random.RandomState(0)
+    X = pd.DataFrame(
+        {
+            "a": random.randn(n),
+            "b": np.where(random.rand(n) < 0.2, np.nan, random.randint(0, 5, n)),
+            "c": random.choice(["u", "v", "w", "z"], n, p=[0.4, 0.4, 0.1, 0.1]),
+            "d": random.rand(n) < 0.4,
+            "e": random.exponential(size=n),
+        }
+    )
+    y = X["a"] + X["b"].fillna(1) * (X["c"] == "u") + X["e"] * X["d"]
+    return X, y.to_numpy()
+
+
+NUMERIC = ["a", "b", "e"]
+
+
+def mixed(numeric, categorical, **kwargs):
+    """A ColumnTransformer of the two parts."""
+    return ColumnTransformer(
+        [("num", numeric, NUMERIC), ("cat", categorical, ["c", "d"])], **kwargs
+    )
+
+
+IMPUTED = make_pipeline(SimpleImputer(), StandardScaler())
+ONE_HOT = OneHotEncoder(sparse_output=False)
+
+FRAME_STEPS = {
+    "one-hot": mixed(IMPUTED, ONE_HOT),
+    "one-hot sparse": mixed(IMPUTED, OneHotEncoder(), sparse_threshold=1.0),
+    "drop first": mixed(IMPUTED, OneHotEncoder(drop="first", sparse_output=False)),
+    "if binary": mixed(IMPUTED, OneHotEncoder(drop="if_binary", sparse_output=False)),
+    "infrequent": mixed(
+        IMPUTED, OneHotEncoder(min_frequency=0.15, sparse_output=False)
+    ),
+    "ordinal": mixed(IMPUTED, OrdinalEncoder()),
+    "target": mixed(IMPUTED, TargetEncoder()),
+    "indicator": mixed(SimpleImputer(add_indicator=True), ONE_HOT),
+    "union": mixed(make_union(SimpleImputer(), MissingIndicator()), ONE_HOT),
+    "passthrough": ColumnTransformer(
+        [("cat", ONE_HOT, [2, 3]), ("num", SimpleImputer(), [1])],
+        remainder="passthrough",
+    ),
+    "dropped": ColumnTransformer([("n", IMPUTED, ["a", "b"]), ("no", "drop", ["e"])]),
+    "twice": ColumnTransformer(
+        [
+            ("one", SimpleImputer(), ["a", "b"]),
+            ("two", make_pipeline(SimpleImputer(), Binarizer()), ["b", "e"]),
+            ("three", ONE_HOT, slice("c", "d")),
+        ]
+    ),
+    "mask": ColumnTransformer(
+        [("m", SimpleImputer(), np.array([True, True, False, False, True]))]
+    ),
+    "frame out": mixed(IMPUTED, ONE_HOT).set_output(transform="pandas"),
+}
+
+
+def both(model, X, y, contrast="pairs", **kwargs):
+    """(fast, black box) importances of one model; the fast path must be taken."""
+    parameters = {
+        "contrast": contrast,
+        "estimation": "exact",
+        "scale": None,
+        "grid": "all",
+        **kwargs,
+    }
+    weights = np.random.RandomState(1).uniform(0.5, 2, len(y))
+    fast = SensitivityImportance(**parameters).fit(model, X, sample_weight=weights)
+    method = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+    slow = SensitivityImportance(**parameters).fit(
+        lambda X: (
+            np.squeeze(getattr(model, method)(X)[..., 1:])
+            if method == "predict_proba"
+            else model.predict(X)
+        ),
+        X,
+        sample_weight=weights,
+    )
+    assert slow.response_path_.startswith("black box")
+    assert "stand-in" in fast.response_path_
+    np.testing.assert_allclose(
+        fast.importances_, slow.importances_, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        fast.standard_errors_, slow.standard_errors_, rtol=1e-7, atol=1e-12
+    )
+    return fast
+
+
+@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.parametrize("name", FRAME_STEPS)
+def test_frames_through_column_transformers(name):
+    """Single columns and a group across the two parts."""
+    X, y = frame()
+    model = make_pipeline(FRAME_STEPS[name], KNeighborsRegressor(3)).fit(X, y)
+    features = [*X.columns, ["b", "c"]]
+    both(model, X, y, features=features)
+    if name == "one-hot":
+        for contrast in ("observed", "range"):
+            both(model, X, y, contrast, features=features)
+        polars = pl.from_pandas(X)
+        model = make_pipeline(FRAME_STEPS[name], KNeighborsRegressor(3)).fit(polars, y)
+        both(model, polars, y, features=features)
+
+
+ARRAY_STEPS = {
+    "scalers": make_pipeline(
+        StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler()
+    ),
+    "transforms": make_pipeline(
+        PowerTransformer(), QuantileTransformer(n_quantiles=10)
+    ),
+    "ufunc": FunctionTransformer(np.arctan, np.tan),
+    "splines": SplineTransformer(4),
+    "bins": KBinsDiscretizer(3, strategy="uniform"),
+    "ordinal bins": KBinsDiscretizer(4, encode="ordinal", strategy="uniform"),
+    "degree one": PolynomialFeatures(1),
+    "selected": make_pipeline(
+        VarianceThreshold(), SelectKBest(r_regression, k=2), StandardScaler()
+    ),
+    "union": FeatureUnion([("a", StandardScaler()), ("b", Binarizer())]),
+    "nothing": "passthrough",
+}
+
+
+@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.parametrize("name", ARRAY_STEPS)
+def test_array_steps(name):
+    """Every column-wise transformer of numbers, all kinds of grid."""
+    random = np.random.RandomState(0)
+    X = random.randn(50, 4)
+    X[:, 2] = random.randint(0, 4, 50)
+    y = X[:, 0] * X[:, 2] + X[:, 1]
+    model = make_pipeline(ARRAY_STEPS[name], KNeighborsRegressor(3)).fit(X, y)
+    both(model, X, y, features=[0, 1, 2, 3, [0, 2]])
+    for grid in ("deciles", 5, {"x0": [-1.0, 0.25, 2.0]}):
+        both(model, X, y, grid=grid)
+
+
+@pytest.mark.usefixtures("neighbours_lowered")
+def test_votes_searches_frozen_and_transformed_targets():
+    """The estimators around others."""
+    random = np.random.RandomState(0)
+    X = random.randn(50, 3)
+    y = np.exp(X[:, 0] * X[:, 1])
+    one, two = (
+        KNeighborsRegressor(2),
+        make_pipeline(StandardScaler(), KNeighborsRegressor(5)),
+    )
+    models = [
+        VotingRegressor([("a", one), ("b", two)], weights=[1, 3]),
+        VotingRegressor([("a", one), ("b", "drop"), ("c", two)], weights=[1, 7, 3]),
+        GridSearchCV(two, {"kneighborsregressor__n_neighbors": [2, 3]}),
+        TransformedTargetRegressor(one, func=np.log, inverse_func=np.exp),
+        TransformedTargetRegressor(two, transformer=PowerTransformer()),
+        TransformedTargetRegressor(one, transformer=StandardScaler()),
+    ]
+    for model in models:
+        both(model.fit(X, y), X, y)
+    both(FrozenEstimator(one.fit(X, y)), X, y)
+    soft = VotingClassifier(
+        [
+            ("a", KNeighborsClassifier(5)),
+            ("b", make_pipeline(StandardScaler(), KNeighborsClassifier(7))),
+        ],
+        voting="soft",
+        weights=[2, 1],
+    )
+    both(soft.fit(X, y > 1), X, y > 1)
+
+
+def minus_mean(X):
+    """Not element-wise: depends on the other rows."""
+    return X - X.mean(axis=0)
+
+
+@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (make_pipeline(Normalizer(), KNeighborsRegressor()), "Normalizer is not a col"),
+        (make_pipeline(PolynomialFeatures(2), KNeighborsRegressor()), "multiplies"),
+        (
+            make_pipeline(FunctionTransformer(minus_mean), KNeighborsRegressor()),
+            "no NumPy ufunc",
+        ),
+        (
+            TransformedTargetRegressor(
+                KNeighborsRegressor(),
+                func=lambda y: 2 * y,
+                inverse_func=lambda y: y / 2,
+            ),
+            "not element-wise",
+        ),
+    ],
+)
+def test_declines_with_a_reason(model, reason):
+    """Anything that may mix columns or rows goes to the black box, with the reason."""
+    random = np.random.RandomState(0)
+    X = random.randn(30, 3)
+    imp = SensitivityImportance(scale=None).fit(model.fit(X, X[:, 0] + 2), X)
+    assert imp.response_path_.startswith("black box")
+    assert reason in imp.response_path_
+
+
+def test_sources():
+    """The input column of each output, by hand."""
+    X, _ = frame()
+    encoder = OneHotEncoder().fit(X[["c", "d"]])
+    assert sources(encoder, 2).tolist() == [0, 0, 0, 0, 1, 1]
+    assert sources(PolynomialFeatures(1).fit(X[["a", "e"]]), 2).tolist() == [-1, 0, 1]
+    with pytest.raises(NotColumnwise, match="Normalizer"):
+        sources(Normalizer(), 2)
