@@ -3,7 +3,11 @@
 from skvarimp._base import BaseImportance
 from skvarimp._compare import compare_importances
 from skvarimp._connection_weights import ConnectionWeightImportance
+from skvarimp._display_curves import CurvesDisplay
+from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._filter_importance import FilterImportance
+from skvarimp._interaction import InteractionImportance
+from skvarimp._partial_dependence import PartialDependenceImportance
 from skvarimp._sensitivity import SensitivityImportance
 from skvarimp._weights import CoefficientImportance
 
@@ -11,9 +15,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "SensitivityImportance",
+    "PartialDependenceImportance",
+    "InteractionImportance",
     "CoefficientImportance",
     "ConnectionWeightImportance",
     "FilterImportance",
+    "CurvesDisplay",
+    "MatrixDisplay",
     "compare_importances",
     "BaseImportance",
 ]

@@ -26,6 +26,10 @@ class Entry:
     columns: tuple
     is_group: bool = False
 
+    def together_with(self, other):
+        """The columns of two entries as one, called ``first:second``."""
+        return Entry(f"{self.name}:{other.name}", self.columns + other.columns, True)
+
 
 def column_names(names, n_columns):
     """The names of X's columns, `x0, x1, ...` where it has none."""

@@ -77,6 +77,10 @@ class Table:
         """Whether column j is boolean, categorical or not a number."""
         return _is_categorical_array(self.column(j))
 
+    def takes_numbers(self, j):
+        """Whether column j is stored as numbers, so that it can be set to any."""
+        return self.native.dtype.kind in "fiu"
+
     def numeric(self):
         """X as float64, array or CSC of shape (n_samples, n_columns); None if not."""
 
@@ -229,10 +233,13 @@ class FrameTable(Table):
             return np.asarray(series.to_numpy())
         return _numbers_if_possible(np.array(series.to_list(), dtype=object))
 
+    def takes_numbers(self, j):
+        """See `Table.takes_numbers`."""
+        return self.frame[self._labels[j]].dtype.is_numeric()
+
     def is_categorical(self, j):
         """See `Table.is_categorical`."""
-        dtype = self.frame[self._labels[j]].dtype
-        return not dtype.is_numeric() and _is_categorical_array(self.column(j))
+        return not self.frame[self._labels[j]].dtype.is_numeric()
 
     def moved(self, rows, columns, donors=None, values=None):
         """See `Table.moved`."""

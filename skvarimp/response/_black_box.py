@@ -55,7 +55,7 @@ class BlackBoxResponse(Response):
         step = self._call_rows(table.n_columns)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            moved = _moved(table, rows[part], move, cells[part])
+            moved = moved_rows(table, rows[part], move, cells[part])
 
             def where(m, start=start):
                 at = move.values[cells[start + m]]
@@ -75,7 +75,8 @@ class BlackBoxResponse(Response):
         return max(1, self._call_rows(n_columns) // n_cells)
 
 
-def _moved(table, rows, move, cells):
+def moved_rows(table, rows, move, cells):
+    """Rows of a table with an entry moved to the given cells, in X's own container."""
     columns = move.entry.columns
     if move.donors is not None:
         return table.moved(rows, columns, donors=move.donors[cells])

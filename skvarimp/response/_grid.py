@@ -215,6 +215,50 @@ def _given_group(table, entry, grid, categorical):
     return Move(entry, values, None, counts / counts.sum(), None, categorical)
 
 
+def product_move(first, second):
+    """Two numeric moves at once: every value of one with every value of the other.
+
+    Parameters
+    ----------
+    first, second : Move
+        On columns not shared, with numeric values.
+
+    Returns
+    -------
+    Move
+        Its cell k * second.n_cells + l is cell k of the first, cell l of the second.
+    """
+    k, l = np.divmod(np.arange(first.n_cells * second.n_cells), second.n_cells)
+    values = np.hstack([first.rows_of_values(k), second.rows_of_values(l)])
+    probabilities = first.probabilities[k] * second.probabilities[l]
+    return Move(
+        first.entry.together_with(second.entry),
+        values.astype(np.float64),
+        None,
+        probabilities,
+        None,
+        first.categorical and second.categorical,
+    )
+
+
+def _entries_with_values(entries, grid):
+    """Positions of the entries whose values the user gave."""
+    if not isinstance(grid, Mapping):
+        return [] if isinstance(grid, str | numbers.Integral) else range(len(entries))
+    names = [entry.name for entry in entries]
+    for name, values in grid.items():
+        if name not in names:
+            shown = names if len(names) <= 20 else [*names[:20], "..."]
+            raise ValueError(
+                f"`grid` names {name!r}, which is not among the entries: {shown}."
+            )
+        if isinstance(values, str | numbers.Integral):
+            raise ValueError(
+                f"`grid` must map {name!r} to an array of values, got {values!r}."
+            )
+    return [names.index(name) for name in grid]
+
+
 class Moves:
     """The moves of one walk, made when asked for: position -> Move.
 

@@ -1,0 +1,209 @@
+"""`CurvesDisplay`: partial dependence curves side by side; draws with matplotlib."""
+
+import numpy as np
+
+from skvarimp._table import is_missing
+
+# Okabe and Ito's colours, told apart by colour-blind readers too.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+LONGEST_NAME, MOST_LEVELS = 28, 12
+
+
+class CurvesDisplay:
+    """Partial dependence curves, one panel an entry, on one vertical scale.
+
+    Numeric inputs are drawn as lines, with ticks at the deciles of their observed
+    values above the axis; categorical ones as points a level. Missing values, where
+    the data have them, are a point right of the line.
+
+    Parameters
+    ----------
+    curves : list of (str, ndarray, ndarray)
+        Title, grid of shape (n_cells,), and averages of shape (n_cells, n_outputs).
+    output_names : list of str
+        Names of the outputs.
+    deciles : dict, default=None
+        Title -> values to mark on the axis.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        The panels drawn.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> from skvarimp import CurvesDisplay
+    >>> curve = ("age", [20.0, 40.0, 60.0], [[1.0], [2.0], [2.5]])
+    >>> CurvesDisplay([curve], ["y"]).plot().axes_[0].get_xlabel()
+    'age'
+    """
+
+    def __init__(self, curves, output_names, deciles=None):
+        self.curves = curves
+        self.output_names = output_names
+        self.deciles = deciles
+
+    @classmethod
+    def from_importance(cls, importance, *, n_curves=9, axes=None, **kwargs):
+        """Draw the curves of a fitted `PartialDependenceImportance`.
+
+        Groups of columns have no single axis to be drawn on and are left out.
+
+        Parameters
+        ----------
+        importance : PartialDependenceImportance
+            Fitted.
+        n_curves : int or None, default=9
+            Number of curves to draw, the least flat first; None: all.
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw into, one a curve; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : CurvesDisplay
+            Holds `axes_` and `figure_`.
+        """
+        curves = []
+        for e in np.argsort(importance.ranking_):
+            name = importance.entry_names_[e]
+            grid, averages = importance.curves_.get(name, (np.empty((0, 2)), None))
+            if grid.ndim == 1:
+                curves.append((name, grid, averages.reshape(len(grid), -1)))
+        if not curves:
+            raise ValueError(
+                "There is no curve to draw: every entry is a group of columns. Read "
+                "`curves_`, or fit with single columns as `features`."
+            )
+        display = cls(curves[:n_curves], importance.output_names_, importance.deciles_)
+        return display.plot(axes=axes, **kwargs)
+
+    def plot(self, axes=None, ylabel="partial dependence"):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw into, at least one a curve; None makes a figure.
+        ylabel : str, default="partial dependence"
+            Label of the vertical axes.
+
+        Returns
+        -------
+        display : CurvesDisplay
+            This object.
+        """
+        n = len(self.curves)
+        if axes is None:
+            axes = _new_axes(n)
+        self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+        if len(self.axes_) < n:
+            raise ValueError(
+                f"`axes` has {len(self.axes_)} axes for {n} curves. Use n_curves to "
+                "draw fewer."
+            )
+        self.figure_ = self.axes_[0].figure
+        limits = self._limits()
+        for ax, (name, grid, averages) in zip(self.axes_, self.curves):
+            self._panel(ax, name, np.asarray(grid), np.asarray(averages))
+            ax.set_ylim(limits)
+        n_columns = _n_columns(self.axes_[0])
+        for ax in self.axes_[:n:n_columns]:
+            ax.set_ylabel(ylabel)
+        if len(self.output_names) > 1:
+            self.axes_[0].legend(title="output", fontsize="small")
+        return self
+
+    def _limits(self):
+        """One vertical scale for all panels: flat curves look flat."""
+        values = np.concatenate([np.ravel(averages) for *_, averages in self.curves])
+        low, high = values.min(), values.max()
+        margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
+        return low - 1.5 * margin, high + margin
+
+    def _panel(self, ax, name, grid, averages):
+        missing = np.array([is_missing(value) for value in grid])
+        known = grid[~missing]
+        as_levels = grid.dtype.kind not in "fiu" or (
+            self.deciles is not None and name not in self.deciles
+        )
+        at = np.arange(len(known)) if as_levels else known
+        beyond = _right_of(at)
+        line = "o" if as_levels or len(known) < 2 else "-"
+        for o, output in enumerate(self.output_names):
+            color = COLORS[o % len(COLORS)]
+            ax.plot(at, averages[~missing, o], line, color=color, label=output)
+            ax.plot([beyond] * missing.sum(), averages[missing, o], "s", color=color)
+        if as_levels:
+            ticks = [*at, beyond] if missing.any() else at
+            _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
+        elif missing.any():
+            _mark_missing(ax, beyond)
+        # ticks up to 4% of the panel's height
+        marks = (self.deciles or {}).get(name, [])
+        ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
+        ax.set_xlabel(_short(name, LONGEST_NAME))
+        ax.spines[["top", "right"]].set_visible(False)
+
+
+def _new_axes(n):
+    """Panels in rows of at most three."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "Plots need matplotlib. Install it with `pip install matplotlib`."
+        ) from None
+    n_columns = min(n, 3)
+    n_rows = -(-n // n_columns)
+    size = (3.2 * n_columns + 0.4, 2.5 * n_rows + 0.2)
+    _, axes = plt.subplots(
+        n_rows, n_columns, figsize=size, squeeze=False, layout="constrained"
+    )
+    for ax in axes.ravel()[n:]:
+        ax.set_visible(False)
+    return axes.ravel()
+
+
+def _n_columns(ax):
+    spec = ax.get_subplotspec()
+    return 1 if spec is None else spec.get_gridspec().ncols
+
+
+def _right_of(at):
+    if len(at) == 0:
+        return 0.0
+    width = at[-1] - at[0]
+    return at[-1] + (0.12 * width if width > 0 else 1.0)
+
+
+def _mark_levels(ax, at, levels):
+    """Names of the levels, every m-th where there are many."""
+    every = -(-len(levels) // MOST_LEVELS)
+    labels = [_short(str(level), 12) for level in levels[::every]]
+    ax.set_xticks(at[::every], labels)
+    if sum(map(len, labels)) > 24:
+        for tick in ax.get_xticklabels():
+            tick.set(rotation=35, ha="right", rotation_mode="anchor")
+    ax.margins(x=0.15)
+
+
+def _mark_missing(ax, position):
+    ax.text(
+        position,
+        0.06,
+        "missing",
+        transform=ax.get_xaxis_transform(),
+        rotation=90,
+        ha="center",
+        va="bottom",
+        fontsize="x-small",
+        color="0.3",
+    )
+
+
+def _short(name, longest):
+    return name if len(name) <= longest else name[: longest - 1] + "…"

@@ -1,0 +1,143 @@
+"""`MatrixDisplay`: a heat map of a square table of entries; draws with matplotlib."""
+
+import numpy as np
+
+LARGEST_WITH_NUMBERS = 12
+LONGEST_NAME = 24
+
+
+class MatrixDisplay:
+    """Heat map of a matrix with one row and one column an entry.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_entries, n_entries)
+        Values; NaN is left blank.
+    names : list of str
+        Names of the entries.
+    label : str, default=""
+        What the values are, beside the colour bar.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> from skvarimp import MatrixDisplay
+    >>> nan = float("nan")
+    >>> display = MatrixDisplay([[nan, 0.5], [0.5, nan]], ["a", "b"], "strength")
+    >>> [t.get_text() for t in display.plot().ax_.get_xticklabels()]
+    ['a', 'b']
+    """
+
+    def __init__(self, matrix, names, label=""):
+        self.matrix = matrix
+        self.names = names
+        self.label = label
+
+    @classmethod
+    def from_importance(cls, importance, *, max_entries=30, ax=None, **kwargs):
+        """Draw the `matrix_` of a fitted `InteractionImportance`.
+
+        Parameters
+        ----------
+        importance : InteractionImportance
+            Fitted on pairs.
+        max_entries : int, default=30
+            Number of entries to draw; of more, those with the strongest pairs.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : MatrixDisplay
+            Holds `ax_` and `figure_`.
+        """
+        matrix = importance.matrix_
+        kept = np.flatnonzero(~np.isnan(matrix).all(axis=0))
+        strongest = np.nanmax(matrix[kept], axis=1)
+        kept = np.sort(kept[np.argsort(-strongest, kind="stable")[:max_entries]])
+        names = [importance.matrix_names_[e] for e in kept]
+        label = LABELS[importance.statistic]
+        display = cls(matrix[np.ix_(kept, kept)], names, label)
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, cmap="cividis"):
+        """Draw the matrix.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        cmap : str or matplotlib Colormap, default="cividis"
+            Colours; the default reads the same for colour-blind readers.
+
+        Returns
+        -------
+        display : MatrixDisplay
+            This object.
+        """
+        matrix = np.ma.masked_invalid(np.asarray(self.matrix, dtype=np.float64))
+        n = len(matrix)
+        if ax is None:
+            ax = _new_axes(n, max(len(_short(name)) for name in self.names))
+        self.ax_, self.figure_ = ax, ax.figure
+        image = ax.imshow(matrix, cmap=cmap, vmin=min(0.0, matrix.min()))
+        ax.set_facecolor("0.92")
+        names = [_short(name) for name in self.names]
+        ax.set_xticks(range(n), names, rotation=90 if n > 3 else 0)
+        ax.set_yticks(range(n), names)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if n <= LARGEST_WITH_NUMBERS:
+            _write_numbers(ax, matrix, image)
+        self.figure_.colorbar(image, ax=ax, label=self.label, shrink=0.8)
+        return self
+
+
+LABELS = {"h": "Friedman's H", "conditional_std": "interaction (conditional sd)"}
+
+
+def _new_axes(n, longest):
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "Plots need matplotlib. Install it with `pip install matplotlib`."
+        ) from None
+    side = 1.2 + max(0.42 * n, 1.2) + 0.09 * longest
+    return plt.subplots(figsize=(side + 1.0, side), layout="constrained")[1]
+
+
+def _write_numbers(ax, matrix, image):
+    """Two significant digits a cell, light on dark and dark on light."""
+    for (row, column), value in np.ndenumerate(matrix.filled(np.nan)):
+        if np.isnan(value):
+            continue
+        red, green, blue, _ = image.cmap(image.norm(value))
+        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+        ax.text(
+            column,
+            row,
+            _digits(value),
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color="white" if dark else "black",
+        )
+
+
+def _digits(value):
+    if abs(value) < 5e-4:
+        return "0"
+    return f"{value:.2f}" if 0.095 < abs(value) < 100 else f"{value:.2g}"
+
+
+def _short(name):
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
