@@ -6,6 +6,7 @@ from skvarimp._connection_weights import ConnectionWeightImportance
 from skvarimp._display_curves import CurvesDisplay
 from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._filter_importance import FilterImportance
+from skvarimp._impurity import ImpurityImportance
 from skvarimp._interaction import InteractionImportance
 from skvarimp._partial_dependence import PartialDependenceImportance
 from skvarimp._sensitivity import SensitivityImportance
@@ -17,6 +18,7 @@ __all__ = [
     "SensitivityImportance",
     "PartialDependenceImportance",
     "InteractionImportance",
+    "ImpurityImportance",
     "CoefficientImportance",
     "ConnectionWeightImportance",
     "FilterImportance",
