@@ -43,6 +43,9 @@ class Walk:
     y : ndarray of shape (n_rows, ...) or None
     scales : list of list of ndarray of shape (n_outputs,)
         What each request's reductions are divided by.
+    final : bool
+        Whether all rows are evaluated and only finished numbers wanted, so that
+        `Response.run` may give `Finished` in place of states.
     """
 
     response: object
@@ -55,6 +58,7 @@ class Walk:
     total_weight: float
     y: np.ndarray | None = None
     scales: list = field(default_factory=list)
+    final: bool = False
 
     @property
     def n_entries(self):
@@ -195,7 +199,9 @@ class Response:
         -------
         list of (positions, states)
             `positions` a tuple of moves with equally many cells, `states` one `State`
-            a reduction, whose arrays have one leading entry a position.
+            a reduction, whose arrays have one leading entry a position. Where the walk
+            is `final` and the task holds all rows, `states` may be one `Finished` a
+            reduction.
         """
         return [
             ((position,), self._reduced(walk, position, task.rows))

@@ -81,32 +81,30 @@ class Pairs(_RowMean):
 
     def reduce(self, block):
         """See `Reduction.reduce`; O(k log k) a row."""
-        ice, n_cells = block.ice, block.ice.shape[-1]
-        if n_cells == 1:
-            return State(np.zeros(ice.shape[:3]), np.zeros((*ice.shape[:2], 1)))
-        p = block.probabilities[:, np.newaxis, np.newaxis, :]
-        if n_cells == 2:
-            gap = np.abs(ice[..., 1] - ice[..., 0])
-            both = 2.0 * block.probabilities.prod(axis=1)[:, np.newaxis, np.newaxis]
-            other = block.probabilities[:, np.newaxis, ::-1]
-            mean = np.einsum("boi,i->bo", gap, block.weights)
-            return State(both * gap, other * mean[..., np.newaxis])
+        ice, n_pieces = block.ice, block.ice.shape[-1]
+        if n_pieces == 1:
+            return State(np.zeros(ice.shape[:3]), block.over_rows(np.zeros(ice.shape)))
+        if n_pieces == 2:
+            gap = np.abs(ice[..., 1:] - ice[..., :1])
+            both = 2.0 * block.chances.prod(axis=-1)
+            other = gap * block.chances[..., ::-1]
+            return State(both * gap[..., 0], block.over_rows(other))
         order = np.argsort(ice, axis=-1)
-        gaps = np.diff(np.take_along_axis(ice, order, axis=-1), axis=-1)
-        below = np.take_along_axis(np.broadcast_to(p, ice.shape), order, axis=-1)
-        below = np.cumsum(below, axis=-1)[..., :-1]
+        order += np.arange(0, ice.size, n_pieces).reshape(*ice.shape[:3], 1)
+        gaps = np.diff(ice.ravel().take(order), axis=-1)
+        chances = np.broadcast_to(block.chances, ice.shape)
+        below = np.cumsum(chances.ravel().take(order), axis=-1)[..., :-1]
         above = 1.0 - below
         # E|V' - V''| = 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k)
         rows = 2.0 * np.einsum("boik,boik,boik->boi", gaps, below, above)
         # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
         distance = np.empty_like(ice)
         distance[..., 0] = np.einsum("boik,boik->boi", gaps, above)
-        steps = gaps * (below - above)
-        np.cumsum(steps, axis=-1, out=steps)
-        distance[..., 1:] = distance[..., :1] + steps
+        np.multiply(gaps, np.subtract(below, above, out=above), out=distance[..., 1:])
+        np.cumsum(distance, axis=-1, out=distance)
         by_cell = np.empty_like(ice)
-        np.put_along_axis(by_cell, order, distance, axis=-1)
-        return State(rows, _mean_over_rows(by_cell, block.weights))
+        by_cell.ravel()[order.ravel()] = distance.ravel()
+        return State(rows, block.over_rows(by_cell))
 
 
 @dataclass(frozen=True)
@@ -117,8 +115,14 @@ class Observed(_RowMean):
 
     def reduce(self, block):
         """See `Reduction.reduce`."""
-        distance = np.abs(block.ice - block.base[..., np.newaxis])
-        rows = np.einsum("boik,bk->boi", distance, block.probabilities)
+        return State.merged([self._distances(part) for part in block.chunks()])
+
+    @staticmethod
+    def _distances(block):
+        distance = block.ice - block.base[..., np.newaxis]
+        np.abs(distance, out=distance)
+        p = block.probabilities[:, np.newaxis, :, np.newaxis]
+        rows = np.matmul(distance, p)[..., 0]
         return State(rows, _mean_over_rows(distance, block.weights))
 
 
@@ -131,19 +135,14 @@ class Range(_RowMean):
         return State(block.ice.max(axis=-1) - block.ice.min(axis=-1))
 
 
-def _mean_over_rows(values, weights):
-    """sum_i w[i] values[b, o, i, k]."""
-    return np.matmul(weights, values)
-
-
 def flatness(curves, multiplicity, statistic, categorical=None):
     """How much curves vary over the distinct grid values, each counted once.
 
     Parameters
     ----------
     curves : ndarray of shape (n_entries, ..., n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells)
-        Number of distinct values a cell stands for.
+    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
+        Number of distinct values a cell stands for, perhaps another each row.
     statistic : {"std", "range", "auto"}
         Standard deviation with ddof=1 (Greenwell et al., eq. 5), maximum minus
         minimum (eq. 6), or the range of categorical entries and the standard
@@ -161,8 +160,7 @@ def flatness(curves, multiplicity, statistic, categorical=None):
     if statistic == "range":
         return curves.max(axis=-1) - curves.min(axis=-1)
     centred, count = _centred(curves, multiplicity)
-    m = multiplicity.reshape(len(multiplicity), *[1] * (curves.ndim - 2), -1)
-    total = np.sum(m * centred**2, axis=-1)
+    total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
     return np.sqrt(total / np.maximum(count - 1, 1))
 
 
@@ -171,9 +169,16 @@ def _choose(categorical, if_so, if_not):
     return np.where(categorical.reshape(-1, *[1] * (if_so.ndim - 1)), if_so, if_not)
 
 
+def _beside(curves, multiplicity):
+    """Multiplicity in a shape that broadcasts with curves."""
+    n_entries, *rows, n_cells = multiplicity.shape
+    ones = [1] * (curves.ndim - 2 - len(rows))
+    return multiplicity.reshape(n_entries, *ones, *rows, n_cells)
+
+
 def _centred(curves, multiplicity):
     """Curves minus their mean over the distinct values, and how many there are."""
-    m = multiplicity.reshape(len(multiplicity), *[1] * (curves.ndim - 2), -1)
+    m = _beside(curves, multiplicity)
     count = m.sum(axis=-1)
     # from the first value on: a constant curve is centred to exactly 0
     shifted = curves - curves[..., :1]
@@ -226,19 +231,10 @@ class PartialDependence(Reduction):
 
         Sums of differences from the unmoved response: exactly 0 for an unused entry.
         """
-        moved = block.ice - block.base[..., np.newaxis]
-        cells = _mean_over_rows(moved, block.weights)
+        cells = block.moved_over_rows()
         signs = self.signs[block.rows] * np.sqrt(block.weights)
-        sketch = np.zeros((*moved.shape[:2], self.n_groups, moved.shape[-1]))
         groups = self.groups[block.rows]
-        if self.n_groups == self.n_rows:
-            sketch[:, :, groups] = moved * signs[:, np.newaxis]
-        else:
-            order = np.argsort(groups, kind="stable")
-            first = np.flatnonzero(np.diff(groups[order], prepend=-1))
-            signed = moved[:, :, order] * signs[order, np.newaxis]
-            present = groups[order[first]]
-            sketch[:, :, present] = np.add.reduceat(signed, first, axis=2)
+        sketch = block.moved_by_group(signs, groups, self.n_groups)
         return State(cells=cells, sketch=sketch)
 
     def finish(self, state, sample):
@@ -253,6 +249,8 @@ class PartialDependence(Reduction):
         level = np.einsum("bok,bok->bo", slope, state.cells)
         signs = self.signs * np.sqrt(sample.weights)
         offsets = np.bincount(self.groups, weights=signs, minlength=self.n_groups)
+        if state.basis is not None:  # (sketch @ basis) @ slope, the short way
+            slope = np.einsum("bofk,bok->bof", state.basis, slope)
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
         psi -= level[:, :, np.newaxis] * offsets
         psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
@@ -315,9 +313,9 @@ class Loss(Reduction):
         base = [self.loss(y, b[..., np.newaxis])[:, 0] for b in block.base]
         base = np.broadcast_to(np.stack(base), moved.shape[:2])
         moved -= base[..., np.newaxis]
-        rows = np.einsum("bik,bk->bi", moved, block.probabilities)
-        cells = _mean_over_rows(moved, block.weights)
-        return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
+        moved = moved[:, np.newaxis]
+        rows = block.over_cells(moved)[:, 0]
+        return State(np.stack([rows, base], axis=1), block.over_rows(moved))
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
@@ -363,14 +361,12 @@ class SquaredError(Loss):
     def reduce(self, block):
         """See `Loss.reduce`."""
         error = self.target(block.y) - block.base
-        moved = block.ice - block.base[..., np.newaxis]
-        weighted = (error * block.weights)[:, :, np.newaxis]
-        p = block.probabilities[:, np.newaxis, :, np.newaxis]
-        first = np.matmul(moved, p)[..., 0]
-        cells = -2.0 * np.matmul(weighted, moved)[:, :, 0]
+        moved = block.moved
+        first = block.over_cells(moved)
+        cells = -2.0 * block.over_rows(moved, error * block.weights)
         np.square(moved, out=moved)
-        rows = np.matmul(moved, p)[..., 0] - 2.0 * error * first
-        cells += _mean_over_rows(moved, block.weights)
+        rows = block.over_cells(moved) - 2.0 * error * first
+        cells += block.over_rows(moved)
         base = np.broadcast_to((error**2).mean(axis=1), (len(rows), rows.shape[2]))
         return State(
             np.stack([rows.mean(axis=1), base], axis=1),

@@ -1,6 +1,6 @@
 """What reductions are given of a block of rows, keep of it, and give in the end."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,27 @@ class Block:
     y: np.ndarray | None = None
     categorical: np.ndarray | None = None
 
+    CHUNK_ELEMENTS = 2**17  # one array of them stays in the processor's cache
+
+    def chunks(self):
+        """The block in parts of rows small enough for the processor's cache."""
+        n_rows = len(self.weights)
+        step = max(1, self.CHUNK_ELEMENTS * n_rows // self.ice.size)
+        if step >= n_rows:
+            yield self
+            return
+        first = self.rows.start
+        for start in range(0, n_rows, step):
+            part = slice(start, min(start + step, n_rows))
+            yield replace(
+                self,
+                ice=self.ice[:, :, part],
+                base=self.base[:, :, part],
+                weights=self.weights[part],
+                rows=slice(first + part.start, first + part.stop),
+                y=None if self.y is None else self.y[part],
+            )
+
 
 @dataclass
 class State:
@@ -48,11 +69,16 @@ class State:
         Weighted sums over the rows, a cell.
     sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells) or None
         Signed sums over the rows of each group, a cell.
+    basis : ndarray of shape (n_entries, n_outputs, n_functions, n_cells) or None
+        Where the curves are sums of a few functions of the cell: `sketch` is then
+        (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
+        The same for all rows.
     """
 
     rows: np.ndarray | None = None
     cells: np.ndarray | None = None
     sketch: np.ndarray | None = None
+    basis: np.ndarray | None = None
 
     @staticmethod
     def merged(states):
@@ -68,6 +94,7 @@ class State:
             join("rows", lambda parts: np.concatenate(parts, axis=2)),
             join("cells", sum),
             join("sketch", sum),
+            states[0].basis,
         )
 
     def expanded(self, cell_of_value):
@@ -76,6 +103,8 @@ class State:
         def expand(array):
             return None if array is None else array[..., cell_of_value]
 
+        if self.basis is not None:
+            return replace(self, cells=expand(self.cells), basis=expand(self.basis))
         return State(self.rows, expand(self.cells), expand(self.sketch))
 
 

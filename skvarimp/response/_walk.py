@@ -1,12 +1,12 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from skvarimp.response._reductions import State
+from skvarimp.response._reductions import Finished, State
 
 
 @dataclass
@@ -43,6 +43,7 @@ def run_walk(walk, n_jobs=None, on_done=None):
     list of list of Outcome
         For each request, each of its reductions.
     """
+    walk = replace(walk, final=True)
     outcomes = _Outcomes(walk)
     with closing(merged_states(walk, n_jobs)) as finished:
         for positions, states in finished:
@@ -55,13 +56,17 @@ def run_walk(walk, n_jobs=None, on_done=None):
 def merged_states(walk, n_jobs=None):
     """Yield (positions, states) as the last of a walk's rows are in.
 
-    Each state has one leading entry a position; one state a reduction.
+    Each state has one leading entry a position; one state a reduction. Of a walk that
+    is `final` they may be `Finished` already.
     """
     waiting = {}
     tasks = walk.response.tasks(walk)
     with closing(in_order(_run_task, tasks, (walk,), n_jobs)) as arriving:
         for task, results in arriving:
             for positions, states in results:
+                if isinstance(states[0], Finished):
+                    yield positions, states
+                    continue
                 seen, parts = waiting.pop(positions, (0, []))
                 seen += task.rows.stop - task.rows.start
                 parts.append(states)
@@ -121,10 +126,9 @@ class _Outcomes:
         walk = self.walk
         request = positions[0] // walk.n_entries
         entries = [p % walk.n_entries for p in positions]
-        moves = [walk.moves[p] for p in positions]
-        for r, state in enumerate(states):
-            sample = walk.sample(moves, walk.scales[request][r])
-            finished = walk.reductions[request][r].finish(state, sample)
+        if not isinstance(states[0], Finished):
+            states = self._finished(positions, states)
+        for r, finished in enumerate(states):
             outcome = self.outcomes[request][r]
             outcome.importances[entries] = finished.importances
             if finished.standard_errors is not None:
@@ -132,3 +136,14 @@ class _Outcomes:
             if finished.curves is not None:
                 for e, curve in zip(entries, finished.curves):
                     outcome.curves[e] = curve
+
+    def _finished(self, positions, states):
+        walk = self.walk
+        request = positions[0] // walk.n_entries
+        moves = [walk.moves[p] for p in positions]
+        return [
+            reduction.finish(state, walk.sample(moves, scale))
+            for state, reduction, scale in zip(
+                states, walk.reductions[request], walk.scales[request]
+            )
+        ]
