@@ -261,11 +261,10 @@ class OverallInteraction(Reduction):
     F_j at cell k a constant + sum_i w[i] d[i, k]: f - F_j - F_-j takes two means of d.
     """
 
-    def reduce(self, block):
-        """See `Reduction.reduce`."""
-        moved = block.ice - block.base[..., np.newaxis]
-        rows = np.einsum("boik,bk->boi", moved, block.probabilities)
-        return State(rows, np.matmul(block.weights, moved))
+    def of_chunk(self, block):
+        """See `Reduction.of_chunk`."""
+        moved = block.moved
+        return State(block.over_cells(moved), block.over_rows(moved))
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""

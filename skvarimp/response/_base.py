@@ -86,22 +86,34 @@ class Walk:
             np.array([move.categorical for move in moves]),
         )
 
-    def sample(self, moves, scale):
-        """What `Reduction.finish` needs for the given moves."""
+    def sample(self, moves, scale, cell_of_value=None):
+        """What `Reduction.finish` needs for the given moves.
+
+        Over the cells of a state where one holds several of the grid's values.
+        """
         probabilities = np.stack([move.probabilities for move in moves])
+        multiplicity = np.ones_like(probabilities)
         codes = None
         if moves[0].codes is not None:
             codes = np.stack([move.codes[self.rows] for move in moves])
+        if cell_of_value is not None:
+            probabilities = _summed(probabilities, cell_of_value)
+            multiplicity = _summed(multiplicity, cell_of_value)
+            codes = None if codes is None else cell_of_value[codes]
         return Sample(
             self.weights,
             self.total_weight,
             self.base,
             codes,
             probabilities,
-            np.ones_like(probabilities),
+            multiplicity,
             scale,
             np.array([move.categorical for move in moves]),
         )
+
+
+def _summed(of_values, cell_of_value):
+    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,10 @@ class Reduction:
 
     def reduce(self, block):
         """The state of one block of rows."""
+        return State.merged([self.of_chunk(chunk) for chunk in block.chunks()])
+
+    def of_chunk(self, block):
+        """The state of a block that fits into the processor's cache."""
         raise NotImplementedError
 
     def finish(self, state, sample):
@@ -79,8 +83,8 @@ class Pairs(_RowMean):
 
     donor_factor = 2
 
-    def reduce(self, block):
-        """See `Reduction.reduce`; O(k log k) a row."""
+    def of_chunk(self, block):
+        """See `Reduction.of_chunk`; O(k log k) a row."""
         ice, n_pieces = block.ice, block.ice.shape[-1]
         if n_pieces == 1:
             return State(np.zeros(ice.shape[:3]), block.over_rows(np.zeros(ice.shape)))
@@ -98,11 +102,11 @@ class Pairs(_RowMean):
         # E|V' - V''| = 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k)
         rows = 2.0 * np.einsum("boik,boik,boik->boi", gaps, below, above)
         # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
-        distance = np.empty_like(ice)
+        distance = np.empty(ice.shape)
         distance[..., 0] = np.einsum("boik,boik->boi", gaps, above)
         np.multiply(gaps, np.subtract(below, above, out=above), out=distance[..., 1:])
         np.cumsum(distance, axis=-1, out=distance)
-        by_cell = np.empty_like(ice)
+        by_cell = np.empty(ice.shape)
         by_cell.ravel()[order.ravel()] = distance.ravel()
         return State(rows, block.over_rows(by_cell))
 
@@ -113,25 +117,18 @@ class Observed(_RowMean):
 
     donor_factor = 1
 
-    def reduce(self, block):
-        """See `Reduction.reduce`."""
-        return State.merged([self._distances(part) for part in block.chunks()])
-
-    @staticmethod
-    def _distances(block):
-        distance = block.ice - block.base[..., np.newaxis]
-        np.abs(distance, out=distance)
-        p = block.probabilities[:, np.newaxis, :, np.newaxis]
-        rows = np.matmul(distance, p)[..., 0]
-        return State(rows, _mean_over_rows(distance, block.weights))
+    def of_chunk(self, block):
+        """See `Reduction.of_chunk`."""
+        distance = np.abs(block.moved)
+        return State(block.over_cells(distance), block.over_rows(distance))
 
 
 @dataclass(frozen=True)
 class Range(_RowMean):
     """Mean over rows of the largest minus the smallest response (Clementine)."""
 
-    def reduce(self, block):
-        """See `Reduction.reduce`."""
+    def of_chunk(self, block):
+        """See `Reduction.of_chunk`."""
         return State(block.ice.max(axis=-1) - block.ice.min(axis=-1))
 
 
@@ -192,8 +189,8 @@ class IndividualFlatness(_RowMean):
 
     statistic: str = "std"
 
-    def reduce(self, block):
-        """See `Reduction.reduce`."""
+    def of_chunk(self, block):
+        """See `Reduction.of_chunk`."""
         return State(
             flatness(block.ice, block.multiplicity, self.statistic, block.categorical)
         )
@@ -302,8 +299,8 @@ class Loss(Reduction):
     loss: object = None
     relative: bool = False
 
-    def reduce(self, block):
-        """See `Reduction.reduce`; the two "outputs" are loss gained and unmoved loss.
+    def of_chunk(self, block):
+        """See `Reduction.of_chunk`; the two "outputs" are loss gained and unmoved loss.
 
         Sums of differences: exactly 0 for an entry that changes nothing.
         """
@@ -358,15 +355,15 @@ class SquaredError(Loss):
 
     target: object = None
 
-    def reduce(self, block):
-        """See `Loss.reduce`."""
+    def of_chunk(self, block):
+        """See `Loss.of_chunk`."""
         error = self.target(block.y) - block.base
         moved = block.moved
         first = block.over_cells(moved)
         cells = -2.0 * block.over_rows(moved, error * block.weights)
-        np.square(moved, out=moved)
-        rows = block.over_cells(moved) - 2.0 * error * first
-        cells += block.over_rows(moved)
+        squared = np.square(moved)
+        rows = block.over_cells(squared) - 2.0 * error * first
+        cells += block.over_rows(squared)
         base = np.broadcast_to((error**2).mean(axis=1), (len(rows), rows.shape[2]))
         return State(
             np.stack([rows.mean(axis=1), base], axis=1),

@@ -56,6 +56,43 @@ class Block:
                 y=None if self.y is None else self.y[part],
             )
 
+    @property
+    def moved(self):
+        """ICE values minus the unmoved response, (n_entries, n_outputs, n_rows, k)."""
+        return self.ice - self.base[..., np.newaxis]
+
+    @property
+    def chances(self):
+        """Probabilities that go with the ICE values, of a shape that broadcasts."""
+        return self.probabilities[:, np.newaxis, np.newaxis, :]
+
+    def over_cells(self, values):
+        """sum_k p[b, k] values[b, o, i, k]."""
+        return np.matmul(values, self.chances[:, 0, :, :, np.newaxis])[..., 0]
+
+    def over_rows(self, values, weights=None):
+        """sum_i w[i] values[b, o, i, k]; other weights (n_entries, n_outputs, i)."""
+        if weights is None:
+            return np.matmul(self.weights, values)
+        return np.matmul(weights[:, :, np.newaxis], values)[:, :, 0]
+
+    def moved_over_rows(self):
+        """sum_i w[i] moved[b, o, i, k]."""
+        return self.over_rows(self.moved)
+
+    def moved_by_group(self, signs, groups, n_groups):
+        """Sums of signs[i] moved[b, o, i, k] over the rows of each group."""
+        moved = self.moved
+        sketch = np.zeros((*moved.shape[:2], n_groups, moved.shape[-1]))
+        order = np.argsort(groups, kind="stable")
+        first = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        signed = moved[:, :, order] * signs[order, np.newaxis]
+        present = groups[order[first]]
+        if len(present) < len(groups):
+            signed = np.add.reduceat(signed, first, axis=2)
+        sketch[:, :, present] = signed
+        return sketch
+
 
 @dataclass
 class State:
@@ -73,12 +110,15 @@ class State:
         Where the curves are sums of a few functions of the cell: `sketch` is then
         (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
         The same for all rows.
+    cell_of_value : ndarray of shape (n_values,) or None
+        The cell of each grid value, where one cell holds several; None: its own.
     """
 
     rows: np.ndarray | None = None
     cells: np.ndarray | None = None
     sketch: np.ndarray | None = None
     basis: np.ndarray | None = None
+    cell_of_value: np.ndarray | None = None
 
     @staticmethod
     def merged(states):
@@ -95,17 +135,48 @@ class State:
             join("cells", sum),
             join("sketch", sum),
             states[0].basis,
+            states[0].cell_of_value,
         )
 
-    def expanded(self, cell_of_value):
+    def expanded(self):
         """The state over grid values, from one over cells that hold several."""
+        cells = self.cell_of_value
+        if cells is None:
+            return self
 
         def expand(array):
-            return None if array is None else array[..., cell_of_value]
+            return None if array is None else array[..., cells]
 
-        if self.basis is not None:
-            return replace(self, cells=expand(self.cells), basis=expand(self.basis))
-        return State(self.rows, expand(self.cells), expand(self.sketch))
+        sketch = self.sketch if self.basis is not None else expand(self.sketch)
+        return State(self.rows, expand(self.cells), sketch, expand(self.basis))
+
+
+class Merging:
+    """States of consecutive blocks of rows, merged as they come."""
+
+    def __init__(self):
+        self._rows, self._sums = [], None
+
+    def add(self, state):
+        """Take the next block's state."""
+        self._rows.append(state.rows)
+        state = replace(state, rows=None)
+        if self._sums is None:
+            self._sums = state
+        elif len(self._rows) == 2:
+            self._sums = State.merged([self._sums, state])
+        else:  # into arrays of our own
+            for name in ("cells", "sketch"):
+                own = getattr(self._sums, name)
+                if own is not None:
+                    own += getattr(state, name)
+
+    def merged(self):
+        """The state of all blocks."""
+        rows = self._rows[0]
+        if rows is not None and len(self._rows) > 1:
+            rows = np.concatenate(self._rows, axis=2)
+        return replace(self._sums, rows=rows)
 
 
 @dataclass

@@ -1,12 +1,13 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
+from collections import deque
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from skvarimp.response._reductions import Finished, State
+from skvarimp.response._states import Finished, Merging
 
 
 @dataclass
@@ -45,7 +46,7 @@ def run_walk(walk, n_jobs=None, on_done=None):
     """
     walk = replace(walk, final=True)
     outcomes = _Outcomes(walk)
-    with closing(merged_states(walk, n_jobs)) as finished:
+    with closing(_merged(walk, n_jobs)) as finished:
         for positions, states in finished:
             outcomes.finish(positions, states)
             if on_done is not None and on_done(len(positions)):
@@ -59,6 +60,14 @@ def merged_states(walk, n_jobs=None):
     Each state has one leading entry a position; one state a reduction. Of a walk that
     is `final` they may be `Finished` already.
     """
+    for positions, states in _merged(walk, n_jobs):
+        if not isinstance(states[0], Finished):
+            states = [state.expanded() for state in states]
+        yield positions, states
+
+
+def _merged(walk, n_jobs):
+    """`merged_states` over the response's own cells."""
     waiting = {}
     tasks = walk.response.tasks(walk)
     with closing(in_order(_run_task, tasks, (walk,), n_jobs)) as arriving:
@@ -67,13 +76,15 @@ def merged_states(walk, n_jobs=None):
                 if isinstance(states[0], Finished):
                     yield positions, states
                     continue
-                seen, parts = waiting.pop(positions, (0, []))
+                new = (0, [Merging() for _ in states])
+                seen, merging = waiting.pop(positions, new)
                 seen += task.rows.stop - task.rows.start
-                parts.append(states)
+                for of_one, state in zip(merging, states):
+                    of_one.add(state)
                 if seen < len(walk.rows):
-                    waiting[positions] = (seen, parts)
+                    waiting[positions] = (seen, merging)
                 else:
-                    yield positions, [State.merged(of_one) for of_one in zip(*parts)]
+                    yield positions, [of_one.merged() for of_one in merging]
 
 
 def _run_task(task, walk):
@@ -86,21 +97,24 @@ def in_order(function, tasks, arguments, n_jobs):
     Results arrive while later tasks run, so that little is held and a consumer may
     stop early; a backend that cannot hand out results one by one gives them at once.
     """
-    calls = (delayed(_with_task)(function, task, arguments) for task in tasks)
+    sent = deque()  # kept here: a worker need not send its task back
+
+    def calls():
+        for task in tasks:
+            sent.append(task)
+            yield delayed(function)(task, *arguments)
+
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:  # "Backend ... does not support return_as"
         parallel = Parallel(n_jobs=n_jobs)
-    results = parallel(calls)
+    results = parallel(calls())
     try:
-        yield from results
+        for result in results:
+            yield sent.popleft(), result
     finally:
         if hasattr(results, "close"):
             results.close()
-
-
-def _with_task(function, task, arguments):
-    return task, function(task, *arguments)
 
 
 class _Outcomes:
@@ -141,9 +155,13 @@ class _Outcomes:
         walk = self.walk
         request = positions[0] // walk.n_entries
         moves = [walk.moves[p] for p in positions]
-        return [
-            reduction.finish(state, walk.sample(moves, scale))
-            for state, reduction, scale in zip(
-                states, walk.reductions[request], walk.scales[request]
-            )
-        ]
+        result = []
+        for state, reduction, scale in zip(
+            states, walk.reductions[request], walk.scales[request]
+        ):
+            cells = state.cell_of_value
+            finished = reduction.finish(state, walk.sample(moves, scale, cells))
+            if cells is not None and finished.curves is not None:
+                finished = replace(finished, curves=finished.curves[..., cells])
+            result.append(finished)
+        return result
