@@ -6,9 +6,11 @@ from skvarimp._connection_weights import ConnectionWeightImportance
 from skvarimp._display_curves import CurvesDisplay
 from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._filter_importance import FilterImportance
+from skvarimp._importance_estimator import ImportanceEstimator
 from skvarimp._impurity import ImpurityImportance
 from skvarimp._interaction import InteractionImportance
 from skvarimp._partial_dependence import PartialDependenceImportance
+from skvarimp._selection import BackwardEliminationSelector, ForwardSelector
 from skvarimp._sensitivity import SensitivityImportance
 from skvarimp._weights import CoefficientImportance
 
@@ -24,6 +26,9 @@ __all__ = [
     "FilterImportance",
     "CurvesDisplay",
     "MatrixDisplay",
+    "BackwardEliminationSelector",
+    "ForwardSelector",
+    "ImportanceEstimator",
     "compare_importances",
     "BaseImportance",
 ]

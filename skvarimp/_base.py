@@ -21,6 +21,12 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
 
+    # Whether X and y must be the rows the model was fitted on; selectors ask.
+    _reads_training_rows = False
+
+    def _cannot_serve(self, estimator):
+        """Why this measure cannot serve an (unfitted) estimator, or None."""
+
     def fit(self, estimator, X, y=None, *, sample_weight=None):
         """Compute the importances of a fitted model on data.
 

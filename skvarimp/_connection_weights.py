@@ -4,6 +4,7 @@ import functools
 import itertools
 
 import numpy as np
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp._validation import StrOptions
 from skvarimp._weights import WeightImportance, output_names
@@ -88,6 +89,14 @@ class ConnectionWeightImportance(WeightImportance):
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
         "method": [StrOptions({"olden", "garson"})]
     }
+
+    def _cannot_serve(self, estimator):
+        if isinstance(estimator, MLPClassifier | MLPRegressor):
+            return None
+        return (
+            "ConnectionWeightImportance needs a multilayer perceptron, got "
+            f"{type(estimator).__name__}. Use SensitivityImportance for other models."
+        )
 
     def __init__(self, *, method="olden"):
         self.method = method

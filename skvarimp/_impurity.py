@@ -10,7 +10,8 @@ from skvarimp._base import BaseImportance
 from skvarimp._entries import column_names
 from skvarimp._impurity_credit import Tally
 from skvarimp._impurity_criteria import CLASS_CRITERIA, make_criterion
-from skvarimp._impurity_registry import read_trees
+from skvarimp._impurity_readers import not_trees
+from skvarimp._impurity_registry import READERS, read_trees
 from skvarimp._impurity_search import Findings, Plan, batches, search_batch
 from skvarimp._response_importance import Progress, within_callbacks
 from skvarimp._surrogate_levels import SortedColumns
@@ -168,6 +169,12 @@ class ImpurityImportance(BaseImportance):
         "surrogate_cuts": [StrOptions({"all", "class_boundary"})],
         "n_jobs": n_jobs_constraint,
     }
+
+    _reads_training_rows = True
+
+    def _cannot_serve(self, estimator):
+        known = type(estimator) in READERS
+        return None if known else str(not_trees(type(estimator).__name__))
 
     def __init__(
         self,

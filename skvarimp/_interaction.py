@@ -135,6 +135,14 @@ default="auto"
         "n_jobs": n_jobs_constraint,
     }
 
+    def _cannot_serve(self, estimator):
+        if self.statistic == "h_overall":
+            return None
+        return (
+            "InteractionImportance gives one number a pair of columns, not a column. "
+            "Use statistic='h_overall' or SensitivityImportance."
+        )
+
     def __init__(
         self,
         *,

@@ -52,6 +52,10 @@ class Table:
         """Table of the given rows, repetitions allowed."""
         raise NotImplementedError
 
+    def select(self, columns):
+        """Table of the given columns, an integer array of positions."""
+        raise NotImplementedError
+
     def column(self, j):
         """Values of column j as a 1-d array; object dtype for non-numbers."""
         raise NotImplementedError
@@ -108,6 +112,10 @@ class ArrayTable(Table):
         """See `Table.take`."""
         return ArrayTable(self.native[rows])
 
+    def select(self, columns):
+        """See `Table.select`."""
+        return ArrayTable(self.native[:, columns])
+
     def column(self, j):
         """See `Table.column`."""
         return _numbers_if_possible(self.native[:, j])
@@ -155,6 +163,10 @@ class SparseTable(Table):
     def take(self, rows):
         """See `Table.take`."""
         return SparseTable(self._like(self._csr[rows]))
+
+    def select(self, columns):
+        """See `Table.select`."""
+        return SparseTable(self._like(self._csr[:, columns]))
 
     def column(self, j):
         """See `Table.column`."""
@@ -206,15 +218,31 @@ class FrameTable(Table):
                 f"X has the column name {twice!r} more than once. Rename the columns "
                 "so that each name is unique."
             )
-        self.frame = nw.from_native(native, eager_only=True)
         super().__init__(native)
+        self._given_labels = None
         if all(isinstance(label, str) for label in labels):
             self.names = labels
+        else:  # pandas' numbered columns: named inside, handed out as they came
+            self._given_labels, labels = native.columns, self.column_names()
+            native = native.set_axis(labels, axis=1)
+        self.frame = nw.from_native(native, eager_only=True)
         self._labels = labels
+
+    def _handed_out(self, frame, columns=slice(None)):
+        """A native frame with the labels X came with."""
+        native = frame.to_native()
+        if self._given_labels is None:
+            return native
+        return native.set_axis(self._given_labels[columns], axis=1)
 
     def take(self, rows):
         """See `Table.take`."""
-        return FrameTable(self._rows(self.frame, np.asarray(rows)).to_native())
+        return FrameTable(self._handed_out(self._rows(self.frame, np.asarray(rows))))
+
+    def select(self, columns):
+        """See `Table.select`."""
+        frame = self.frame[:, np.asarray(columns).tolist()]
+        return FrameTable(self._handed_out(frame, columns))
 
     @staticmethod
     def _rows(frame, rows):
@@ -257,7 +285,7 @@ class FrameTable(Table):
                 replaced.append(
                     nw.new_series(label, numbers, backend=self.frame.implementation)
                 )
-        return frame.with_columns(*replaced).to_native()
+        return self._handed_out(frame.with_columns(*replaced))
 
     def numeric(self):
         """See `Table.numeric`."""

@@ -97,9 +97,9 @@ def check_sample_weight(sample_weight, n_samples):
             "X has no rows." if n_samples == 0 else "`sample_weight` is 0 everywhere."
         )
     if n_positive == 1:
+        where = "in X" if sample_weight is None else "has positive `sample_weight`"
         raise ValueError(
-            "Only one row has positive weight; at least two are needed to see the "
-            "response change."
+            f"Only one row {where}; at least two are needed to see the response change."
         )
     return weight
 

@@ -172,6 +172,8 @@ class CoefficientImportance(WeightImportance):
         "statistic": [StrOptions({"t", "standardized", "absolute"})]
     }
 
+    _reads_training_rows = True
+
     def __init__(self, *, statistic="t"):
         self.statistic = statistic
 
