@@ -294,14 +294,8 @@ default="auto"
         if self.estimation_ == "rows":
             sizes = grid_sizes(problem, entries, self._request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            draw = RowDraws(
-                problem,
-                problem.response(entries),
-                entries,
-                self._request,
-                np.random.default_rng(int(seeds[0])),
-                self.n_jobs,
-            )
+            walk = problem.walk(problem.response(entries), entries, [self._request])
+            draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
             walk = self._black_box_walk(problem, entries)

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,8 +84,8 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
         return _observed(table, weights, entry, categorical)
     if not named:
         return _given(table, weights, entry, grid, categorical)
-    values = table.column(entry.columns[0]).astype(np.float64)
-    return _summary(values, weights, entry, grid)
+    column = table.column(entry.columns[0]).astype(np.float64)
+    return _summary(column, weights, entry, grid)
 
 
 def _observed(table, weights, entry, categorical):
@@ -117,7 +118,7 @@ def _summary(column, weights, entry, grid):
         if isinstance(grid, numbers.Integral):
             values, probabilities = _bins(distinct, masses, grid)
         else:
-            values = _spread(distinct, grid)
+            values = _spread(distinct, entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
         if missing.any():
             values = np.append(values, np.nan)
@@ -125,12 +126,14 @@ def _summary(column, weights, entry, grid):
     return Move(entry, values, None, probabilities, None, False)
 
 
-def _spread(distinct, grid):
+def _spread(distinct, entry, grid):
+    if not np.all(np.isfinite(distinct[[0, -1]])):
+        raise ValueError(
+            f"grid={grid!r} needs finite values, got infinity in {entry.name!r}."
+        )
     if grid == "equidistant":
-        if not np.all(np.isfinite(distinct[[0, -1]])):
-            raise ValueError("grid='equidistant' needs finite values, got infinity.")
         return np.unique(np.linspace(distinct[0], distinct[-1], N_EQUIDISTANT))
-    return np.unique(np.quantile(distinct, np.linspace(0, 1, 11)))
+    return np.unique(np.quantile(distinct, np.linspace(0, 1, 11)))  # deciles
 
 
 def _bins(distinct, masses, n_bins):
@@ -160,7 +163,7 @@ def _given(table, weights, entry, grid, categorical):
             f"shape {given.shape}."
         )
     column = table.column(entry.columns[0])
-    if column.dtype.kind not in "fbiu":
+    if table.is_categorical(entry.columns[0]):
         return _given_levels(table, weights, entry, list(grid))
     if given.dtype.kind not in "fbiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
@@ -273,6 +276,9 @@ class Moves:
         self.entries, self.grids = entries, grids
         self.categorical_columns = categorical_columns
         self._kept, self._bytes = {}, 0.0
+        for request, grid in enumerate(grids):
+            for e in _entries_with_values(entries, grid):
+                self[request * len(entries) + e]  # bad values raise before the work
 
     def __len__(self):
         return len(self.entries) * len(self.grids)
@@ -294,6 +300,17 @@ class Moves:
             self._kept[position] = move
             self._bytes += size
         return move
+
+    def subset(self, positions):
+        """The moves of some entries, of a walk with one request."""
+        part = copy(self)
+        part.entries = [self.entries[e] for e in positions]
+        part._kept = {
+            new: self._kept[old]
+            for new, old in enumerate(positions)
+            if old in self._kept
+        }
+        return part
 
     def __getstate__(self):
         return {**self.__dict__, "_kept": {}, "_bytes": 0.0}

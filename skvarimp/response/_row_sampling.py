@@ -30,49 +30,37 @@ class RowDraws:
 
     Parameters
     ----------
-    problem : Problem
-    response : Response
-    entries : list of Entry
-    request : Request
-        With one reduction.
+    walk : Walk
+        Over all rows, of one request with one reduction.
     random : Generator
     n_jobs : int or None
     """
 
-    problem: object
-    response: object
-    entries: list
-    request: object
+    walk: object
     random: np.random.Generator
     n_jobs: int | None = None
 
     def __call__(self, wanted, number):
         """Yield (entry, Batch) of the smallest number of draws wanted."""
         active = np.flatnonzero(wanted)
-        rows = draw_by(self.problem.weights, self.random, wanted[active].min())
+        rows = draw_by(self.walk.weights, self.random, wanted[active].min())
         # what is kept of the first half of the rows, until the second is in
-        size = 8 * len(self.problem.base) * self.problem.table.n_samples
+        size = 8 * self.walk.base.size
         at_once = int(max(1, working_bytes() // size))
         for start in range(0, len(active), at_once):
             yield from self._batches(active[start : start + at_once], rows)
 
     def _batches(self, active, rows):
-        entries = [self.entries[e] for e in active]
-        walk = self.problem.walk(self.response, entries, [self.request])
-        (reduction,) = self.request.reductions
+        ((reduction,),), ((scale,),) = self.walk.reductions, self.walk.scales
+        walk = replace(self.walk, moves=self.walk.moves.subset(active))
         twofold = reduction.donor_factor and len(rows) > 1
         halves = np.array_split(rows, 2) if twofold else [rows]
         *before, last = [_Half.of(walk, half) for half in halves]
         kept = [{p: parts for p, *parts in half.states(self.n_jobs)} for half in before]
         for p, *parts in last.states(self.n_jobs):
-            of_halves = [half[p] for half in kept] + [parts]
-            batch = _batch(
-                [*before, last],
-                of_halves,
-                walk.moves[p],
-                reduction.donor_factor,
-                self.request.scales[0],
-            )
+            states = [half[p] for half in kept] + [parts]
+            move = walk.moves[p]
+            batch = _batch([*before, last], states, move, reduction, scale)
             yield active[p], batch
 
 
@@ -102,7 +90,7 @@ class _Half:
                 yield p, state.rows[b], None if state.cells is None else state.cells[b]
 
 
-def _batch(halves, states, move, donor_factor, scale):
+def _batch(halves, states, move, reduction, scale):
     counts = np.concatenate([half.counts for half in halves])
     values = np.concatenate([rows for rows, _ in states], axis=1)
     values = values / scale[:, np.newaxis]
@@ -116,12 +104,9 @@ def _batch(halves, states, move, donor_factor, scale):
         # psi_i = (r_i - theta) + c (d_k(i) - theta); r_i is exact, d_k a mean over
         # the drawn rows: two halves of them make its square unbiased
         codes = move.codes[np.concatenate([half.walk.rows for half in halves])]
-        one, other = (
-            centred
-            + donor_factor
-            * ((cells / scale[:, np.newaxis]).mean(axis=0) - theta)[codes]
-            for _, cells in states
-        )
+        donors = [(cells / scale[:, np.newaxis]).mean(axis=0) for _, cells in states]
+        c = reduction.donor_factor
+        one, other = (centred + c * (donated - theta)[codes] for donated in donors)
         influence = float(counts @ (one * other)) / n
     largest = float(np.abs(mean).max())
     return Batch(n, values @ counts, deviation, largest, influence, n)
