@@ -185,11 +185,31 @@ class Model:
         lists = self._class_lists
         if lists is None or len(lists) != y.shape[1]:
             return None
-        columns = [
-            y[:, o, np.newaxis] == _shown(classes)[np.newaxis, :]
-            for o, classes in enumerate(lists)
-        ]
-        return np.hstack(columns).astype(np.float64)
+        return class_indicators(y, lists)
+
+    @property
+    def class_lists(self):
+        """One array of classes a column of y; None where there are no classes."""
+        return self._class_lists
+
+
+def class_indicators(y, class_lists):
+    """One indicator a class of each column of y, the first of two classes dropped.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples, n_columns)
+    class_lists : list of ndarray
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs)
+    """
+    columns = [
+        y[:, c, np.newaxis] == _shown(classes)[np.newaxis, :]
+        for c, classes in enumerate(class_lists)
+    ]
+    return np.hstack(columns).astype(np.float64)
 
 
 def _shown(classes):

@@ -31,6 +31,8 @@ class Problem:
         Sum to 1.
     total_weight : float
     base : ndarray of shape (n_outputs, n_samples)
+    kept : ndarray of shape (n_rows_of_X,)
+        Which rows of X these are.
     """
 
     table: object
@@ -39,6 +41,7 @@ class Problem:
     weights: np.ndarray
     total_weight: float
     base: np.ndarray
+    kept: np.ndarray
     _responses: dict = field(default_factory=dict, repr=False)
 
     def response(self, entries):
@@ -99,13 +102,13 @@ def make_problem(estimator, X, y, sample_weight, response_method):
     weights = check_sample_weight(sample_weight, table.n_samples)
     y = check_target(y, table.n_samples)
     model = Model(estimator, response_method)
-    if not np.all(weights > 0):
-        kept = np.flatnonzero(weights)
-        table, weights = table.take(kept), weights[kept]
+    kept = weights > 0
+    if not kept.all():
+        table, weights = table.take(np.flatnonzero(kept)), weights[kept]
         y = None if y is None else y[kept]
     base = np.ascontiguousarray(model(table.native).T)
     total = weights.sum()
-    return Problem(table, model, y, weights / total, total, base)
+    return Problem(table, model, y, weights / total, total, base, kept)
 
 
 class ResponseImportance(BaseImportance):

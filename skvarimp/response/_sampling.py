@@ -8,27 +8,47 @@ from skvarimp.response._kalman import Batch
 from skvarimp.response._walk import in_order
 
 
+class Draw:
+    """What is drawn: (row, donors) and their contribution to the importance.
+
+    Attributes
+    ----------
+    n_moves : int
+        Donors of one draw.
+    donor_factor : int
+        How much of a row's influence is that as donor.
+    """
+
+    def contribution(self, base, moved, y):
+        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        raise NotImplementedError
+
+    def further_influence(self, theta):
+        """Influence of the rows, (n_rows,), through what the mean is divided by."""
+        return 0.0
+
+
 @dataclass(frozen=True)
-class PairsDraw:
+class PairsDraw(Draw):
     """One draw of Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
 
     n_moves = 2
     donor_factor = 2
 
     def contribution(self, base, moved, y):
-        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        """See `Draw.contribution`."""
         return np.abs(moved[0] - moved[1])
 
 
 @dataclass(frozen=True)
-class ObservedDraw:
+class ObservedDraw(Draw):
     """One draw of Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
 
     n_moves = 1
     donor_factor = 1
 
     def contribution(self, base, moved, y):
-        """See `PairsDraw.contribution`."""
+        """See `Draw.contribution`."""
         return np.abs(moved[0] - base)
 
 
@@ -66,7 +86,7 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
         The move.
     walk : Walk
         Its response must be the black box; all rows of the table are evaluated.
-    draw : PairsDraw or ObservedDraw or the like
+    draw : Draw
     scale : ndarray of shape (n_outputs,)
     n_repeats : int
     seeds : ndarray of shape (n_positions,)
@@ -153,9 +173,10 @@ class _Tally:
         within = self.row_sums[1] / n_repeats - row_mean**2
         noise = np.maximum(within, 0.0) / (n_repeats - 1)  # variance of each row mean
         monte_carlo = np.sqrt(np.sum(weights**2 * noise))
-        psi = row_mean - importances.mean()
+        theta = importances.mean()
+        psi = row_mean - theta + draw.further_influence(theta)
         if move.codes is not None:
-            donors, donor_noise = self._donors(importances.mean())
+            donors, donor_noise = self._donors(theta)
             codes = move.codes[walk.rows]
             psi = psi + draw.donor_factor * donors[codes]
             noise = noise + draw.donor_factor**2 * donor_noise[codes]
