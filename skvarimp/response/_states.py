@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 
 @dataclass
@@ -78,19 +79,17 @@ class Block:
 
     def moved_over_rows(self):
         """sum_i w[i] moved[b, o, i, k]."""
-        return self.over_rows(self.moved)
+        return sum(chunk.over_rows(chunk.moved) for chunk in self.chunks())
 
     def moved_by_group(self, signs, groups, n_groups):
         """Sums of signs[i] moved[b, o, i, k] over the rows of each group."""
-        moved = self.moved
-        sketch = np.zeros((*moved.shape[:2], n_groups, moved.shape[-1]))
-        order = np.argsort(groups, kind="stable")
-        first = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        signed = moved[:, :, order] * signs[order, np.newaxis]
-        present = groups[order[first]]
-        if len(present) < len(groups):
-            signed = np.add.reduceat(signed, first, axis=2)
-        sketch[:, :, present] = signed
+        where = (groups, np.arange(len(groups)))
+        add = sparse.csr_array((signs, where), shape=(n_groups, len(groups)))
+        base = np.broadcast_to(self.base, self.ice.shape[:3])
+        sketch = np.empty((*self.ice.shape[:2], n_groups, self.ice.shape[-1]))
+        for at in np.ndindex(*self.ice.shape[:2]):
+            sketch[at] = add @ self.ice[at]
+            sketch[at] -= (add @ base[at])[:, np.newaxis]
         return sketch
 
 
