@@ -323,7 +323,7 @@ class ImpurityImportance(BaseImportance):
         Returns
         -------
         display : AssociationDisplay
-            Holds `ax_`, `figure_` and `image_`.
+            Holds `ax_` and `figure_`.
         """
         from skvarimp._display_association import AssociationDisplay
 
