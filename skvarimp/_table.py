@@ -190,8 +190,13 @@ class SparseTable(Table):
         return self._like(X + new)
 
     def _like(self, X):
-        """In the format of X as given, index type included (some models insist)."""
-        X = X.asformat(self.native.format)
+        """In the format of X as given, index type included (some models insist).
+
+        Diagonals (DIA) become CSR: rows taken here and there have as many diagonals
+        as entries, each as long as a row.
+        """
+        form = self.native.format
+        X = X.asformat("csr" if form == "dia" else form)
         index_type = self._csr.indices.dtype
         if X.format == "coo":
             X.coords = tuple(c.astype(index_type, copy=False) for c in X.coords)
