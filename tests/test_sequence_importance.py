@@ -445,6 +445,34 @@ def test_fits_models_directly():
         PositionalOligomerImportance(2).fit(precomputed, X)
 
 
+def test_finds_a_mutated_motif_that_its_own_weight_misses():
+    """Section 3.3 in small: GATTACA around position 15, one letter redrawn."""
+    rng = np.random.default_rng(0)
+    X = random_sequences(rng, 800, 37)
+    for i, start in enumerate(np.rint(rng.normal(15, 3, size=400)).astype(int)):
+        motif = list("GATTACA")
+        motif[rng.integers(7)] = LETTERS[rng.integers(4)]
+        X[i] = X[i][:start] + "".join(motif) + X[i][start + 7 :]
+    y = np.repeat([1, -1], 400)
+    parameters = {"degree": 7, "shift": 3}
+    gram = weighted_degree_kernel(X, **parameters)
+    machine = SVC(kernel="precomputed", C=100).fit(gram, y)
+
+    weights = OligomerWeights.from_estimator(machine, X, **parameters)
+    result = PositionalOligomerImportance(7).fit(weights)
+
+    def ranks(table, exact):
+        return 1 + (table[12:19] > exact[12:19, np.newaxis]).sum(axis=1)
+
+    by_importance = ranks(result.importances_, result.score_of("GATTACA"))
+    by_weight = ranks(weights.tables[7].toarray(), weights.weights_of("GATTACA"))
+    assert np.median(by_importance) <= 5
+    assert by_importance.max() < 20 < by_weight.max()
+    profile = result.motif_profile("GATTACA")
+    band = profile.irrelevant_mean + profile.irrelevant_std
+    assert np.all(profile.one_replaced[12:19] > band[12:19])
+
+
 def test_bad_orders_and_oligomers():
     """Orders that do not fit, oligomers of another length or alphabet."""
     with pytest.raises(ValueError, match="`order` must be at most 6"):

@@ -165,8 +165,8 @@ def _check_kernel(machine, X, kernel, sample_weight):
         _warn_unchecked(machine, "the solver stopped before it converged")
     elif isinstance(machine, SVR | NuSVR):
         _warn_unchecked(machine, "a regressor's margins depend on y")
-    else:
-        _compare_margins(machine, kernel, sample_weight)
+    elif not _compare_margins(machine, kernel, sample_weight):
+        _warn_unchecked(machine, "it has no free support vectors")
 
 
 def _compare_scores(machine, X, kernel):
@@ -184,11 +184,13 @@ def _compare_scores(machine, X, kernel):
 
 
 def _compare_margins(machine, kernel, sample_weight):
-    """A precomputed kernel shows in the margins of the free support vectors only."""
+    """A precomputed kernel shows in the margins of the free support vectors only.
+
+    False where there are none to look at.
+    """
     free, sign, target = _free_support(machine, sample_weight)
     if len(free) == 0:
-        _warn_unchecked(machine, "it has no free support vectors")
-        return
+        return False
     chosen = _spread(free, _N_MARGINS)
     rows = kernel(machine.support_[chosen], machine.support_)
     margins = sign[chosen] * (rows @ machine.dual_coef_[0] + machine.intercept_[0])
@@ -197,6 +199,7 @@ def _compare_margins(machine, kernel, sample_weight):
         raise ValueError(
             _wrong_kernel(machine, "the margins of its free support vectors", violation)
         )
+    return True
 
 
 def _scores(machine, kernel, rows):

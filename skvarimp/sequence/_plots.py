@@ -81,7 +81,9 @@ class MotifDisplay:
         ax.set_xlabel("position")
         ax.set_ylabel(f"{profile.quantity} (units of the score)")
         ax.margins(x=0)
-        ax.legend(loc="best", fontsize="small")
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high + 0.25 * (high - low))  # room for the legend
+        ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
