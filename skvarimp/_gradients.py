@@ -92,7 +92,7 @@ def gradient_blocks(model, X, *, columns=None, steps=None):
     except NoFormula:
         yield from _central_blocks(model, table, columns, steps)
         return
-    for rows in _row_slices(table.n_samples, formula.elements_per_row):
+    for rows in row_slices(table.n_samples, formula.elements_per_row):
         _, block = formula.score_and_gradient(dense_rows(table, rows))
         yield rows, block if len(columns) == table.n_columns else block[:, columns]
 
@@ -327,7 +327,7 @@ def dense_rows(table, rows=None):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _row_slices(n_samples, elements_per_row, at_most=None):
+def row_slices(n_samples, elements_per_row, at_most=None):
     """Slices of rows that keep a block within a quarter of `working_memory`."""
     elements = get_config()["working_memory"] * 2**20 / 8 / 4
     step = max(1, int(elements // max(elements_per_row, 1)))
@@ -360,7 +360,7 @@ def _central_blocks(model, table, columns, steps):
     if steps is None:
         steps = central_steps(table, columns)
     elements = 4 * table.n_columns + len(columns)
-    for rows in _row_slices(table.n_samples, elements, at_most=CALL_ROWS // 2):
+    for rows in row_slices(table.n_samples, elements, at_most=CALL_ROWS // 2):
         yield rows, _central(model, table, rows, columns, np.asarray(steps))
 
 

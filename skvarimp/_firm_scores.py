@@ -1,0 +1,128 @@
+"""Scores of the rows for FIRM: a model's response, or the labels themselves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._table import is_missing
+from skvarimp._validation import check_target
+
+
+@dataclass
+class Scores:
+    """Centred scores of rows of positive weight.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_outputs)
+        Minus their mean; exactly 0 for a constant score.
+    mean, scale : ndarray of shape (n_outputs,)
+        Scores are mean + scale * values; scale is 1, or their standard deviation.
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    total : float
+        What the weights summed to: the sample size.
+    standardized : bool
+        Whether the values have standard deviation 1.
+    """
+
+    values: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+    total: float
+    standardized: bool
+
+    @property
+    def n_outputs(self):
+        """Number of outputs."""
+        return self.values.shape[1]
+
+    @property
+    def constant(self):
+        """Whether each output is the same at all rows, (n_outputs,)."""
+        return ~np.any(self.values, axis=0)
+
+    def error(self, squares):
+        """Standard errors from the rows' weighted mean squared influence."""
+        return np.sqrt(squares / self.total)
+
+    def in_units(self, values):
+        """Centred (and scaled) scores back in the units of the score."""
+        return self.mean + self.scale * values
+
+
+def make_scores(raw, weights, standardize):
+    """Centre (and standardise) scores.
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n_samples, n_outputs)
+    weights : ndarray of shape (n_samples,)
+        Positive, not normalised.
+    standardize : bool
+
+    Returns
+    -------
+    Scores
+    """
+    total = weights.sum()
+    weights = weights / total
+    mean = weights @ raw
+    values = np.where(np.ptp(raw, axis=0) == 0, 0.0, raw - mean)
+    scale = np.ones(raw.shape[1])
+    if standardize:
+        spread = np.sqrt(weights @ values**2)
+        scale = np.where(spread > 0, spread, 1.0)
+        values = values / scale
+    return Scores(values, mean, scale, weights, total, standardize)
+
+
+def label_scores(y, n_samples):
+    """The labels as scores, with the names of the outputs.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Numbers as they are; others as indicators of each class, of two classes the
+        second.
+    n_samples : int
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_outputs)
+    names : list of str
+    """
+    y = check_target(y, n_samples)
+    if y is None:
+        raise ValueError(
+            "fit(None, X, y) takes the labels as the score, but y was not given. Pass "
+            "y, or a fitted estimator."
+        )
+    columns = y if y.ndim == 2 else y[:, np.newaxis]
+    names = ["y"] if columns.shape[1] == 1 else [f"y{o}" for o in range(len(columns.T))]
+    numbers = _as_numbers(columns)
+    if numbers is not None:
+        return numbers, names
+    if any(is_missing(v) for v in columns.ravel()):
+        raise ValueError("y has missing labels. Leave those rows out.")
+    indicators, labels = [], []
+    for column, name in zip(columns.T, names):
+        classes = sorted(set(column.tolist()), key=lambda c: (str(type(c)), c))
+        for c in classes[1:] if len(classes) == 2 else classes:
+            indicators.append(np.array([v == c for v in column.tolist()], dtype=float))
+            labels.append(str(c) if len(names) == 1 else f"{name}: {c}")
+    return np.column_stack(indicators), labels
+
+
+def _as_numbers(columns):
+    """y as float64, or None where it holds anything but numbers."""
+    if columns.dtype.kind in "fbiu":
+        return columns.astype(np.float64)
+    if columns.dtype.kind != "O" or any(isinstance(v, str) for v in columns.ravel()):
+        return None
+    try:
+        numbers = columns.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+    return None if np.isnan(numbers).any() else numbers

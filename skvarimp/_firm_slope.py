@@ -1,0 +1,191 @@
+"""FIRM from the slope of the score on a feature, and for binary data (eqs. 10, 11).
+
+For a feature of two values the slope times the feature's standard deviation equals
+(q_b - q_a) sqrt(p_a p_b) (section 2.3), so that both are the same computation here:
+
+    Q = cov(f, s) / sd(f) = sum_i w_i z_i s_i,    z = (f - mean f) / sd(f)
+
+With the score centred, this is the matrix form Q = M's of the paper (eq. 11 with the
+sign of D_0 corrected): D_0 multiplies the sum of the scores, which is 0.
+
+Influence of row i on Q: z_i s_i - Q (z_i^2 + 1) / 2; where the score is standardised,
+minus Q (s_i^2 - 1) / 2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass
+class Slopes:
+    """Results for a block of features.
+
+    Attributes
+    ----------
+    signed : ndarray of shape (n_entries, n_outputs)
+        Q with its sign.
+    errors : ndarray of shape (n_entries,)
+        Standard errors of the mean of |Q| over the outputs.
+    ends : ndarray of shape (n_entries, 2)
+        Smallest and largest value of each feature.
+    lines : ndarray of shape (n_entries, 2, n_outputs)
+        Conditional expected scores at the ends.
+    """
+
+    signed: np.ndarray
+    errors: np.ndarray
+    ends: np.ndarray
+    lines: np.ndarray
+
+
+def slopes(F, scores):
+    """FIRM of the columns of a dense block.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n_samples, n_entries)
+        Feature values, finite; not written to.
+    scores : Scores
+
+    Returns
+    -------
+    Slopes
+    """
+    w = scores.weights
+    ends = np.column_stack([F.min(axis=0), F.max(axis=0)])
+    mean = w @ F
+    Z = F - mean
+    sd = np.sqrt(w @ Z**2)
+    varies = (ends[:, 0] < ends[:, 1]) & (sd > 0)
+    Z[:, ~varies] = 0.0
+    divisor = np.where(varies, sd, 1.0)
+    Z /= divisor
+    signed = Z.T @ (w[:, np.newaxis] * scores.values)
+    influence = Z * (scores.values @ _signs(signed).T)
+    Z *= Z
+    Z += 1.0
+    influence -= 0.5 * Z * np.abs(signed).mean(axis=1)
+    if scores.standardized:
+        halves = 0.5 * np.abs(signed) / scores.n_outputs
+        influence -= (scores.values**2 - ~scores.constant) @ halves.T
+    influence *= influence
+    errors = scores.error(w @ influence)
+    return Slopes(signed, errors, ends, _lines(signed, ends, mean, divisor, scores))
+
+
+def sparse_slopes(X, scores):
+    """FIRM of the columns of a sparse matrix, from its stored elements only.
+
+    Rows that hold no element of a column all have the same z, so that their sums are
+    those over all rows minus those over the stored ones.
+
+    Parameters
+    ----------
+    X : CSC of shape (n_samples, n_entries)
+        Finite values, no duplicates; not written to.
+    scores : Scores
+
+    Returns
+    -------
+    Slopes
+
+    Notes
+    -----
+    Cost O(n_stored n_outputs + n_entries n_outputs^2).
+    """
+    w, S = scores.weights, scores.values
+    rows, columns = X.indices, np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    stored = _column_sums(X, w[rows])  # weight of the stored rows
+    mean = _column_sums(X, w[rows] * X.data)
+    deviation = X.data - mean[columns]
+    rest = np.where(np.diff(X.indptr) < X.shape[0], 1.0 - stored, 0.0)
+    variance = _column_sums(X, w[rows] * deviation**2) + rest * mean**2
+    ends = _sparse_ends(X)
+    varies = (ends[:, 0] < ends[:, 1]) & (variance > 0)
+    sd = np.where(varies, np.sqrt(variance), 1.0)
+    z = np.where(varies[columns], deviation / sd[columns], 0.0)
+    z0 = np.where(varies, -mean / sd, 0.0)  # of the rows without an element
+    by_column = sparse.csc_array((w[rows] * X.data, rows, X.indptr), shape=X.shape)
+    signed = (by_column.T @ S) / sd[:, np.newaxis]
+    signed[~varies] = 0.0
+
+    # influence of a row: a * z s + b (s^2 - 1) - c (z^2 + 1), sums over outputs
+    a = _signs(signed)
+    c = 0.5 * np.abs(signed).mean(axis=1)
+    b = -0.5 * np.abs(signed) / scores.n_outputs * scores.standardized
+    squares = _square_of_all(z0[:, np.newaxis] * a, b, c * (z0**2 + 1.0), scores)
+    u = np.zeros(len(z))
+    v = np.zeros(len(z))
+    for o in range(scores.n_outputs):
+        u += a[columns, o] * S[rows, o]
+        if scores.standardized:
+            v += b[columns, o] * (S[rows, o] ** 2 - ~scores.constant[o])
+    zero = z0[columns]
+    here = u * z + v - c[columns] * (z**2 + 1.0)
+    elsewhere = u * zero + v - c[columns] * (zero**2 + 1.0)
+    squares += _column_sums(X, w[rows] * (here**2 - elsewhere**2))
+    errors = scores.error(np.maximum(squares, 0.0))
+    return Slopes(signed, errors, ends, _lines(signed, ends, mean, sd, scores))
+
+
+def _signs(signed):
+    """Weights of the outputs in the mean of |Q|, with Q's sign."""
+    return np.where(signed < 0, -1.0, 1.0) / signed.shape[1]
+
+
+def _square_of_all(a, b, constant, scores):
+    """sum_i w_i (sum_o a_o s_io + b_o (s_io^2 - 1) - constant)^2 for each entry."""
+    S = scores.values
+    ones = np.ones((len(S), 1))
+    parts = [(S, a), (ones, -constant[:, np.newaxis])]
+    if scores.standardized:
+        parts.append((S**2 - ~scores.constant, b))
+    basis = np.hstack([part for part, _ in parts])
+    coefficients = np.hstack([coefficient for _, coefficient in parts])
+    moments = basis.T @ (scores.weights[:, np.newaxis] * basis)
+    return np.einsum("eo,eo->e", coefficients @ moments, coefficients)
+
+
+def _column_sums(X, values):
+    """Sums of one value a stored element over each column."""
+    result = np.zeros(X.shape[1])
+    filled = np.flatnonzero(np.diff(X.indptr))
+    if len(filled):
+        result[filled] = np.add.reduceat(values, X.indptr[filled])
+    return result
+
+
+def _sparse_ends(X):
+    """Smallest and largest value of each column, zeros included."""
+    ends = np.zeros((X.shape[1], 2))
+    count = np.diff(X.indptr)
+    filled = np.flatnonzero(count)
+    if len(filled):
+        starts = X.indptr[filled]
+        ends[filled, 0] = np.minimum.reduceat(X.data, starts)
+        ends[filled, 1] = np.maximum.reduceat(X.data, starts)
+    some_zero = count < X.shape[0]
+    ends[some_zero, 0] = np.minimum(ends[some_zero, 0], 0.0)
+    ends[some_zero, 1] = np.maximum(ends[some_zero, 1], 0.0)
+    return ends
+
+
+def two_valued(X):
+    """Which columns of a CSC matrix hold 0 and at most one other value."""
+    count = np.diff(X.indptr)
+    result = count == 0
+    filled = np.flatnonzero(count)
+    if len(filled):
+        starts = X.indptr[filled]
+        low = np.minimum.reduceat(X.data, starts)
+        high = np.maximum.reduceat(X.data, starts)
+        result[filled] = (low == high) & (low != 0) & (count[filled] < X.shape[0])
+    return result
+
+
+def _lines(signed, ends, mean, sd, scores):
+    """q at both ends: mean score + Q / sd (t - mean f)."""
+    steps = (ends - mean[:, np.newaxis]) / sd[:, np.newaxis]
+    return scores.in_units(steps[:, :, np.newaxis] * signed[:, np.newaxis, :])
