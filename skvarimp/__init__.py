@@ -6,6 +6,7 @@ from skvarimp._connection_weights import ConnectionWeightImportance
 from skvarimp._display_curves import CurvesDisplay
 from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._filter_importance import FilterImportance
+from skvarimp._firm import FIRMImportance
 from skvarimp._importance_estimator import ImportanceEstimator
 from skvarimp._impurity import ImpurityImportance
 from skvarimp._interaction import InteractionImportance
@@ -20,6 +21,7 @@ __all__ = [
     "SensitivityImportance",
     "PartialDependenceImportance",
     "InteractionImportance",
+    "FIRMImportance",
     "ImpurityImportance",
     "CoefficientImportance",
     "ConnectionWeightImportance",
