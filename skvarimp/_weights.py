@@ -174,6 +174,15 @@ class CoefficientImportance(WeightImportance):
 
     _reads_training_rows = True
 
+    def _cannot_serve(self, estimator):
+        if self.statistic != "t":
+            return None
+        try:
+            check_has_statistic(estimator)
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return None
+
     def __init__(self, *, statistic="t"):
         self.statistic = statistic
 
