@@ -11,8 +11,10 @@ from skvarimp._importance_estimator import ImportanceEstimator
 from skvarimp._impurity import ImpurityImportance
 from skvarimp._interaction import InteractionImportance
 from skvarimp._partial_dependence import PartialDependenceImportance
+from skvarimp._permutation import PermutationImportance
 from skvarimp._selection import BackwardEliminationSelector, ForwardSelector
 from skvarimp._sensitivity import SensitivityImportance
+from skvarimp._surrogate_predictor import SurrogateTreePredictor
 from skvarimp._weights import CoefficientImportance
 
 __version__ = "0.1.0"
@@ -21,6 +23,7 @@ __all__ = [
     "SensitivityImportance",
     "PartialDependenceImportance",
     "InteractionImportance",
+    "PermutationImportance",
     "FIRMImportance",
     "ImpurityImportance",
     "CoefficientImportance",
