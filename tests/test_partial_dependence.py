@@ -1,0 +1,431 @@
+"""`PartialDependenceImportance` against scikit-learn, its formulas and plain loops."""
+
+import warnings
+
+import joblib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from literal import curve, mean_curve
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.inspection import partial_dependence
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+
+from skvarimp import PartialDependenceImportance, compare_importances
+from skvarimp._entries import Entry
+from skvarimp._response_importance import Request, make_problem
+from skvarimp.response._grid import make_move
+from skvarimp.response._reductions import PartialDependence
+from skvarimp.response._walk import run_walk
+
+X, Y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
+X[:, 3] = np.round(3 * X[:, 3])  # ties
+CLASSES = np.digitize(Y, [11, 17])
+
+MODELS = {
+    "linear": LinearRegression(),
+    "forest": RandomForestRegressor(7, random_state=0),
+    "boosting": GradientBoostingRegressor(n_estimators=20, random_state=0),
+    "histogram": HistGradientBoostingRegressor(max_iter=15, min_samples_leaf=5),
+    "kernel": SVR(C=10.0),
+    "network": make_pipeline(
+        StandardScaler(),
+        MLPRegressor(hidden_layer_sizes=(6,), solver="lbfgs", max_iter=40),
+    ),
+    "neighbours": KNeighborsRegressor(4, weights="distance"),
+    "two classes": LogisticRegression(),
+    "three classes": GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "decision": SVC(),
+}
+
+
+def fitted(name):
+    """The model, and the response method scikit-learn is asked for."""
+    model = clone(MODELS[name])
+    if name == "two classes":
+        return model.fit(X, CLASSES > 0), "predict_proba"
+    if name == "three classes":
+        return model.fit(X, CLASSES), "predict_proba"
+    if name == "decision":
+        return model.fit(X, CLASSES > 0), "decision_function"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the network stops early
+        return model.fit(X, Y), "auto"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_scikit_learn_brute(name):
+    """Average and individual curves over every distinct value, and eqs. 5 and 6."""
+    model, method = fitted(name)
+    watched = "predict" if method == "auto" else method
+    averages = PartialDependenceImportance(response_method=watched).fit(model, X)
+    individual = PartialDependenceImportance(
+        kind="individual", response_method=watched
+    ).fit(model, X)
+    ranges = PartialDependenceImportance(
+        statistic="range", response_method=watched
+    ).fit(model, X)
+    problem = make_problem(model, X, None, None, watched)
+    entries = [Entry(f"x{j}", (j,)) for j in range(5)]
+    response = problem.response(entries)
+    scale = np.abs(problem.base).max()
+    for j, entry in enumerate(entries):
+        grid = np.unique(X[:, j])
+        brute = partial_dependence(
+            model,
+            X,
+            [j],
+            custom_values={j: grid},
+            method="brute",
+            kind="both",
+            response_method=method,
+        )
+        got_grid, got = averages.curves_[entry.name]
+        assert np.array_equal(got_grid, grid)
+        got = np.reshape(got, (len(grid), -1)).T
+        np.testing.assert_allclose(got, brute["average"], rtol=0, atol=1e-10 * scale)
+        move = make_move(problem.table, problem.weights, entry, "all")
+        rows = np.arange(len(X))
+        curves = response.curves(problem.table, rows, move, problem.base)
+        np.testing.assert_allclose(
+            curves, brute["individual"], rtol=0, atol=1e-10 * scale
+        )
+        # Greenwell et al., eqs. 5 and 6
+        expected = brute["average"].std(axis=1, ddof=1)
+        close = {"rtol": 1e-9, "atol": 1e-10 * scale}
+        np.testing.assert_allclose(
+            averages.importances_per_output_[j], expected, **close
+        )
+        np.testing.assert_allclose(
+            ranges.importances_per_output_[j], np.ptp(brute["average"], axis=1), **close
+        )
+        np.testing.assert_allclose(
+            individual.importances_per_output_[j],
+            brute["individual"].std(axis=2, ddof=1).mean(axis=1),
+            **close,
+        )
+        got = np.reshape(individual.curves_[entry.name][1], (len(grid), -1)).T
+        np.testing.assert_allclose(got, brute["average"], rtol=0, atol=1e-10 * scale)
+
+
+def test_linear_model_is_coefficient_times_spread_of_distinct_values():
+    """|w| sd(distinct x, ddof=1), whatever the frequencies of the values."""
+    model = LinearRegression().fit(X, Y)
+    imp = PartialDependenceImportance().fit(model, X)
+    spread = [np.unique(x).std(ddof=1) for x in X.T]
+    np.testing.assert_allclose(
+        imp.importances_, np.abs(model.coef_) * spread, rtol=1e-12
+    )
+    again = PartialDependenceImportance(kind="individual").fit(model, X)
+    np.testing.assert_allclose(again.importances_, imp.importances_, rtol=1e-12)
+
+
+def test_unused_and_constant_inputs_are_exactly_zero():
+    """A constant has one value; an unused input never moves the response."""
+    data = np.column_stack([X[:, :2], np.full(len(X), 3.0)])
+    for kind in ("average", "individual"):
+        imp = PartialDependenceImportance(kind=kind)
+        imp.fit(lambda X: np.exp(X[:, 0]) / 3 * X[:, 2], data)
+        assert imp.importances_[1:].tolist() == [0, 0]
+        assert imp.importances_[0] > 0
+        assert imp.standard_errors_[1:].tolist() == [0, 0]
+
+
+def test_weights_weigh_rows_and_drop_them():
+    """Integer weights are repeated rows; distinct values count once all the same."""
+    weights = np.arange(len(X)) % 3
+
+    def f(X):
+        return X[:, 0] * X[:, 1] + np.sin(4 * X[:, 2]) * X[:, 3]
+
+    for kind in ("average", "individual"):
+        imp = PartialDependenceImportance(kind=kind)
+        weighted = imp.fit(f, X, sample_weight=weights).importances_
+        errors = imp.standard_errors_
+        imp.fit(f, np.repeat(X, weights, axis=0))
+        np.testing.assert_allclose(imp.importances_, weighted, rtol=1e-12)
+        np.testing.assert_allclose(imp.standard_errors_, errors, rtol=1e-9)
+    kept = X[weights > 0]
+    mean = mean_curve(
+        lambda X: f(X)[:, None],
+        kept,
+        (0,),
+        np.unique(kept[:, [0]], axis=0),
+        weights[weights > 0],
+    )
+    weighted = PartialDependenceImportance().fit(f, X, sample_weight=weights)
+    np.testing.assert_allclose(weighted.curves_["x0"][1], mean[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("statistic", ["std", "range"])
+def test_standard_errors_are_the_derivative_by_the_rows(statistic):
+    """SE^2 = sum_i (d importance / d weight_i)^2 at a fixed grid, by differences."""
+
+    def f(X):
+        return X[:, 0] * (1 + X[:, 1]) + X[:, 2] ** 2 * X[:, 3]
+
+    grid = {f"x{j}": np.linspace(0, 1, 7) for j in range(5)}
+    imp = PartialDependenceImportance(statistic=statistic, grid=grid)
+    errors = imp.fit(f, X).standard_errors_
+    slopes, step = np.empty((len(X), 5)), 1e-4
+    for i in range(len(X)):
+        up, down = np.ones(len(X)), np.ones(len(X))
+        up[i] += step
+        down[i] -= step
+        higher = imp.fit(f, X, sample_weight=up).importances_
+        lower = imp.fit(f, X, sample_weight=down).importances_
+        slopes[i] = (higher - lower) / (2 * step)
+    expected = np.sqrt(np.sum(slopes**2, axis=0))
+    np.testing.assert_allclose(errors, expected, rtol=1e-4, atol=1e-7)
+
+
+def test_standard_errors_of_many_rows_are_close_to_exact():
+    """Beyond 200 rows they are estimated from sums with random signs, to about 5%."""
+    random = np.random.RandomState(0)
+    data = random.rand(1500, 2)
+
+    def f(X):
+        return X[:, 0] * (1 + 2 * X[:, 1])
+
+    grid = np.linspace(0, 1, 5)
+    imp = PartialDependenceImportance(grid=grid, features=[0]).fit(f, data)
+    problem = make_problem(f, data, None, None, "auto")
+    exact = PartialDependence.over("std", 1500, 1500)
+    entries = [Entry("x0", (0,))]
+    walk = problem.walk(
+        problem.response(entries), entries, [Request(grid, [exact], [np.ones(1)])]
+    )
+    ((outcome,),) = run_walk(walk)
+    np.testing.assert_allclose(imp.standard_errors_, outcome.standard_errors, rtol=0.2)
+    assert not np.array_equal(imp.standard_errors_, outcome.standard_errors)
+    np.testing.assert_allclose(imp.importances_, outcome.importances[:, 0], rtol=1e-12)
+
+
+def test_named_grids_against_a_literal_computation():
+    """Deciles of the distinct values, bins, equal spacing, and values given."""
+    model = KNeighborsRegressor(4).fit(X, Y)
+    distinct = np.unique(X[:, 3])
+    grids = {
+        "deciles": np.unique(np.quantile(distinct, np.arange(11) / 10)),
+        "equidistant": np.linspace(distinct[0], distinct[-1], 5),
+        "given": np.array([0.5, 2.5]),
+    }
+    for name, grid in grids.items():
+        asked = {"x3": grid} if name == "given" else name
+        imp = PartialDependenceImportance(grid=asked, features=[3]).fit(model, X)
+        mean = mean_curve(
+            lambda X: model.predict(X)[:, None], X, (3,), grid[:, np.newaxis]
+        )[:, 0]
+        np.testing.assert_allclose(imp.curves_["x3"][0], grid)
+        np.testing.assert_allclose(imp.curves_["x3"][1], mean, rtol=1e-12)
+        np.testing.assert_allclose(imp.importances_, mean.std(ddof=1), rtol=1e-10)
+    imp = PartialDependenceImportance(grid=3).fit(model, X)
+    assert len(imp.curves_["x0"][0]) == 3
+    assert len(imp.curves_["x3"][0]) <= 3
+
+
+def test_groups_move_jointly():
+    """A group's grid is the rows' joint values; its curve is over them."""
+
+    def f(X):
+        return np.column_stack([X[:, 0] * X[:, 3], X[:, 1]])
+
+    imp = PartialDependenceImportance(features={"both": [0, 3], "one": 1}).fit(f, X)
+    values = np.unique(X[:, [0, 3]], axis=0)
+    grid, averages = imp.curves_["both"]
+    assert grid.shape == values.shape
+    assert averages.shape == (len(values), 2)
+    np.testing.assert_allclose(averages[:, 0], grid[:, 0] * grid[:, 1], atol=1e-14)
+    np.testing.assert_allclose(
+        imp.importances_per_output_[0],
+        [(values[:, 0] * values[:, 1]).std(ddof=1), 0],
+        rtol=1e-12,
+    )
+    assert imp.output_names_ == ["y0", "y1"]
+
+
+def test_missing_value_is_one_more_value():
+    """NaN stands last on the grid and counts once in the flatness."""
+    data = X.copy()
+    data[::7, 0] = np.nan
+    model = HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5).fit(data, Y)
+    imp = PartialDependenceImportance(features=[0]).fit(model, data)
+    grid, averages = imp.curves_["x0"]
+    assert np.isnan(grid[-1])
+    assert not np.isnan(grid[:-1]).any()
+    moved = data.copy()
+    moved[:, 0] = np.nan
+    np.testing.assert_allclose(averages[-1], model.predict(moved).mean(), rtol=1e-12)
+    np.testing.assert_allclose(imp.importances_, averages.std(ddof=1), rtol=1e-10)
+
+
+def frame_and_model():
+    """Strings, booleans and numbers in a pipeline over a frame."""
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {
+            "color": random.choice(["red", "green", "blue"], 60),
+            "flag": random.rand(60) > 0.5,
+            "size": random.rand(60),
+            "same": ["one"] * 60,
+        }
+    )
+    y = (frame["color"] == "red") * 3 + frame["size"] * (1 + frame["flag"])
+    encode = make_column_transformer(
+        (OneHotEncoder(), ["color", "flag", "same"]), remainder="passthrough"
+    )
+    return frame, make_pipeline(encode, KNeighborsRegressor(5)).fit(frame, y)
+
+
+def test_categorical_entries_use_the_range():
+    """Levels by eq. 6, numbers by eq. 5; a level alone scores 0."""
+    frame, model = frame_and_model()
+    imp = PartialDependenceImportance().fit(model, frame)
+    for name in ("color", "flag"):
+        levels, averages = imp.curves_[name]
+        assert sorted(levels) == sorted(frame[name].unique())
+        for level, average in zip(levels, averages):
+            moved = frame.assign(**{name: level})
+            np.testing.assert_allclose(average, model.predict(moved).mean())
+        at = imp.entry_names_.index(name)
+        np.testing.assert_allclose(imp.importances_[at], np.ptp(averages), rtol=1e-12)
+    at = imp.entry_names_.index("size")
+    sizes = imp.curves_["size"][1]
+    np.testing.assert_allclose(imp.importances_[at], sizes.std(ddof=1), rtol=1e-12)
+    assert imp.importances_[imp.entry_names_.index("same")] == 0
+    assert list(imp.deciles_) == ["size"]
+    both = PartialDependenceImportance(kind="individual").fit(model, frame)
+    ice = np.array(
+        [model.predict(frame.assign(color=c)) for c in imp.curves_["color"][0]]
+    )
+    np.testing.assert_allclose(both.importances_[0], np.ptp(ice, axis=0).mean())
+
+
+def test_declared_categories_and_containers():
+    """A numeric column named as categorical takes the range; polars as pandas."""
+    frame, model = frame_and_model()
+    reference = PartialDependenceImportance(statistic="std").fit(model, frame)
+    again = PartialDependenceImportance(statistic="std").fit(model, pl.DataFrame(frame))
+    np.testing.assert_allclose(again.importances_, reference.importances_, rtol=1e-12)
+    tree = RandomForestRegressor(3, random_state=0).fit(X, Y)
+    for categorical in ([3], ["x3"], np.arange(5) == 3):
+        imp = PartialDependenceImportance(categorical_features=categorical).fit(tree, X)
+        np.testing.assert_allclose(imp.importances_[3], np.ptp(imp.curves_["x3"][1]))
+        np.testing.assert_allclose(
+            imp.importances_[0], imp.curves_["x0"][1].std(ddof=1), rtol=1e-10
+        )
+
+
+def test_individual_equals_a_literal_loop():
+    """Row by row, two outputs."""
+
+    def f(X):
+        return np.column_stack([X[:, 0] * X[:, 3], np.cos(3 * X[:, 3] * X[:, 1])])
+
+    imp = PartialDependenceImportance(kind="individual").fit(f, X)
+    for j in range(5):
+        values = np.unique(X[:, [j]], axis=0)
+        each = [curve(f, X, i, (j,), values).std(axis=0, ddof=1) for i in range(len(X))]
+        np.testing.assert_allclose(
+            imp.importances_per_output_[j],
+            np.mean(each, axis=0),
+            rtol=1e-10,
+            atol=1e-14,
+        )
+
+
+def test_opposite_effects_cancel_in_the_average_only():
+    """y = x0 x1 with x1 symmetric: flat on average, not for any row."""
+    random = np.random.RandomState(0)
+    half = random.randn(40, 2)
+    data = np.vstack([half, half * [1, -1]])
+
+    def f(X):
+        return X[:, 0] * X[:, 1]
+
+    average = PartialDependenceImportance().fit(f, data).importances_
+    individual = PartialDependenceImportance(kind="individual").fit(f, data)
+    assert average[0] < 1e-14
+    assert individual.importances_[0] > 0.5
+
+
+def test_shares_a_walk_and_n_jobs_changes_nothing():
+    """In `compare_importances` beside itself; workers give the same numbers."""
+    model = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(X, Y)
+    measures = {
+        "average": PartialDependenceImportance(),
+        "individual": PartialDependenceImportance(kind="individual"),
+    }
+    table = compare_importances({"m": model}, X, Y, measures)
+    for label, measure in measures.items():
+        with joblib.parallel_config(backend="threading", n_jobs=2):
+            alone = clone(measure).fit(model, X)
+        np.testing.assert_allclose(
+            table[f"m/{label}"], alone.importances_, rtol=1e-12, atol=1e-14
+        )
+        fit = table.fitted[f"m/{label}"]
+        np.testing.assert_allclose(fit.curves_["x0"][1], alone.curves_["x0"][1])
+
+
+def test_bad_input():
+    """Errors come before the model is asked to move anything."""
+    calls = []
+
+    def f(X):
+        calls.append(len(X))
+        return X[:, 0]
+
+    with pytest.raises(ValueError, match="statistic"):
+        PartialDependenceImportance(statistic="variance").fit(f, X)
+    with pytest.raises(ValueError, match="kind"):
+        PartialDependenceImportance(kind="both").fit(f, X)
+    with pytest.raises(ValueError, match="grid"):
+        PartialDependenceImportance(grid="auto").fit(f, X)
+    with pytest.raises(ValueError, match="'x9' is not among"):
+        PartialDependenceImportance(features=["x9"]).fit(f, X)
+    with pytest.raises(ValueError, match="non-empty 1-d array"):
+        PartialDependenceImportance(grid=np.empty(0)).fit(f, X)
+    assert all(n == len(X) for n in calls)
+
+
+def test_curves_are_drawn_least_flat_first():
+    """Order, deciles on the axis, labels; groups are left out."""
+    frame, model = frame_and_model()
+    imp = PartialDependenceImportance().fit(model, frame)
+    display = imp.plot_curves()
+    names = [ax.get_xlabel() for ax in display.axes_[:4]]
+    assert names == [imp.entry_names_[e] for e in np.argsort(imp.ranking_)]
+    ax = display.axes_[names.index("size")]
+    marks = [s[0, 0] for c in ax.collections for s in c.get_segments()]
+    values = np.sort(frame["size"])
+    assert len(marks) == 9
+    for tenth, mark in zip(np.arange(1, 10) / 10, marks):
+        assert np.mean(values < mark) <= tenth <= np.mean(values <= mark)
+    line = ax.get_lines()[0]
+    np.testing.assert_array_equal(line.get_xdata(), imp.curves_["size"][0])
+    np.testing.assert_array_equal(line.get_ydata(), imp.curves_["size"][1])
+    ticks = display.axes_[names.index("color")].get_xticklabels()
+    assert [t.get_text() for t in ticks] == ["blue", "green", "red"]
+    assert len({ax.get_ylim() for ax in display.axes_[:4]}) == 1
+    assert len(imp.plot_curves(n_curves=2).curves) == 2
+    with pytest.raises(ValueError, match="2 axes for 4 curves"):
+        imp.plot_curves(axes=display.axes_[:2])
+    groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)
+    with pytest.raises(ValueError, match="every entry is a group"):
+        groups.plot_curves()
+    plt.close("all")
