@@ -3,6 +3,7 @@
 from skvarimp._base import BaseImportance
 from skvarimp._compare import compare_importances
 from skvarimp._connection_weights import ConnectionWeightImportance
+from skvarimp._display import ComparisonDisplay, ImportanceDisplay
 from skvarimp._display_curves import CurvesDisplay
 from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._filter_importance import FilterImportance
@@ -29,11 +30,14 @@ __all__ = [
     "CoefficientImportance",
     "ConnectionWeightImportance",
     "FilterImportance",
+    "ImportanceDisplay",
+    "ComparisonDisplay",
     "CurvesDisplay",
     "MatrixDisplay",
     "BackwardEliminationSelector",
     "ForwardSelector",
     "ImportanceEstimator",
+    "SurrogateTreePredictor",
     "compare_importances",
     "BaseImportance",
 ]

@@ -1,0 +1,386 @@
+"""Displays of importances as horizontal bars; matplotlib is imported when drawing."""
+
+import textwrap
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._display_curves import COLORS
+
+INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
+LONGEST_LINE = 45  # longer names are wrapped, never cut off
+HATCHES = ("", "//", "..", "xx")  # once the colours are used up
+ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
+
+
+class ImportanceDisplay:
+    """Importances as horizontal bars, most important on top.
+
+    Parameters
+    ----------
+    importances : array-like of shape (n_entries,)
+        Lengths of the bars; NaN is not drawn.
+    entry_names : sequence of str
+        Names of the entries; long ones are wrapped, not cut off.
+    standard_errors : array-like of shape (n_entries,), default=None
+        Drawn as 95% intervals, 1.96 standard errors either side; NaN: none.
+    label : str, default="importance"
+        What the lengths are, below the bars.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    bars_ : matplotlib BarContainer
+        One bar an entry shown, the most important first.
+    errors_ : matplotlib ErrorbarContainer or None
+        The intervals.
+
+    See Also
+    --------
+    ComparisonDisplay : Several models and measures side by side.
+
+    Examples
+    --------
+    >>> from skvarimp import ImportanceDisplay
+    >>> display = ImportanceDisplay([0.2, 0.9], ["age", "bmi"]).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['bmi', 'age']
+    """
+
+    def __init__(
+        self, importances, entry_names, *, standard_errors=None, label="importance"
+    ):
+        self.importances = importances
+        self.entry_names = entry_names
+        self.standard_errors = standard_errors
+        self.label = label
+
+    @classmethod
+    def from_importance(cls, importance, *, ax=None, label=None, **kwargs):
+        """Draw a fitted importance.
+
+        Parameters
+        ----------
+        importance : importance instance
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        label : str, default=None
+            What the bars are; None: the name of the importance's class.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            The drawn display.
+        """
+        check_is_fitted(importance, "importances_")
+        display = cls(
+            importance.importances_,
+            importance.entry_names_,
+            standard_errors=importance.standard_errors_,
+            label=type(importance).__name__ if label is None else label,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, max_entries=30, **kwargs):
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure that is large enough.
+        max_entries : int, default=30
+            Entries shown, the most important; a note says how many are not.
+        **kwargs : dict
+            Passed to `matplotlib.axes.Axes.barh`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            This object.
+        """
+        values = np.asarray(self.importances, dtype=np.float64)
+        shown = _most_important(values, max_entries)
+        names = [_wrapped(self.entry_names[e]) for e in shown]
+        if ax is None:
+            ax = _new_axes([names], [1.0])
+        self.ax_, self.figure_ = ax, ax.figure
+        at = np.arange(len(shown))
+        style = {"height": 0.7, "color": COLORS[0]} | kwargs
+        self.bars_ = ax.barh(at, values[shown], **style)
+        self.errors_ = _draw_errors(ax, at, values, self.standard_errors, shown)
+        _name_rows(ax, names)
+        ax.set_xlabel("\n".join([self.label, *_note(values, shown)]))
+        _finish(ax)
+        return self
+
+
+class ComparisonDisplay:
+    """Importances of several models side by side, one panel a measure.
+
+    Parameters
+    ----------
+    importances : dict
+        Measure -> {model -> array of shape (n_entries,)}; NaN is not drawn.
+    entry_names : sequence of str
+        Names of the entries.
+    standard_errors : dict, default=None
+        Of the same form, drawn as 95% intervals; models may be missing.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (n_measures,)
+        The panels, matplotlib Axes.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+        Their figure.
+    bars_ : dict
+        (measure, model) -> matplotlib BarContainer.
+    errors_ : dict
+        (measure, model) -> matplotlib ErrorbarContainer or None.
+
+    See Also
+    --------
+    compare_importances : Makes the table.
+    ImportanceDisplay : One model under one measure.
+
+    Notes
+    -----
+    Measures have scales of their own, so each has its panel; the models within a
+    panel share one. Entries are in the order of their mean importance, each column
+    divided by its largest.
+
+    Examples
+    --------
+    >>> from skvarimp import ComparisonDisplay
+    >>> bars = {"pairs": {"ridge": [0.2, 0.9], "lasso": [0.0, 1.0]}}
+    >>> display = ComparisonDisplay(bars, ["age", "bmi"]).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['bmi', 'age']
+    """
+
+    def __init__(self, importances, entry_names, *, standard_errors=None):
+        self.importances = importances
+        self.entry_names = entry_names
+        self.standard_errors = standard_errors
+
+    @classmethod
+    def from_comparison(cls, frame, *, ax=None, **kwargs):
+        """Draw the table of `compare_importances`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            As `compare_importances` returns it, columns and rows may be left out.
+        ax : matplotlib Axes or array-like of them, default=None
+            One a measure; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            The drawn display.
+        """
+        fitted = getattr(frame, "fitted", None) or {}
+        names = [str(name) for name in frame.index]
+        importances, errors = {}, {}
+        for column in frame.columns:
+            if column.endswith(" rank") and column[: -len(" rank")] in frame.columns:
+                continue
+            model, _, measure = column.rpartition("/")
+            of_measure = importances.setdefault(measure, {})
+            of_measure[model] = frame[column].to_numpy(dtype=np.float64)
+            known = getattr(fitted.get(column), "standard_errors_", None)
+            if known is not None:
+                by_name = dict(zip(fitted[column].entry_names_, known))
+                of_column = [by_name.get(name, np.nan) for name in names]
+                errors.setdefault(measure, {})[model] = np.array(of_column)
+        if not importances:
+            raise ValueError(
+                "The table has no column of importances to draw. Pass the table that "
+                "compare_importances returned."
+            )
+        return cls(importances, names, standard_errors=errors).plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, max_entries=30, **kwargs):
+        """Draw the panels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array-like of them, default=None
+            One a measure; None makes a figure that is large enough.
+        max_entries : int, default=30
+            Entries shown, the most important; a note says how many are not.
+        **kwargs : dict
+            Passed to `matplotlib.axes.Axes.barh`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            This object.
+        """
+        columns = [
+            np.asarray(values, dtype=np.float64)
+            for of_measure in self.importances.values()
+            for values in of_measure.values()
+        ]
+        models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
+        order = _mean_share(columns)
+        shown = _most_important(order, max_entries)
+        names = [_wrapped(self.entry_names[e]) for e in shown]
+        n_panels = len(self.importances)
+        own_figure = ax is None
+        if own_figure:
+            ax = _new_axes([names] * n_panels, [max(1.0, 0.4 + 0.45 * len(models))])
+        self.axes_ = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+        if len(self.axes_) != n_panels:
+            raise ValueError(
+                f"`ax` has {len(self.axes_)} axes for {n_panels} measures: "
+                f"{list(self.importances)}. Pass one a measure, or ax=None."
+            )
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.bars_, self.errors_ = {}, {}
+        for panel, measure in zip(self.axes_, self.importances):
+            self._panel(panel, measure, models, shown, kwargs)
+            _name_rows(panel, names)
+            _finish(panel)
+        note = _note(order, shown, threshold=False)
+        self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
+        self._legend(models, own_figure)
+        return self
+
+    def _panel(self, ax, measure, models, shown, kwargs):
+        height = 0.8 / len(models)
+        for m, model in enumerate(models):
+            values = self.importances[measure].get(model)
+            if values is None:
+                continue
+            values = np.asarray(values, dtype=np.float64)
+            at = np.arange(len(shown)) - 0.4 + (m + 0.5) * height
+            style = {
+                "height": 0.92 * height,
+                "color": COLORS[m % len(COLORS)],
+                "hatch": HATCHES[m // len(COLORS) % len(HATCHES)],
+                "label": model,
+            }
+            key = measure, model
+            self.bars_[key] = ax.barh(at, values[shown], **(style | kwargs))
+            errors = (self.standard_errors or {}).get(measure, {}).get(model)
+            self.errors_[key] = _draw_errors(ax, at, values, errors, shown)
+        ax.set_xlabel(measure)
+
+    def _legend(self, models, own_figure):
+        by_model = {model: bars for (_, model), bars in self.bars_.items()}
+        handles = [by_model[model] for model in models]
+        if own_figure:
+            width = self.figure_.get_figwidth()
+            longest = max(len(model) for model in models)
+            n_columns = int(max(1, min(len(models), width // (0.8 + 0.08 * longest))))
+            self.figure_.legend(
+                handles,
+                models,
+                loc="outside upper center",
+                ncols=n_columns,
+                frameon=False,
+            )
+        else:
+            self.ax_.legend(handles, models, fontsize="small")
+
+
+def _most_important(values, max_entries):
+    """Positions of the largest values, largest first; NaN never."""
+    order = np.argsort(-values, kind="stable")
+    return order[~np.isnan(values[order])][:max_entries]
+
+
+def _mean_share(columns):
+    """Mean over the columns of each column's share of its largest value."""
+    shares = []
+    for values in columns:
+        largest = np.nanmax(np.abs(values), initial=0.0)
+        shares.append(values / largest if largest > 0 else values)
+    shares = np.array(shares)
+    known = ~np.isnan(shares)
+    total = np.where(known, shares, 0.0).sum(axis=0)
+    count = known.sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _note(values, shown, threshold=True):
+    """What is not in the picture, as lines of text."""
+    unknown = int(np.isnan(values).sum())
+    left = len(values) - len(shown) - unknown
+    lines = []
+    if left:
+        limit = (
+            f", none above {values[shown[-1]]:.3g}" if threshold and len(shown) else ""
+        )
+        lines.append(f"{left} of {len(values)} entries are not shown{limit}")
+    if unknown:
+        lines.append(f"{unknown} of {len(values)} entries have no importance")
+    return lines
+
+
+def _draw_errors(ax, at, values, errors, shown):
+    if errors is None:
+        return None
+    errors = np.asarray(errors, dtype=np.float64)[shown]
+    known = errors > 1e-9 * np.abs(values[shown])  # neither NaN nor rounding of 0
+    if not known.any():
+        return None
+    return ax.errorbar(
+        values[shown][known], at[known], xerr=INTERVAL * errors[known], **ERROR_STYLE
+    )
+
+
+def _wrapped(name):
+    lines = textwrap.wrap(str(name), LONGEST_LINE)
+    return "\n".join(lines) if lines else str(name)
+
+
+def _name_rows(ax, names):
+    ax.set_yticks(range(len(names)), names)
+    for text in ax.get_yticklabels():
+        text.set_parse_math(False)  # a "$" in a name is a dollar
+    if names:
+        ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def _finish(ax):
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.axvline(0.0, color="0.25", linewidth=0.8)
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+
+
+def _new_axes(names_of_panels, heights):
+    """Axes in a figure of their own, tall enough for the rows and wide for names."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "Plots need matplotlib. Install it with `pip install matplotlib`."
+        ) from None
+    names = names_of_panels[0]
+    lines = [name.split("\n") for name in names]
+    longest = max((len(line) for of_name in lines for line in of_name), default=0)
+    most_lines = max((len(of_name) for of_name in lines), default=1)
+    row = max(0.25 * heights[0], 0.2 * most_lines)
+    n_panels = len(names_of_panels)
+    width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
+    _, axes = plt.subplots(
+        1,
+        n_panels,
+        sharey=True,
+        figsize=(width, 1.1 + row * max(len(names), 1)),
+        layout="constrained",
+    )
+    return axes

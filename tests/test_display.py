@@ -1,0 +1,270 @@
+"""Pictures of importances: what they show, that it can be read, and its limits."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Lasso, Ridge
+
+from skvarimp import (
+    ComparisonDisplay,
+    ImportanceDisplay,
+    SensitivityImportance,
+    compare_importances,
+)
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+X, Y = X.iloc[:40], Y[:40]
+MODELS = {"ridge": Ridge(0.1).fit(X, Y), "lasso": Lasso(1.0).fit(X, Y)}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """No figure is left open."""
+    yield
+    plt.close("all")
+
+
+def fitted(**parameters):
+    """A sensitivity importance of the ridge regression."""
+    return SensitivityImportance(**parameters).fit(MODELS["ridge"], X, Y)
+
+
+def labels(ax):
+    """Names of the rows from top to bottom."""
+    texts = zip(ax.get_yticks(), ax.get_yticklabels())
+    ordered = sorted(texts, key=lambda pair: pair[0])
+    lower, upper = ax.get_ylim()
+    assert lower > upper  # the first row is on top
+    return [text.get_text() for _, text in ordered]
+
+
+def assert_legible(display):
+    """Every text is inside the figure and no two row names overlap."""
+    figure = display.figure_
+    figure.draw_without_rendering()
+    whole = figure.bbox
+    for ax in figure.axes:
+        texts = [t for t in ax.get_yticklabels() if t.get_visible() and t.get_text()]
+        texts = texts if ax.yaxis.get_tick_params()["labelleft"] else []
+        boxes = [t.get_window_extent() for t in texts]
+        for box in [*boxes, ax.xaxis.label.get_window_extent()]:
+            assert box.x0 >= whole.x0 - 0.5
+            assert box.x1 <= whole.x1 + 0.5
+            assert box.y0 >= whole.y0 - 0.5
+            assert box.y1 <= whole.y1 + 0.5
+        spans = sorted((box.y0, box.y1) for box in boxes)
+        assert all(b[0] >= a[1] - 1.0 for a, b in pairwise(spans))
+        assert all(t.get_fontsize() >= 8 for t in texts)
+        assert ax.get_window_extent().width > 100  # room for the bars
+
+
+def test_bars_are_sorted_with_their_errors():
+    """Most important on top, length and 95% interval as computed."""
+    imp = fitted()
+    display = imp.plot()
+    assert isinstance(display, ImportanceDisplay)
+    assert display.figure_ is display.ax_.figure
+    order = np.argsort(imp.ranking_)
+    assert labels(display.ax_) == [imp.entry_names_[e] for e in order]
+    widths = [bar.get_width() for bar in display.bars_]
+    np.testing.assert_allclose(widths, imp.importances_[order])
+    (segments,) = (c.get_segments() for c in display.errors_.lines[2])
+    half = [(s[1, 0] - s[0, 0]) / 2 for s in segments]
+    np.testing.assert_allclose(half, 1.96 * imp.standard_errors_[order])
+    assert "SensitivityImportance" in display.ax_.get_xlabel()
+    assert display.ax_.get_xlim()[1] > max(widths)
+    assert_legible(display)
+
+
+def test_thirty_names_of_forty_characters_are_legible():
+    """And of 42 entries the thirty most important, with a note."""
+    random = np.random.RandomState(0)
+    names = [f"entry {j:02d} ".ljust(40, "x") for j in range(42)]
+    assert {len(name) for name in names} == {40}
+    values = random.uniform(size=42)
+    display = ImportanceDisplay(
+        values, names, standard_errors=values / 10, label="share"
+    ).plot()
+    assert_legible(display)
+    order = np.argsort(-values)[:30]
+    assert labels(display.ax_) == [names[e] for e in order]
+    limit = f"{values[order[-1]]:.3g}"
+    note = f"share\n12 of 42 entries are not shown, none above {limit}"
+    assert display.ax_.get_xlabel() == note
+    assert len(display.plot(max_entries=5).bars_) == 5
+    assert len(display.plot(max_entries=50).bars_) == 42
+    assert "not shown" not in display.ax_.get_xlabel()
+
+
+def test_longer_names_are_wrapped_and_read_literally():
+    """No character is lost; a dollar sign is no formula."""
+    names = ["the price in $ of x_1 and $y$ " * 5, "snake_case" * 12, "short"]
+    display = ImportanceDisplay([3.0, 2.0, 1.0], names).plot()
+    for shown, name in zip(labels(display.ax_), names):
+        assert "".join(shown.split()) == "".join(name.split())
+        assert max(len(line) for line in shown.split("\n")) <= 45
+    assert_legible(display)
+
+
+def test_missing_numbers():
+    """NaN importances are counted, NaN errors left out, none at all is no error."""
+    values = [0.5, np.nan, 1.0, 0.0]
+    display = ImportanceDisplay(
+        values, list("abcd"), standard_errors=[0.1, np.nan, np.nan, 0.0]
+    ).plot()
+    assert labels(display.ax_) == ["c", "a", "d"]
+    assert "1 of 4 entries have no importance" in display.ax_.get_xlabel()
+    assert len(display.errors_.lines[2][0].get_segments()) == 1
+    assert ImportanceDisplay(values, list("abcd")).plot().errors_ is None
+    ImportanceDisplay([np.nan], ["a"]).plot()
+    negative = ImportanceDisplay([0.5, -0.2], ["a", "b"]).plot()
+    assert negative.ax_.get_xlim()[0] < -0.2
+
+
+def test_axes_label_and_style_of_the_user():
+    """Drawn where asked, `barh` keywords win over ours."""
+    _, (left, right) = plt.subplots(1, 2)
+    display = fitted().plot(ax=right, label="D / D_y", color="0.5", height=0.3)
+    assert display.ax_ is right
+    assert not left.patches
+    assert right.get_xlabel() == "D / D_y"
+    assert display.bars_[0].get_height() == 0.3
+    other = ImportanceDisplay.from_importance(fitted(), ax=left, max_entries=3)
+    assert len(other.bars_) == 3
+    with pytest.raises(NotFittedError):
+        ImportanceDisplay.from_importance(SensitivityImportance())
+
+
+MEASURES = {
+    "pairs": SensitivityImportance(),
+    "group": SensitivityImportance(features={"age": 0, "serum": [4, 5, 6, 7, 8, 9]}),
+}
+
+
+def test_comparison_has_a_panel_a_measure():
+    """One scale a measure; every number is that of the table."""
+    table = compare_importances(MODELS, X, Y, MEASURES)
+    display = table.plot()
+    assert isinstance(display, ComparisonDisplay)
+    assert [ax.get_xlabel() for ax in display.axes_] == ["pairs", "group"]
+    assert display.ax_ is display.axes_[0]
+    shown = labels(display.ax_)
+    assert sorted(shown) == sorted(table.index)
+    assert set(display.bars_) == {(m, e) for m in MEASURES for e in MODELS}
+    for (measure, model), bars in display.bars_.items():
+        widths = np.array([bar.get_width() for bar in bars])
+        expected = table.loc[shown, f"{model}/{measure}"].to_numpy()
+        np.testing.assert_allclose(widths, expected)
+        fitted = table.fitted[f"{model}/{measure}"]
+        drawn = display.errors_[measure, model].lines[2][0].get_segments()
+        assert len(drawn) == np.sum(fitted.standard_errors_ > 1e-12)
+    colors = {bars[0].get_facecolor() for bars in display.bars_.values()}
+    assert len(colors) == 2
+    texts = [t.get_text() for t in display.figure_.legends[0].get_texts()]
+    assert texts == list(MODELS)
+    assert_legible(display)
+
+
+def test_comparison_order_and_top():
+    """Mean share of each column's largest; a note on what is left out."""
+    frame = pd.DataFrame(
+        {
+            "a/m": [1.0, 10.0, 4.0],
+            "b/m": [0.0, 0.1, 0.1],
+            "a/m rank": [3, 1, 2],
+            "a/n": [5.0, np.nan, 0.0],
+        },
+        index=["one", "two", "three"],
+    )
+    display = ComparisonDisplay.from_comparison(frame, max_entries=2)
+    # shares: one (.1, 0, 1), two (1, 1, -), three (.4, 1, 0)
+    assert labels(display.ax_) == ["two", "three"]
+    assert display.ax_.get_xlabel() == "m\n1 of 3 entries are not shown"
+    assert set(display.bars_) == {("m", "a"), ("m", "b"), ("n", "a")}
+    assert set(display.errors_.values()) == {None}
+
+
+def test_comparison_axes_and_errors():
+    """One axes a measure, else an error; tables without importances are refused."""
+    table = compare_importances(MODELS, X, Y, MEASURES)
+    _, axes = plt.subplots(1, 2)
+    display = table.plot(ax=axes)
+    assert display.axes_[1] is axes[1]
+    assert [t.get_text() for t in axes[0].get_legend().get_texts()] == list(MODELS)
+    with pytest.raises(
+        ValueError, match=r"1 axes for 2 measures: \['pairs', 'group'\]"
+    ):
+        table.plot(ax=axes[0])
+    with pytest.raises(ValueError, match="no column of importances"):
+        ComparisonDisplay.from_comparison(table[[]])
+
+
+def test_many_models_are_told_apart():
+    """Colours of the Okabe-Ito palette first, then hatches."""
+    importances = {"m": {f"model {k}": [1.0, 0.5] for k in range(16)}}
+    display = ComparisonDisplay(importances, ["a", "b"]).plot()
+    looks = {
+        (bars[0].get_facecolor(), bars[0].get_hatch())
+        for bars in display.bars_.values()
+    }
+    assert len(looks) == 16
+    assert_legible(display)
+
+
+def relative_luminance(color):
+    """Of sRGB, as in the web's contrast guidelines."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]
+    ]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+# Dichromats' view of linear RGB (Viénot, Brettel & Mollon 1999).
+DICHROMAT = {
+    "protan": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
+    "deutan": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
+}
+
+
+@pytest.mark.parametrize("kind", DICHROMAT)
+def test_colours_differ_for_the_colour_blind(kind):
+    """The first four models' colours stay apart in a dichromat's view."""
+    from matplotlib.colors import to_rgb
+
+    from skvarimp._display_curves import COLORS
+
+    seen = []
+    for color in COLORS[:4]:
+        linear = np.array([((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)])
+        view = np.clip(np.array(DICHROMAT[kind]) @ linear, 0, 1)
+        seen.append(view ** (1 / 2.4))
+    for a in range(4):
+        for b in range(a):
+            assert np.linalg.norm(seen[a] - seen[b]) > 0.1
+    # bars against white: at least 3 to 1
+    assert 1.05 / (relative_luminance(to_rgb(COLORS[0])) + 0.05) > 3
+
+
+def test_matplotlib_is_needed_only_to_draw():
+    """Without it everything else works and the error says what to install."""
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+from skvarimp import ImportanceDisplay, SensitivityImportance
+imp = SensitivityImportance(scale=None).fit(lambda X: [x[0] for x in X], [[1.], [2.]])
+try:
+    imp.plot()
+except ImportError as error:
+    assert "pip install matplotlib" in str(error)
+else:
+    raise SystemExit(1)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
