@@ -197,12 +197,15 @@ class Response:
 
     def tasks(self, walk):
         """The parts of a walk, those of one position next to each other."""
-        n_rows = len(walk.rows)
         for position in range(len(walk.moves)):
-            n_cells = walk.moves[position].n_cells
-            step = max(1, self.TASK_EVALUATIONS // n_cells)
-            for start in range(0, n_rows, step):
-                yield Task((position,), slice(start, min(start + step, n_rows)))
+            yield from self.tasks_of(walk, position)
+
+    def tasks_of(self, walk, position):
+        """The parts of one position: blocks of rows."""
+        n_rows = len(walk.rows)
+        step = max(1, self.TASK_EVALUATIONS // walk.moves[position].n_cells)
+        for start in range(0, n_rows, step):
+            yield Task((position,), slice(start, min(start + step, n_rows)))
 
     def run(self, walk, task):
         """The merged states of one task.
@@ -220,9 +223,11 @@ class Response:
             for position in task.positions
         ]
 
-    def _reduced(self, walk, position, rows):
+    def _reduced(self, walk, position, rows, reductions=None):
+        """States of a position's reductions, or of some of them, from its curves."""
         move = walk.moves[position]
-        reductions = walk.reductions_of(position)
+        if reductions is None:
+            reductions = walk.reductions_of(position)
         step = self.block_rows(move.n_cells, walk.table.n_columns)
         states = [[] for _ in reductions]
         for start in range(rows.start, rows.stop, step):

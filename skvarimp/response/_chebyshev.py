@@ -1,0 +1,117 @@
+"""Interpolation of analytic functions, exact to rounding, on few Chebyshev nodes."""
+
+import numpy as np
+
+ROUNDING = 1e-17  # errors allowed, relative to the largest value
+_RHO = np.geomspace(1.005, 1e4, 500)
+_HEIGHT = (_RHO - 1.0 / _RHO) / 2.0
+
+
+def n_nodes(log_bound):
+    """How many Chebyshev nodes leave an error below rounding.
+
+    Parameters
+    ----------
+    log_bound : callable
+        log_bound(heights) gives, for each, the logarithm of a bound of the function
+        on the ellipse around [-1, 1] that reaches that high above it; infinite
+        beyond its poles. The function is of size 1 on the interval itself.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    With M the bound on the ellipse of axes' sum rho, the polynomial of degree n
+    through n + 1 Chebyshev points errs by at most 4 M rho^-n / (rho - 1)
+    (L. N. Trefethen, Approximation Theory and Approximation Practice, theorem 8.2);
+    the best rho of many is taken.
+    """
+    excess = np.log(4.0 / (_RHO - 1.0) / ROUNDING) + log_bound(_HEIGHT)
+    return int(np.ceil(max(np.min(excess / np.log(_RHO)), 0.0))) + 1
+
+
+def gaussian_nodes(c):
+    """Nodes for exp(-c (x - s)^2) on [-1, 1], whatever the real s."""
+    # |exp(-c (x + iy - s)^2)| <= exp(c y^2)
+    return n_nodes(lambda height: c * height**2)
+
+
+def tanh_nodes(slope):
+    """Nodes for tanh(slope x + s) on [-1, 1], whatever the real s."""
+
+    def log_bound(height):
+        # |tanh(u + iy)| <= max(1, tan y) below the poles at y = pi / 2
+        y = slope * height
+        largest = np.maximum(np.tan(np.minimum(y, 1.55)), 1.0)
+        return np.where(y < 1.55, np.log(largest), np.inf)
+
+    return n_nodes(log_bound)
+
+
+def logistic_nodes(slope):
+    """Nodes for 1 / (1 + exp(-slope x - s)) = (1 + tanh((slope x + s) / 2)) / 2."""
+    return tanh_nodes(slope / 2.0)
+
+
+def nodes(low, high, n):
+    """n Chebyshev points of [low, high], ascending."""
+    x = -np.cos(np.pi * np.arange(n) / max(n - 1, 1))
+    return (low + high) / 2.0 + (high - low) / 2.0 * x
+
+
+def interpolation(points, low, high, n):
+    """Values at points from values at the nodes.
+
+    f(points) = result @ f(nodes(low, high, n))
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points,)
+        Within [low, high].
+    low, high : float
+    n : int
+        At least 2.
+
+    Returns
+    -------
+    ndarray of shape (n_points, n)
+    """
+    at = nodes(low, high, n)
+    # barycentric formula with weights (-1)^m, halved at both ends
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    signs[[0, -1]] /= 2.0
+    gaps = points[:, np.newaxis] - at
+    point, node = np.nonzero(gaps == 0)
+    gaps[point, node] = 1.0
+    result = signs / gaps
+    result /= result.sum(axis=1, keepdims=True)
+    result[point] = 0.0
+    result[point, node] = 1.0
+    return result
+
+
+def panels(points, width):
+    """Split points into intervals of at most a given width.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points,)
+    width : float
+
+    Yields
+    ------
+    which : ndarray of int
+        The points of one interval; every point is in one of them.
+    low, high : float
+    """
+    low, high = points.min(), points.max()
+    n_panels = max(1, int(np.ceil((high - low) / width)))
+    edges = np.linspace(low, high, n_panels + 1)
+    panel = np.clip(np.searchsorted(edges, points, side="right") - 1, 0, n_panels - 1)
+    order = np.argsort(panel, kind="stable")
+    starts = np.flatnonzero(np.diff(panel[order], prepend=-1))
+    for which in np.split(order, starts[1:]):
+        p = panel[which[0]]
+        yield which, edges[p], edges[p + 1]

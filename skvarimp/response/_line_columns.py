@@ -1,0 +1,187 @@
+"""Linear responses of many single columns at once, with their own values as grid.
+
+With u_k the sorted values of a column and D_k = E|u_k - U| the mean distance of one to
+the others, every row's curve is the line w (v - x_ij), so that
+
+    pairs = observed = |w| E D(U),      psi_k = 2 |w| (D_k - E D(U)),
+    range = |w| (max u - min u),        partial dependence = |w| flatness(u),
+
+the latter two without sampling error. Rows of equal value need not be merged. A batch
+holds columns side by side; of a sparse one the stored values and, once, the zero.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp.response._reductions import (
+    IndividualFlatness,
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+    flatness,
+)
+from skvarimp.response._scaled_line import mean_distances
+from skvarimp.response._states import Finished
+
+BATCH_ELEMENTS = 2**17  # values of a batch: one array stays in the processor's cache
+
+REDUCTIONS = (Pairs, Observed, Range, PartialDependence, IndividualFlatness)
+
+
+def serves(reductions, grid):
+    """Whether a request is one of those of this module."""
+    if not isinstance(grid, str):
+        return False
+    if all(type(reduction) is Range for reduction in reductions):
+        return grid in {"all", "equidistant", "deciles"}  # from smallest to largest
+    return grid == "all" and all(type(r) in REDUCTIONS for r in reductions)
+
+
+def batches(X, columns):
+    """Split columns into batches of bounded size.
+
+    Parameters
+    ----------
+    X : ndarray or CSC array of shape (n_samples, n_columns)
+    columns : ndarray of int
+
+    Yields
+    ------
+    which : ndarray of int
+        Positions in `columns`; of sparse X those with as many stored values together.
+    """
+    if not sparse.issparse(X):
+        step = max(1, BATCH_ELEMENTS // X.shape[0])
+        for start in range(0, len(columns), step):
+            yield np.arange(start, min(start + step, len(columns)))
+        return
+    sizes = np.diff(X.indptr)[columns] + 1
+    order = np.argsort(sizes, kind="stable")
+    start = 0
+    while start < len(order):
+        # the last of a batch is its longest
+        totals = sizes[order[start:]] * np.arange(1, len(order) - start + 1)
+        stop = start + max(1, int(np.searchsorted(totals, BATCH_ELEMENTS)))
+        yield order[start:stop]
+        start = stop
+
+
+class SortedColumns:
+    """Values of some columns in ascending order with their probabilities.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_columns, n_values)
+    probabilities : ndarray of shape (n_columns or 1, n_values)
+    """
+
+    def __init__(self, X, columns, weights):
+        if sparse.issparse(X):
+            values, probabilities = _stored(X, columns, weights)
+        else:
+            values = np.ascontiguousarray(X[:, columns].T)
+            probabilities = weights[np.newaxis]
+            if np.all(weights == weights[0]):
+                values.sort(axis=1)
+                self.values, self.probabilities = values, probabilities
+                return
+        order = np.argsort(values, axis=1)
+        self.values = np.take_along_axis(values, order, axis=1)
+        probabilities = np.broadcast_to(probabilities, values.shape)
+        self.probabilities = np.take_along_axis(probabilities, order, axis=1)
+
+    def flatness(self, statistic, categorical):
+        """Flatness over the distinct values, see `_reductions.flatness`."""
+        values = self.values[:, np.newaxis]
+        return flatness(values, self.distinct(), statistic, categorical)[:, 0]
+
+    def distances(self):
+        """Mean of D_k and its standard deviation, over the rows."""
+        distance = mean_distances(self.values, self.probabilities)
+        p = np.broadcast_to(self.probabilities, distance.shape)
+        mean = np.einsum("bk,bk->b", distance, p)
+        distance -= mean[:, np.newaxis]
+        np.square(distance, out=distance)
+        return mean, np.sqrt(np.einsum("bk,bk->b", distance, p))
+
+    def means(self):
+        """Mean of each column."""
+        first = self.values[:, :1]
+        p = np.broadcast_to(self.probabilities, self.values.shape)
+        return first[:, 0] + np.einsum("bk,bk->b", self.values - first, p)
+
+    def distinct(self):
+        """Where each distinct value stands for the first time."""
+        new = np.ones(self.values.shape, dtype=bool)
+        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=new[:, 1:])
+        return new
+
+
+def _stored(X, columns, weights):
+    """Stored values and the zero of sparse columns, filled up to one length."""
+    n_samples = X.shape[0]
+    starts, sizes = X.indptr[columns], np.diff(X.indptr)[columns]
+    at = np.arange(sizes.max(initial=0))
+    present = at < sizes[:, np.newaxis]
+    where = (starts[:, np.newaxis] + at)[present]
+    # where no row is zero, the first value fills up
+    filler = np.zeros(len(columns))
+    full = np.flatnonzero((sizes == n_samples) & (sizes > 0))
+    filler[full] = X.data[starts[full]]
+    values = np.repeat(filler[:, np.newaxis], len(at) + 1, axis=1)
+    probabilities = np.zeros_like(values)
+    values[:, 1:][present] = X.data[where]
+    probabilities[:, 1:][present] = weights[X.indices[where]]
+    rest = 1.0 - probabilities.sum(axis=1)
+    probabilities[:, 0] = np.where(sizes < n_samples, rest, 0.0)
+    return values, probabilities
+
+
+def finish(reductions, scales, sorted_columns, slopes, level, categorical, weight):
+    """The finished reductions of a batch.
+
+    Parameters
+    ----------
+    reductions : list of Reduction
+    scales : list of ndarray of shape (n_outputs,)
+    sorted_columns : SortedColumns
+    slopes : ndarray of shape (n_columns, n_outputs)
+    level : ndarray of shape (n_outputs,)
+        Mean of the unmoved response.
+    categorical : ndarray of shape (n_columns,) or None
+        Needed where a statistic is "auto".
+    weight : float
+        Sample size of the standard errors.
+
+    Returns
+    -------
+    list of Finished
+    """
+    known = {}
+    result = []
+    for reduction, scale in zip(reductions, scales):
+        size = np.abs(slopes) / scale
+        kind = type(reduction)
+        if kind in (Pairs, Observed):
+            if "distances" not in known:
+                known["distances"] = sorted_columns.distances()
+            mean, deviation = known["distances"]
+            errors = 2.0 * size.mean(axis=1) * deviation / np.sqrt(weight)
+            result.append(Finished(size * mean[:, np.newaxis], errors))
+            continue
+        statistic = "range" if kind is Range else reduction.statistic
+        flat = sorted_columns.flatness(statistic, categorical)
+        curves = None
+        if kind is PartialDependence:
+            curves = list(_mean_curves(sorted_columns, slopes, level))
+        no_error = np.zeros(len(slopes))
+        result.append(Finished(size * flat[:, np.newaxis], no_error, curves))
+    return result
+
+
+def _mean_curves(sorted_columns, slopes, level):
+    new = sorted_columns.distinct()
+    centred = sorted_columns.values - sorted_columns.means()[:, np.newaxis]
+    for j, slope in enumerate(slopes):
+        yield level[:, np.newaxis] + slope[:, np.newaxis] * centred[j, new[j]]

@@ -1,0 +1,283 @@
+"""Models with a linear predictor: link(W' x + b)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._model import Model
+from skvarimp.response import _line_columns as line_columns
+from skvarimp.response._base import Task
+from skvarimp.response._grid import Moves
+from skvarimp.response._links import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    ClippedLine,
+    LargestScore,
+    OneVersusRest,
+    PositiveScore,
+    Sign,
+    Softmax,
+)
+from skvarimp.response._lowering import lowered
+from skvarimp.response._monotone_link import LogisticLine, logistic_closed_form
+from skvarimp.response._projection import ProjectionResponse
+from skvarimp.response._reductions import Loss, SquaredError
+from skvarimp.response._scaled_line import ScaledLine, closed_form
+from skvarimp.response._scores import (
+    dense,
+    numeric_values,
+    own_values,
+    refuse_unless_double,
+)
+
+
+def lower_linear(model, table):
+    """The response of a model with `coef_`."""
+    estimator = model.estimator
+    refuse_unless_double(table, estimator.coef_)
+    coef = np.atleast_2d(dense(estimator.coef_))
+    intercept = _intercept(estimator, len(coef))
+    return LinearResponse(model, _link(model, table, len(coef)), coef.T, intercept)
+
+
+def _intercept(estimator, n_scores):
+    if hasattr(estimator, "x_rotations_"):
+        # Partial least squares centres X by a mean that it keeps private. With the
+        # identity as link only differences from the unmoved response are needed.
+        return np.zeros(n_scores)
+    if hasattr(estimator, "offset_"):  # SGDOneClassSVM
+        return -dense(estimator.offset_).reshape(-1)
+    return np.broadcast_to(dense(estimator.intercept_), n_scores)
+
+
+def lower_naive_bayes(model, table):
+    """Naive Bayes whose joint log-likelihood is linear in X."""
+    estimator = model.estimator
+    refuse_unless_double(table, estimator.feature_log_prob_)
+    coef = dense(estimator.feature_log_prob_)
+    n_classes = len(coef)
+    prior = np.zeros(n_classes)
+    if type(estimator).__name__ == "MultinomialNB" or n_classes == 1:
+        prior = dense(estimator.class_log_prior_)
+    if n_classes == 2:  # of two classes one score, like other classifiers
+        coef, prior = coef[1:] - coef[:1], prior[1:] - prior[:1]
+    if model.method == "predict":
+        link = _label_link(model, table, len(coef))
+    else:
+        link = LOGISTIC if n_classes == 2 else Softmax()
+    return LinearResponse(model, link, coef.T, prior)
+
+
+def lower_ransac(model, table):
+    """RANSAC predicts by the estimator it fitted to the inliers."""
+    return lowered(Model(model.estimator.estimator_, model.method), table)
+
+
+def _link(model, table, n_scores):
+    estimator, name = model.estimator, type(model.estimator).__name__
+    if model.method == "decision_function":
+        return IDENTITY
+    if model.method == "predict_proba":
+        return _probability_link(estimator, name, n_scores)
+    if model.classifier:
+        return _label_link(model, table, n_scores)
+    if name == "SGDOneClassSVM":
+        return Sign()
+    return EXPONENTIAL if _has_log_link(estimator, name) else IDENTITY
+
+
+def _has_log_link(estimator, name):
+    if name == "TweedieRegressor":
+        # link="auto": the identity for power <= 0, else the logarithm
+        by_power = estimator.link == "auto" and estimator.power > 0
+        return estimator.link == "log" or by_power
+    return name in ("PoissonRegressor", "GammaRegressor")
+
+
+def _probability_link(estimator, name, n_scores):
+    if name == "SGDClassifier":
+        if estimator.loss == "modified_huber":
+            return ClippedLine()
+        return LOGISTIC if n_scores == 1 else OneVersusRest()
+    return LOGISTIC if n_scores == 1 else Softmax()
+
+
+def _label_link(model, table, n_scores):
+    if n_scores == 1:
+        return PositiveScore()
+    labels = model.raw(table.take(np.zeros(1, dtype=np.intp)).native)
+    return PositiveScore() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel
+
+
+@dataclass(frozen=True)
+class ColumnsTask(Task):
+    """Single columns that are reduced together by `_line_columns`."""
+
+
+class LinearResponse(ProjectionResponse):
+    """link(X W + b), in closed form wherever there is one.
+
+    Parameters
+    ----------
+    model, link : see `ScoreResponse`
+    weights : ndarray of shape (n_columns, n_scores)
+    intercept : ndarray of shape (n_scores,)
+    """
+
+    path = "linear"
+
+    def __init__(self, model, link, weights, intercept):
+        super().__init__(model, link, len(intercept), weights, intercept)
+
+    def moved_scores(self, others, weights, values):
+        """See `ProjectionResponse.moved_scores`."""
+        steps = values @ weights
+        return others.T[:, :, np.newaxis] + steps.T[:, np.newaxis, :]
+
+    def head(self, sums):
+        """See `ProjectionResponse.head`."""
+        return np.moveaxis(sums, -1, 0)
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        if self.link is not IDENTITY or not self.uses(move.entry.columns):
+            return super().curves(table, rows, move, base)
+        t, s = self._line(table, rows, move)
+        return (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        if self.link is not IDENTITY or not self.uses(move.entry.columns):
+            return super().mean_curves(table, rows, weights, move, base)
+        t, s = self._line(table, rows, move)
+        return weights.sum() * t - (s @ weights)[:, np.newaxis]
+
+    def _line(self, table, rows, move):
+        """The moved columns' part of the scores, of cells and of rows."""
+        columns = list(move.entry.columns)
+        weights = self.weights[columns]
+        t = (numeric_values(move) @ weights).T
+        if move.codes is not None:
+            return t, t[:, move.codes[rows]]
+        return t, (own_values(table, rows, columns) @ weights).T
+
+    def evaluations(self, n_rows, n_cells):
+        """See `Response.evaluations`; a prediction costs about 2 n_columns."""
+        of_model = 2.0 * self.weights.size + 50.0
+        if self.link is IDENTITY or self.link is EXPONENTIAL:
+            return (n_rows + n_cells) * 10.0 / of_model
+        if self.link is LOGISTIC:
+            return min(n_rows * n_cells * 10.0, (n_rows + n_cells) * 1e3) / of_model
+        return n_rows * n_cells * (20.0 + 5.0 * self.n_scores) / of_model
+
+    def tasks(self, walk):
+        """See `Response.tasks`; many columns at once where the link is the identity."""
+        for request in range(len(walk.reductions)):
+            first = request * walk.n_entries
+            batched = np.zeros(walk.n_entries, dtype=bool)
+            if self._in_batches(walk, request):
+                entries = walk.moves.entries
+                batched[:] = [len(entry.columns) == 1 for entry in entries]
+                singles = np.flatnonzero(batched)
+                X, columns = walk.table.numeric(), _columns(entries, singles)
+                for which in line_columns.batches(X, columns):
+                    positions = (first + singles[which]).tolist()
+                    yield ColumnsTask(tuple(positions), slice(0, len(walk.rows)))
+            for e in np.flatnonzero(~batched):
+                yield from self.tasks_of(walk, first + int(e))
+
+    def _in_batches(self, walk, request):
+        # moves seen through a pipeline count the values before its steps as distinct
+        plain = walk.final and type(walk.moves) is Moves
+        return (
+            plain
+            and self.link is IDENTITY
+            and line_columns.serves(walk.reductions[request], walk.moves.grids[request])
+        )
+
+    def tasks_of(self, walk, position):
+        """See `Response.tasks_of`; closed forms take all rows at once."""
+        reductions = walk.reductions_of(position)
+        closed = self._closed_form(walk.moves[position].n_cells) is not None
+        if closed and not all(_needs_curves(r) for r in reductions):
+            return [Task((position,), slice(0, len(walk.rows)))]
+        return super().tasks_of(walk, position)
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        if isinstance(task, ColumnsTask):
+            return [(task.positions, self._finished(walk, task.positions))]
+        return super().run(walk, task)
+
+    def _finished(self, walk, positions):
+        request = positions[0] // walk.n_entries
+        entries = [p % walk.n_entries for p in positions]
+        columns = _columns(walk.moves.entries, entries)
+        reductions = walk.reductions[request]
+        table = walk.table
+        chosen = walk.moves.categorical_columns[request]
+        categorical = None
+        if any(getattr(r, "statistic", None) == "auto" for r in reductions):
+            by_type = [table.is_categorical(j) for j in columns]
+            categorical = np.isin(columns, list(chosen)) | by_type
+        return line_columns.finish(
+            reductions,
+            walk.scales[request],
+            line_columns.SortedColumns(table.numeric(), columns, walk.weights),
+            self.weights[columns],
+            walk.base @ walk.weights,
+            categorical,
+            walk.total_weight,
+        )
+
+    LEAST_CELLS = 64  # of a logistic link: fewer are evaluated one by one
+
+    def _closed_form(self, n_cells):
+        if self.link is IDENTITY or self.link is EXPONENTIAL:
+            return closed_form
+        if self.link is LOGISTIC and n_cells > self.LEAST_CELLS:
+            return logistic_closed_form
+        return None
+
+    def _reduced(self, walk, position, rows, reductions=None):
+        move = walk.moves[position]
+        form = self._closed_form(move.n_cells)
+        all_rows = rows == slice(0, len(walk.rows))
+        if form is None or not all_rows or not self.uses(move.entry.columns):
+            return super()._reduced(walk, position, rows, reductions)
+        reductions = walk.reductions_of(position)
+        line = self._line_of(walk, move)
+        if line is None:
+            return super()._reduced(walk, position, rows, reductions)
+        states = [form(line, reduction) for reduction in reductions]
+        others = [r for r, state in zip(reductions, states) if state is None]
+        if others:
+            further = iter(super()._reduced(walk, position, rows, others))
+            states = [next(further) if state is None else state for state in states]
+        return states
+
+    def _line_of(self, walk, move):
+        t, s = self._line(walk.table, walk.rows, move)
+        common = (move.probabilities, walk.weights, walk.base)
+        more = (move.categorical, walk.y)
+        if self.link is IDENTITY:
+            return ScaledLine(t, s, None, *common, *more)
+        others = self.sums(walk.table, walk.rows).T - s
+        if self.link is LOGISTIC:
+            return LogisticLine(t, s, others, *common, *more)
+        # exp(others + t) = exp(others + largest t) exp(t - largest t), free of overflow
+        top = t.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            scale = np.exp(others + top)
+        if not np.all(np.isfinite(scale)):
+            return None  # the model itself is to say where
+        return ScaledLine(np.exp(t - top), np.exp(s - top), scale, *common, *more)
+
+
+def _columns(entries, positions):
+    return np.array([entries[e].columns[0] for e in positions], dtype=np.intp)
+
+
+def _needs_curves(reduction):
+    return isinstance(reduction, Loss) and not isinstance(reduction, SquaredError)

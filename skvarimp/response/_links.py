@@ -1,0 +1,237 @@
+"""From scores to outputs: the last step of linear, kernel and network models.
+
+A link is called with scores of shape (n_scores, ...) and gives
+
+- outputs of shape (n_outputs, ...), and
+- a mask of shape (...) of the places where the output jumps so close by that rounding
+  decides and the model itself must be asked, or None.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+CLOSE = 1e-9  # of the largest score: nearer to a jump the model itself is asked
+
+
+def logistic(x):
+    """1 / (1 + exp(-x))."""
+    with np.errstate(over="ignore"):  # exp(-x) infinite: exactly 0
+        return 1.0 / (1.0 + np.exp(-x))
+
+
+def _tolerance(scores):
+    return CLOSE * max(np.abs(scores).max(initial=0.0), 1e-300)
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """One smooth function of each score.
+
+    Attributes
+    ----------
+    name : {"identity", "exponential", "logistic"}
+        Strictly increasing: families have closed forms for them.
+    """
+
+    name: str
+
+    def __call__(self, scores):
+        """See the module."""
+        if self.name == "identity":
+            return scores, None
+        return np.exp(scores) if self.name == "exponential" else logistic(scores), None
+
+    def n_outputs(self, n_scores):
+        """How many outputs a number of scores gives."""
+        return n_scores
+
+
+IDENTITY = Elementwise("identity")
+EXPONENTIAL = Elementwise("exponential")
+LOGISTIC = Elementwise("logistic")
+
+
+class Link:
+    """As many outputs as scores, unless a subclass says otherwise."""
+
+    name = ""
+
+    def n_outputs(self, n_scores):
+        """How many outputs a number of scores gives."""
+        return n_scores
+
+
+class Softmax(Link):
+    """exp(s_q) / sum_r exp(s_r)."""
+
+    def __call__(self, scores):
+        """See the module."""
+        powers = np.exp(scores - scores.max(axis=0))
+        powers /= powers.sum(axis=0)
+        return powers, None
+
+
+class OneVersusRest(Link):
+    """Logistic functions of the scores, divided by their sum."""
+
+    def __call__(self, scores):
+        """See the module; far out in the tails all of them vanish."""
+        shares = logistic(scores)
+        vanishing = scores.max(axis=0) < -700.0
+        total = shares.sum(axis=0)
+        shares /= np.where(vanishing, 1.0, total)
+        return shares, vanishing
+
+
+class ClippedLine(Link):
+    """(clip(s, -1, 1) + 1) / 2, of several scores divided by their sum.
+
+    The probabilities of the modified Huber loss; uniform where all scores are at
+    most -1, which is a jump.
+    """
+
+    NEAR = 1e-6  # a smaller sum amplifies rounding
+
+    def __call__(self, scores):
+        """See the module."""
+        shares = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
+        if len(scores) == 1:
+            return shares, None
+        total = shares.sum(axis=0)
+        none = total == 0
+        shares = np.where(none, 1.0 / len(scores), shares / np.where(none, 1.0, total))
+        near = np.abs(scores.max(axis=0) + 1.0) < max(self.NEAR, _tolerance(scores))
+        return shares, near
+
+
+class PositiveScore(Link):
+    """Label indicators of scores that stand for one yes or no each."""
+
+    def __call__(self, scores):
+        """See the module."""
+        close = np.any(np.abs(scores) <= _tolerance(scores), axis=0)
+        return (scores > 0).astype(np.float64), close
+
+
+class Sign(Link):
+    """1 for a positive score and -1 for others (outlier detectors' labels)."""
+
+    def __call__(self, scores):
+        """See the module."""
+        return np.where(scores > 0, 1.0, -1.0), np.abs(scores[0]) <= _tolerance(scores)
+
+
+class LargestScore(Link):
+    """Label indicators: 1 for the largest score, the first of equal ones."""
+
+    def __call__(self, scores):
+        """See the module."""
+        first, second = np.partition(scores, (-2, -1), axis=0)[[-1, -2]]
+        return _indicators(scores), first - second <= _tolerance(scores)
+
+
+def _indicators(scores):
+    which = np.arange(len(scores)).reshape(-1, *[1] * (scores.ndim - 1))
+    return (scores.argmax(axis=0) == which).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class PairwiseVotes(Link):
+    """Classes from the scores of all pairs of classes, positive for the first.
+
+    Parameters
+    ----------
+    n_classes : int
+    what : {"votes", "decision", "label of decision"}
+        Label indicators of the most votes (the first of equal ones); votes plus
+        c / (3 (\\|c\\| + 1)) with c the sum of a class's scores; the label indicators
+        of the largest of these.
+    """
+
+    n_classes: int
+    what: str
+
+    def n_outputs(self, n_scores):
+        """One a class."""
+        return self.n_classes
+
+    def __call__(self, scores):
+        """See the module."""
+        votes = np.zeros((self.n_classes, *scores.shape[1:]))
+        confidence = np.zeros_like(votes)
+        for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
+            won = score > 0
+            votes[k] += won
+            votes[l] += ~won
+            confidence[k] += score
+            confidence[l] -= score
+        close = np.any(np.abs(scores) <= _tolerance(scores), axis=0)
+        if self.what == "votes":
+            return _indicators(votes), close
+        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
+        if self.what == "decision":
+            return votes, close
+        labels, close_call = LargestScore()(votes)
+        return labels, close | close_call
+
+
+@dataclass(frozen=True)
+class PlattCoupling(Link):
+    """Probability of the second of two classes as LIBSVM finds it.
+
+    Platt's r = 1 / (1 + exp(A d + B)), d the decision for the first class, is not
+    what `predict_proba` gives: LIBSVM couples r and 1 - r by the iteration of Wu,
+    Lin & Weng (2004, algorithm 2), which stops at an error of 0.0025, short of r.
+
+    Parameters
+    ----------
+    slope, intercept : float
+        A and B.
+    """
+
+    slope: float
+    intercept: float
+    SMALLEST = 1e-7  # LIBSVM's bound of r and 1 - r
+    ENOUGH = 0.0025  # its tolerance 0.005 / 2
+    MOST_SWEEPS = 100
+
+    def __call__(self, scores):
+        """See the module; scores are positive for the second class."""
+        r = logistic(self.slope * scores - self.intercept).ravel()
+        r = np.clip(r, self.SMALLEST, 1.0 - self.SMALLEST)
+        first, second = np.full((2, len(r)), 0.5)
+        close = np.zeros(len(r), dtype=bool)
+        left = np.arange(len(r))
+        for _ in range(self.MOST_SWEEPS):
+            p, error = self._swept(first[left], second[left], r[left])
+            close[left] |= np.abs(error - self.ENOUGH) < CLOSE
+            more = error >= self.ENOUGH
+            left = left[more]
+            if len(left) == 0:
+                break
+            first[left], second[left] = p[0][more], p[1][more]
+        return second.reshape(scores.shape), close.reshape(scores.shape[1:])
+
+    @staticmethod
+    def _swept(p, q, r):
+        """One sweep over both probabilities, and the error before it."""
+        s = 1.0 - r
+        # gradients of (p s - q r)^2 / 2 by each, and their mean under (p, q)
+        slopes = [s * (p * s - q * r), r * (q * r - p * s)]
+        mean = p * slopes[0] + q * slopes[1]
+        error = np.maximum(np.abs(slopes[0] - mean), np.abs(slopes[1] - mean))
+        curvature = [s * s, r * r]
+        p = [p, q]
+        for t in (0, 1):
+            step = (mean - slopes[t]) / curvature[t]
+            p[t] = p[t] + step
+            mean += step * (step * curvature[t] + 2.0 * slopes[t])
+            mean /= (1.0 + step) ** 2
+            cross = -r * s
+            slopes[t] = slopes[t] + step * curvature[t]
+            slopes[1 - t] = slopes[1 - t] + step * cross
+            for u in (0, 1):
+                slopes[u] = slopes[u] / (1.0 + step)
+                p[u] = p[u] / (1.0 + step)
+        return p, error

@@ -1,0 +1,128 @@
+"""A fast response against the black box: every reduction, grid, group and weight."""
+
+import numpy as np
+
+from skvarimp._entries import resolve_features
+from skvarimp._losses import AbsoluteErrorLoss, SquaredErrorLoss, Values
+from skvarimp._response_importance import Request, make_problem
+from skvarimp.response import _lowering
+from skvarimp.response._black_box import BlackBoxResponse
+from skvarimp.response._reductions import (
+    IndividualFlatness,
+    Loss,
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+)
+from skvarimp.response._walk import merged_states, run_walk
+
+
+def reductions(problem, n_groups=7):
+    """Every reduction."""
+    n_rows = problem.table.n_samples
+    return [
+        Pairs(),
+        Observed(),
+        Range(),
+        PartialDependence.over("std", n_rows, n_groups),
+        PartialDependence.over("range", n_rows, n_rows),
+        PartialDependence.over("auto", n_rows, n_groups),
+        IndividualFlatness("std"),
+        IndividualFlatness("auto"),
+        AbsoluteErrorLoss(Values()).reduction(False),
+        SquaredErrorLoss(Values()).reduction(True),
+    ]
+
+
+def requests(problem, grids):
+    """All reductions over all grids, scaled differently each output."""
+    scale = 1.0 + np.arange(len(problem.base))
+    result = []
+    for grid in grids:
+        wanted = reductions(problem)
+        scales = [np.ones(1) if isinstance(r, Loss) else scale for r in wanted]
+        result.append(Request(grid, wanted, scales))
+    # the range alone is reduced for many columns at once
+    result.append(Request("equidistant", [Range()], [scale]))
+    return result
+
+
+def problem_of(model, X, weights=None, method="auto"):
+    """The problem, any y, and the lowered response."""
+    problem = make_problem(model, X, None, weights, method)
+    problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
+    return problem, _lowering.lowered(problem.model, problem.table)
+
+
+def check_equal(model, X, weights=None, method="auto", features=None, grids=None):
+    """Assert that a lowered response equals the black box in everything.
+
+    Relative 1e-9 an entry plus 1e-12 of the response's scale.
+    """
+    problem, fast = problem_of(model, X, weights, method)
+    assert not fast.path.startswith("black box")
+    slow = BlackBoxResponse(problem.model, len(problem.base))
+    table = problem.table
+    entries = resolve_features(features, table.names, table.n_columns)
+    grids = ["all", "equidistant", 4] if grids is None else grids
+    asked = requests(problem, grids)
+    size = np.abs(problem.base).max() + np.ptp(problem.base)
+    for entry in entries:
+        move = problem.walk(slow, [entry], asked[:1]).moves[0]
+        rows = np.arange(table.n_samples)
+        a = fast.curves(table, rows, move, problem.base)
+        b = slow.curves(table, rows, move, problem.base)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
+        a = fast.mean_curves(table, rows, problem.weights, move, problem.base)
+        b = slow.mean_curves(table, rows, problem.weights, move, problem.base)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
+    a = run_walk(problem.walk(fast, entries, asked))
+    b = run_walk(problem.walk(slow, entries, asked))
+    for r, (of_fast, of_slow) in enumerate(zip(a, b)):
+        for reduction, x, z in zip(asked[r].reductions, of_fast, of_slow):
+            name = f"{asked[r].grid} {type(reduction).__name__}"
+            _close(x.importances, z.importances, size, name)
+            # of squares near 0: half of the digits are rounding
+            _close(x.standard_errors, z.standard_errors, 1e3 * size, name)
+            for of_x, of_z in zip(x.curves, z.curves):
+                if of_z is not None:
+                    _close(of_x, of_z, size, name)
+    _same_states(problem, fast, slow, entries, asked)
+    return fast
+
+
+def _same_states(problem, fast, slow, entries, asked):
+    """States of some rows, as estimates from drawn rows ask for."""
+    from dataclasses import replace
+
+    rows = np.arange(1, problem.table.n_samples, 2)
+    weights = problem.weights[rows] / problem.weights[rows].sum()
+    size = np.abs(problem.base).max() + np.ptp(problem.base)
+    found = []
+    for response in (fast, slow):
+        walk = problem.walk(response, entries, [asked[0]])
+        wanted = [[r for r in asked[0].reductions[:3]]]
+        part = replace(
+            walk,
+            rows=rows,
+            weights=weights,
+            base=problem.base[:, rows],
+            reductions=wanted,
+            scales=[asked[0].scales[:3]],
+            y=None,
+        )
+        states = {}
+        for positions, of_position in merged_states(part):
+            for b, p in enumerate(positions):
+                states[p] = [(s.rows[b], s.cells) for s in of_position]
+        found.append(states)
+    for p, of_slow in found[1].items():
+        for (rows_a, cells_a), (rows_b, cells_b) in zip(found[0][p], of_slow):
+            _close(rows_a, rows_b, size, "rows")
+            if cells_b is not None:
+                _close(cells_a, cells_b, size, "cells")
+
+
+def _close(a, b, size, name):
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=name)
