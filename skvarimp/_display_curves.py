@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from skvarimp._drawing import plain, pyplot, wrapped
 from skvarimp._table import is_missing
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
-LONGEST_NAME, MOST_LEVELS = 28, 12
+LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
+LONGEST_LINE, MOST_LEVELS = 30, 12
 
 
 class CurvesDisplay:
@@ -96,8 +98,8 @@ class CurvesDisplay:
         display : CurvesDisplay
             This object.
         """
-        n = len(self.curves)
-        if axes is None:
+        n, own_figure = len(self.curves), axes is None
+        if own_figure:
             axes = _new_axes(n)
         self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
         if len(self.axes_) < n:
@@ -114,8 +116,19 @@ class CurvesDisplay:
         for ax in self.axes_[:n:n_columns]:
             ax.set_ylabel(ylabel)
         if len(self.output_names) > 1:
-            self.axes_[0].legend(title="output", fontsize="small")
+            self._legend(own_figure)
         return self
+
+    def _legend(self, own_figure):
+        lines = self.axes_[0].get_lines()[: 2 * len(self.output_names) : 2]
+        if own_figure:  # beside the panels, where no curve runs
+            place = self.figure_, "outside right upper"
+        else:
+            place = self.axes_[0], "best"
+        legend = place[0].legend(
+            lines, self.output_names, title="output", fontsize="small", loc=place[1]
+        )
+        plain(legend.get_texts())
 
     def _limits(self):
         """One vertical scale for all panels: flat curves look flat."""
@@ -132,10 +145,11 @@ class CurvesDisplay:
         )
         at = np.arange(len(known)) if as_levels else known
         beyond = _right_of(at)
-        line = "o" if as_levels or len(known) < 2 else "-"
-        for o, output in enumerate(self.output_names):
+        for o in range(len(self.output_names)):
             color = COLORS[o % len(COLORS)]
-            ax.plot(at, averages[~missing, o], line, color=color, label=output)
+            line = LINE_STYLES[o // len(COLORS) % len(LINE_STYLES)]
+            line = "o" if as_levels or len(known) < 2 else line
+            ax.plot(at, averages[~missing, o], line, color=color)
             ax.plot([beyond] * missing.sum(), averages[missing, o], "s", color=color)
         if as_levels:
             ticks = [*at, beyond] if missing.any() else at
@@ -145,22 +159,16 @@ class CurvesDisplay:
         # ticks up to 4% of the panel's height
         marks = (self.deciles or {}).get(name, [])
         ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
-        ax.set_xlabel(_short(name, LONGEST_NAME))
+        plain([ax.set_xlabel(wrapped(name, LONGEST_LINE))])
         ax.spines[["top", "right"]].set_visible(False)
 
 
 def _new_axes(n):
     """Panels in rows of at most three."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Plots need matplotlib. Install it with `pip install matplotlib`."
-        ) from None
     n_columns = min(n, 3)
     n_rows = -(-n // n_columns)
     size = (3.2 * n_columns + 0.4, 2.5 * n_rows + 0.2)
-    _, axes = plt.subplots(
+    _, axes = pyplot().subplots(
         n_rows, n_columns, figsize=size, squeeze=False, layout="constrained"
     )
     for ax in axes.ravel()[n:]:
@@ -183,8 +191,9 @@ def _right_of(at):
 def _mark_levels(ax, at, levels):
     """Names of the levels, every m-th where there are many."""
     every = -(-len(levels) // MOST_LEVELS)
-    labels = [_short(str(level), 12) for level in levels[::every]]
+    labels = [wrapped(level, 16) for level in levels[::every]]
     ax.set_xticks(at[::every], labels)
+    plain(ax.get_xticklabels())
     if sum(map(len, labels)) > 24:
         for tick in ax.get_xticklabels():
             tick.set(rotation=35, ha="right", rotation_mode="anchor")
@@ -203,7 +212,3 @@ def _mark_missing(ax, position):
         fontsize="x-small",
         color="0.3",
     )
-
-
-def _short(name, longest):
-    return name if len(name) <= longest else name[: longest - 1] + "…"

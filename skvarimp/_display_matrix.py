@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from skvarimp._drawing import plain, pyplot, wrapped
+
 LARGEST_WITH_NUMBERS = 12
-LONGEST_NAME = 24
+LONGEST_LINE = 26
 
 
 class MatrixDisplay:
@@ -84,16 +86,16 @@ class MatrixDisplay:
             This object.
         """
         matrix = np.ma.masked_invalid(np.asarray(self.matrix, dtype=np.float64))
-        n = len(matrix)
+        n, names = len(matrix), [wrapped(name, LONGEST_LINE) for name in self.names]
         if ax is None:
-            ax = _new_axes(n, max(len(_short(name)) for name in self.names))
+            ax = _new_axes(names)
         self.ax_, self.figure_ = ax, ax.figure
         image = ax.imshow(matrix, cmap=cmap, vmin=min(0.0, matrix.min()))
         ax.set_facecolor("0.92")
-        names = [_short(name) for name in self.names]
         ax.set_xticks(range(n), names, rotation=90 if n > 3 else 0)
         ax.set_yticks(range(n), names)
-        ax.tick_params(length=0)
+        plain([*ax.get_xticklabels(), *ax.get_yticklabels()])
+        ax.tick_params(length=0, labelsize=9)
         ax.spines[:].set_visible(False)
         if n <= LARGEST_WITH_NUMBERS:
             _write_numbers(ax, matrix, image)
@@ -104,15 +106,13 @@ class MatrixDisplay:
 LABELS = {"h": "Friedman's H", "conditional_std": "interaction (conditional sd)"}
 
 
-def _new_axes(n, longest):
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Plots need matplotlib. Install it with `pip install matplotlib`."
-        ) from None
-    side = 1.2 + max(0.42 * n, 1.2) + 0.09 * longest
-    return plt.subplots(figsize=(side + 1.0, side), layout="constrained")[1]
+def _new_axes(names):
+    """Axes in a figure with room for the names at both sides, in inches."""
+    lines = [name.split("\n") for name in names]
+    longest = max(len(line) for of_name in lines for line in of_name)
+    cell = max(0.42, 0.16 * max(map(len, lines)))
+    side = 0.4 + max(cell * len(names), 1.6) + 0.085 * longest
+    return pyplot().subplots(figsize=(side + 1.2, side), layout="constrained")[1]
 
 
 def _write_numbers(ax, matrix, image):
@@ -125,7 +125,7 @@ def _write_numbers(ax, matrix, image):
         ax.text(
             column,
             row,
-            _digits(value),
+            _digits(value, matrix.max()),
             ha="center",
             va="center",
             fontsize=7.5,
@@ -133,11 +133,7 @@ def _write_numbers(ax, matrix, image):
         )
 
 
-def _digits(value):
-    if abs(value) < 5e-4:
+def _digits(value, largest):
+    if abs(value) < 1e-3 * largest:
         return "0"
     return f"{value:.2f}" if 0.095 < abs(value) < 100 else f"{value:.2g}"
-
-
-def _short(name):
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
