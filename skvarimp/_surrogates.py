@@ -320,12 +320,12 @@ class _Runs:
         starts = self.first.ravel()
         # A run ends at E = gap and the next one starts from E = -gap of its own.
         self.signed[starts] -= gap
+        begin = self.signed[starts]
         self.signed[starts[1:]] -= gap[:-1]
         running = np.cumsum(self.signed, dtype=self.signed.dtype, out=self.signed)
-        if not self.exact:
-            residual = np.append(0.0, running[starts[1:] - 1] - gap[:-1])
-            residual = residual.reshape(self.first.shape)
-            running -= residual.take(self.level.segment, axis=1).ravel()
+        if not self.exact:  # take away what rounding carried into each run
+            carried = (running[starts] - begin).reshape(self.first.shape)
+            running -= carried.take(self.level.segment, axis=1).ravel()
         self.running = running
         agreement = np.abs(running)
         agreement[:-1] *= self.rank[1:] != self.rank[:-1]
