@@ -1,0 +1,63 @@
+"""The public names, so that none appears or goes by accident."""
+
+import importlib
+import subprocess
+import sys
+
+import skvarimp
+
+SURFACE = {
+    "skvarimp": {
+        "BackwardEliminationSelector",
+        "BaseImportance",
+        "CoefficientImportance",
+        "ComparisonDisplay",
+        "ConnectionWeightImportance",
+        "CurvesDisplay",
+        "DerivativeImportance",
+        "FIRMImportance",
+        "FilterImportance",
+        "ForwardSelector",
+        "ImportanceDisplay",
+        "ImportanceEstimator",
+        "ImpurityImportance",
+        "InteractionImportance",
+        "MatrixDisplay",
+        "PartialDependenceImportance",
+        "PermutationImportance",
+        "SensitivityImportance",
+        "SurrogateTreePredictor",
+        "compare_importances",
+    },
+}
+
+
+def test_public_names():
+    """`__all__` of each public module."""
+    for name, expected in SURFACE.items():
+        module = importlib.import_module(name)
+        assert set(module.__all__) == expected
+        assert all(hasattr(module, member) for member in expected)
+
+
+def test_import_is_light():
+    """Nothing optional is imported, and few seconds on top of scikit-learn."""
+    code = (
+        "import sys; import sklearn.base, sklearn.callback; before = set(sys.modules); "
+        "import skvarimp; heavy = {'matplotlib', 'pandas', 'polars', 'numba', 'rich'}; "
+        "print(sorted(heavy & (set(sys.modules) - before)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
+def test_every_public_class_is_documented():
+    """Name, parameters and an example in each docstring."""
+    for name in set(skvarimp.__all__) - {"BaseImportance"}:
+        if name.endswith("Display"):  # made by the measures' plot methods
+            continue
+        doc = getattr(skvarimp, name).__doc__
+        assert doc is not None
+        assert ">>>" in doc, f"{name} has no example"

@@ -1,0 +1,140 @@
+"""Every row of the registry is visited: fast response against the black box."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import VotingClassifier, VotingRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skvarimp._entries import Entry
+from skvarimp._response_importance import Request, make_problem
+from skvarimp.response._black_box import BlackBoxResponse
+from skvarimp.response._lowering import REGISTRY
+from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
+from skvarimp.response._walk import run_walk
+
+N = 60
+RANDOM = np.random.RandomState(0)
+X = np.round(RANDOM.uniform(0, 2, (N, 4)), 1)
+X[:, 2] = RANDOM.randint(0, 3, N)
+POSITIVE = np.exp(0.5 * X[:, 0] * X[:, 1]) + 0.1 * X[:, 2] + 0.2
+WEIGHTS = RANDOM.uniform(0.2, 2, N)
+
+# Parameters that keep the fits small, by public name.
+SMALL = {
+    "GradientBoosting": {"n_estimators": 5},
+    "HistGradientBoosting": {"max_iter": 5, "min_samples_leaf": 5},
+    "Forest": {"n_estimators": 4, "max_depth": 4},
+    "ExtraTrees": {"n_estimators": 4, "max_depth": 4},
+    "Bagging": {"n_estimators": 4},
+    "AdaBoost": {"n_estimators": 4},
+    "MLP": {"hidden_layer_sizes": (4,), "solver": "lbfgs", "max_iter": 20},
+    "GaussianProcessRegressor": {"kernel": RBF() + WhiteKernel(), "optimizer": None},
+    "TheilSenRegressor": {"max_subpopulation": 50},
+    "SGD": {"max_iter": 20},
+    "PLSRegression": {"n_components": 2},
+}
+
+
+def regressor(name):
+    """Parameters for a wrapper around regressors."""
+    tree = DecisionTreeRegressor(max_depth=3)
+    return {
+        "Pipeline": make_pipeline(StandardScaler(), tree),
+        "GridSearchCV": {"estimator": Ridge(), "param_grid": {"alpha": [0.1]}},
+        "RandomizedSearchCV": {
+            "estimator": Ridge(),
+            "param_distributions": {"alpha": [0.1]},
+            "n_iter": 1,
+        },
+        "HalvingGridSearchCV": {
+            "estimator": Ridge(),
+            "param_grid": {"alpha": [0.1, 1]},
+        },
+        "HalvingRandomSearchCV": {
+            "estimator": Ridge(),
+            "param_distributions": {"alpha": [0.1, 1.0]},
+        },
+        "FrozenEstimator": FrozenEstimator(LinearRegression().fit(X, POSITIVE)),
+        "VotingRegressor": VotingRegressor([("a", tree), ("b", LinearRegression())]),
+        "VotingClassifier": VotingClassifier(
+            [("a", DecisionTreeClassifier(max_depth=3)), ("b", LogisticRegression())],
+            voting="soft",
+        ),
+        "TransformedTargetRegressor": TransformedTargetRegressor(
+            tree, func=np.log, inverse_func=np.exp
+        ),
+    }[name]
+
+
+def fitted(lowering):
+    """A small fitted instance of a registered type."""
+    kind = lowering.type
+    try:
+        made = regressor(lowering.name)
+        model = made if not isinstance(made, dict) else kind(**made)
+    except KeyError:
+        parameters = {}
+        for part, small in SMALL.items():
+            if part in lowering.name and not (
+                part == "GradientBoosting" and lowering.name.startswith("Hist")
+            ):
+                parameters |= small
+        model = kind(**parameters)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    y = np.digitize(POSITIVE, np.quantile(POSITIVE, [0.4, 0.7]))
+    y = y if is_classifier(model) else POSITIVE
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # short fits need not converge
+        return model.fit(X, y)
+
+
+IDS = [f"{lowering.package}.{lowering.name}" for lowering in REGISTRY]
+
+
+def test_rows_are_unique():
+    """One lowering a type."""
+    assert len(set(IDS)) == len(IDS)
+
+
+@pytest.mark.parametrize("lowering", REGISTRY, ids=IDS)
+def test_fast_response_equals_black_box(lowering):
+    """With weights and a group, for four reductions, to 1e-9 an entry."""
+    model = fitted(lowering)
+    assert type(model) is lowering.type
+    problem = make_problem(model, X, None, WEIGHTS, "auto")
+    entries = [Entry("a", (0,)), Entry("c", (2,)), Entry("both", (1, 2))]
+    response = problem.response(entries)
+    assert not response.path.startswith("black box"), response.path
+    reductions = [Pairs(), Observed(), PartialDependence.over("std", N, 500)]
+    ones = np.ones(len(problem.base))
+    requests = [
+        Request("all", reductions, [ones] * 3),
+        Request("equidistant", [Range()], [ones]),
+    ]
+    slow = BlackBoxResponse(problem.model, len(problem.base))
+    scale = np.abs(problem.base).max()
+    for fast_request, slow_request in zip(
+        run_walk(problem.walk(response, entries, requests)),
+        run_walk(problem.walk(slow, entries, requests)),
+    ):
+        for one, other in zip(fast_request, slow_request):
+            np.testing.assert_allclose(
+                one.importances, other.importances, rtol=1e-9, atol=1e-12 * scale
+            )
+            np.testing.assert_allclose(
+                one.standard_errors,
+                other.standard_errors,
+                rtol=1e-6,
+                atol=1e-9 * scale,
+            )
