@@ -99,6 +99,9 @@ def fitted(lowering):
         return model.fit(X, y)
 
 
+# Registered so that the reason is said; no exact fast response exists.
+DECLINES = {"AdaBoostRegressor": "weighted median"}
+
 IDS = [f"{lowering.package}.{lowering.name}" for lowering in REGISTRY]
 
 
@@ -115,6 +118,9 @@ def test_fast_response_equals_black_box(lowering):
     problem = make_problem(model, X, None, WEIGHTS, "auto")
     entries = [Entry("a", (0,)), Entry("c", (2,)), Entry("both", (1, 2))]
     response = problem.response(entries)
+    if lowering.name in DECLINES:
+        assert DECLINES[lowering.name] in response.path
+        return
     assert not response.path.startswith("black box"), response.path
     reductions = [Pairs(), Observed(), PartialDependence.over("std", N, 500)]
     ones = np.ones(len(problem.base))
