@@ -16,7 +16,12 @@ from skvarimp._firm_scores import label_scores, make_scores
 from skvarimp._gradients import linear_coefficients
 from skvarimp._model import RESPONSE_METHODS, Model
 from skvarimp._table import as_table
-from skvarimp._validation import Interval, StrOptions, check_sample_weight
+from skvarimp._validation import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    check_target,
+)
 
 # The paper's score is a real-valued function: decision functions before probabilities.
 SCORES_FIRST = ("decision_function", "predict_proba", "predict")
@@ -193,14 +198,17 @@ default="auto"
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)
+        if table.n_columns == 0:
+            raise ValueError("X has no columns.")
         weights = check_sample_weight(sample_weight, table.n_samples)
         entries = self._set_entries(table, self.features, estimator)
         if self.features is None and self.feature_functions is not None:
             entries = []
         features = resolve_entries(entries, self.feature_functions, table)
         model = self._model(estimator)
+        y = check_target(y, table.n_samples)
         if model is None:
-            raw, output_names = label_scores(y, table.n_samples)
+            raw, output_names = label_scores(y)
         if not np.all(weights > 0):  # rows of weight 0 do not exist
             kept = np.flatnonzero(weights)
             table, weights = table.take(kept), weights[kept]

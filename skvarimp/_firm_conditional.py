@@ -105,6 +105,7 @@ def conditional_means(codes, scores, name):
         )
     share = np.bincount(codes, w)
     means = _group_sums(codes, w, S) / share[:, np.newaxis]
+    means *= n_groups > 1  # exactly 0 for a constant feature
     fitted = means[codes]
     correction = _chance_variation(codes, share, n, w, S - fitted)
     root, error = projection_importance(fitted, scores, correction)
@@ -151,7 +152,7 @@ def _chance_variation(codes, share, n, w, residuals):
     alone = size < 1.5
     own = squares / np.where(alone, 1.0, size - 1.0)[:, np.newaxis]
     variance = np.where(alone[:, np.newaxis], pooled, own)
-    return (share * (1.0 - share) / size) @ variance
+    return (share * np.maximum(1.0 - share, 0.0) / size) @ variance
 
 
 def _group_sums(codes, w, values):

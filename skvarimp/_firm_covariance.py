@@ -9,6 +9,7 @@ held fixed.
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from skvarimp._blocks import column_blocks
 
@@ -325,7 +326,14 @@ class FittedCovariance:
 
     def __init__(self, estimator, X):
         X = X.toarray() if sparse.issparse(X) else X
-        fitted = clone(estimator).fit(X)
+        fitted = None
+        if not get_tags(estimator).target_tags.required:
+            fitted = clone(estimator).fit(X)
+        if not hasattr(fitted, "covariance_"):
+            raise ValueError(
+                f"`covariance`={estimator!r} is no covariance estimator: it has no "
+                "`covariance_` after fit(X). Use one of sklearn.covariance."
+            )
         self.matrix = fitted.covariance_
         self.mean = getattr(fitted, "location_", X.mean(axis=0))
         self.variances = np.diag(self.matrix).copy()

@@ -51,6 +51,9 @@ def gaussian_estimates(model, values, features, covariance, scores, weights):
         if _is_direction(feature)
     }
     covariance = make_covariance(covariance, X, weights)
+    ends = _ends(X)
+    # Shrinkage gives a constant column a variance, but it tells rows apart by nothing.
+    covariance.variances = np.where(ends[:, 0] < ends[:, 1], covariance.variances, 0.0)
     score = GaussianScore(model, table, covariance, scores)
     groups = {e: f.columns for e, f in enumerate(features) if f.is_group}
     single = [e for e, f in enumerate(features) if len(f.columns) == 1]
@@ -74,7 +77,7 @@ def gaussian_estimates(model, values, features, covariance, scores, weights):
         results.errors[order] = errors
     lines = signed * scores.scale / np.where(spreads > 0, spreads, 1.0)
     centre = score.at_mean()
-    ends, means = _ends(X)[columns], covariance.mean[columns]
+    ends, means = ends[columns], covariance.mean[columns]
     for a in linear.values():
         along = rows @ a
         ends = np.vstack([ends, [along.min(), along.max()]])
@@ -315,7 +318,7 @@ def group_directions(groups, covariance, gradient_at_mean):
     slopes = covariance.product(gradient_at_mean)
     result = []
     for group in groups:
-        members = list(group)
+        members = [j for j in group if covariance.variances[j] > 0]
         units = np.zeros((len(slopes), len(members)))
         units[members, np.arange(len(members))] = 1.0
         inner = covariance.product(units)[members]

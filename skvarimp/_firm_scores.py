@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._table import is_missing
-from skvarimp._validation import check_target
 
 
 @dataclass
@@ -78,22 +77,20 @@ def make_scores(raw, weights, standardize):
     return Scores(values, mean, scale, weights, total, standardize)
 
 
-def label_scores(y, n_samples):
+def label_scores(y):
     """The labels as scores, with the names of the outputs.
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
         Numbers as they are; others as indicators of each class, of two classes the
         second.
-    n_samples : int
 
     Returns
     -------
     scores : ndarray of shape (n_samples, n_outputs)
     names : list of str
     """
-    y = check_target(y, n_samples)
     if y is None:
         raise ValueError(
             "fit(None, X, y) takes the labels as the score, but y was not given. Pass "

@@ -55,8 +55,9 @@ def slopes(F, scores):
     """
     w = scores.weights
     ends = np.column_stack([F.min(axis=0), F.max(axis=0)])
-    mean = w @ F
-    Z = F - mean
+    Z = F - ends[:, 0]  # first, so that a large shift costs no digits
+    mean = w @ Z
+    Z -= mean
     sd = np.sqrt(w @ Z**2)
     varies = (ends[:, 0] < ends[:, 1]) & (sd > 0)
     Z[:, ~varies] = 0.0
@@ -72,7 +73,8 @@ def slopes(F, scores):
         influence -= (scores.values**2 - ~scores.constant) @ halves.T
     influence *= influence
     errors = scores.error(w @ influence)
-    return Slopes(signed, errors, ends, _lines(signed, ends, mean, divisor, scores))
+    steps = ends - ends[:, :1] - mean[:, np.newaxis]
+    return Slopes(signed, errors, ends, _lines(signed, steps, divisor, scores))
 
 
 def sparse_slopes(X, scores):
@@ -127,7 +129,8 @@ def sparse_slopes(X, scores):
     elsewhere = u * zero + v - c[columns] * (zero**2 + 1.0)
     squares += _column_sums(X, w[rows] * (here**2 - elsewhere**2))
     errors = scores.error(np.maximum(squares, 0.0))
-    return Slopes(signed, errors, ends, _lines(signed, ends, mean, sd, scores))
+    steps = ends - mean[:, np.newaxis]
+    return Slopes(signed, errors, ends, _lines(signed, steps, sd, scores))
 
 
 def _signs(signed):
@@ -185,7 +188,7 @@ def two_valued(X):
     return result
 
 
-def _lines(signed, ends, mean, sd, scores):
-    """q at both ends: mean score + Q / sd (t - mean f)."""
-    steps = (ends - mean[:, np.newaxis]) / sd[:, np.newaxis]
+def _lines(signed, steps, sd, scores):
+    """q at both ends, which lie `steps` from the mean: mean score + Q / sd step."""
+    steps = steps / sd[:, np.newaxis]
     return scores.in_units(steps[:, :, np.newaxis] * signed[:, np.newaxis, :])
