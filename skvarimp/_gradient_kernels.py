@@ -194,7 +194,7 @@ def support_vectors(estimator, method):
     n_classes = len(getattr(estimator, "classes_", ()))
     if n_classes <= 2:
         return KernelExpansion(kernel, centers, dual.T, estimator.intercept_, linear)
-    weights = _pairwise_weights(dual, estimator.n_support_)
+    weights = pairwise_weights(dual, estimator.n_support_)
     pairwise = KernelExpansion(kernel, centers, weights, estimator.intercept_, linear)
     if estimator.decision_function_shape == "ovo":
         return pairwise
@@ -211,7 +211,7 @@ def fitted_gamma(estimator):
     return estimator._gamma if isinstance(gamma, str) else gamma
 
 
-def _pairwise_weights(dual, n_support):
+def pairwise_weights(dual, n_support):
     """Weights (n_centers, n_pairs) of the decisions between classes k < l.
 
     Row l - 1 of `dual_coef_` holds, for the support vectors of class k, their weight
