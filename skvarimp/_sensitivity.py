@@ -1,6 +1,7 @@
 """`SensitivityImportance`: how far the response moves when an input does."""
 
 import warnings
+from contextlib import closing
 from numbers import Integral, Real
 
 import numpy as np
@@ -270,8 +271,8 @@ default="auto"
         )
         self.n_draws_ = np.zeros(n, dtype=np.intp)
         self.monte_carlo_errors_ = np.full(n, np.nan)
-        with Progress([self], n) as progress:
-            results = in_order(sample_repeats, range(n), arguments, self.n_jobs)
+        results = in_order(sample_repeats, range(n), arguments, self.n_jobs)
+        with Progress([self], n) as progress, closing(results):
             for e, sampled in results:
                 outcome.importances[e] = sampled.importances
                 outcome.standard_errors[e] = sampled.standard_error

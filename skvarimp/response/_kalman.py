@@ -10,6 +10,7 @@ is the running mean of the draws with P = R / n_draws, its squared standard erro
 (Lemaire & Clérot, section II.C.1); so it is kept here, with R as estimated last.
 """
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,9 +203,10 @@ def draw_in_rounds(filters, draw, on_done=None):
             return True
         if not wanted.any():
             return False
-        for e, batch in draw(wanted, number):
-            rests = filters.add(e, batch) and not resting[e]
-            resting[e] |= rests
-            if rests and on_done is not None and on_done(1):
-                return True
+        with closing(draw(wanted, number)) as batches:
+            for e, batch in batches:
+                rests = filters.add(e, batch) and not resting[e]
+                resting[e] |= rests
+                if rests and on_done is not None and on_done(1):
+                    return True
         number += 1

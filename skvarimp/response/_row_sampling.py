@@ -1,5 +1,6 @@
 """Importances from random rows, exact over the grid: Lemaire & Clérot, eqs. 4, 5."""
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,11 +58,12 @@ class RowDraws:
         halves = np.array_split(rows, 2) if twofold else [rows]
         *before, last = [_Half.of(walk, half) for half in halves]
         kept = [{p: parts for p, *parts in half.states(self.n_jobs)} for half in before]
-        for p, *parts in last.states(self.n_jobs):
-            states = [half[p] for half in kept] + [parts]
-            move = walk.moves[p]
-            batch = _batch([*before, last], states, move, reduction, scale)
-            yield active[p], batch
+        with closing(last.states(self.n_jobs)) as arriving:
+            for p, *parts in arriving:
+                states = [half[p] for half in kept] + [parts]
+                move = walk.moves[p]
+                batch = _batch([*before, last], states, move, reduction, scale)
+                yield active[p], batch
 
 
 @dataclass
@@ -85,9 +87,11 @@ class _Half:
 
     def states(self, n_jobs):
         """Yield (position, each row's contribution, each cell's mean or None)."""
-        for positions, (state,) in merged_states(self.walk, n_jobs):
-            for b, p in enumerate(positions):
-                yield p, state.rows[b], None if state.cells is None else state.cells[b]
+        with closing(merged_states(self.walk, n_jobs)) as merged:
+            for positions, (state,) in merged:
+                for b, p in enumerate(positions):
+                    cells = None if state.cells is None else state.cells[b]
+                    yield p, state.rows[b], cells
 
 
 def _batch(halves, states, move, reduction, scale):

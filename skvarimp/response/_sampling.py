@@ -1,5 +1,6 @@
 """Importances from random draws of (row, donor), by the model's own prediction."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -229,8 +230,9 @@ class DonorDraws:
         """Yield (entry, Batch) of as many draws as wanted of each."""
         tasks = [(e, int(wanted[e]), number) for e in np.flatnonzero(wanted)]
         arguments = (self.walk, self.draw, self.scale, self.seeds)
-        for task, batch in in_order(draw_batch, tasks, arguments, self.n_jobs):
-            yield task[0], batch
+        with closing(in_order(draw_batch, tasks, arguments, self.n_jobs)) as arriving:
+            for task, batch in arriving:
+                yield task[0], batch
 
 
 def draw_batch(task, walk, draw, scale, seeds):

@@ -1,7 +1,7 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
 from collections import deque
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,10 +60,11 @@ def merged_states(walk, n_jobs=None):
     Each state has one leading entry a position; one state a reduction. Of a walk that
     is `final` they may be `Finished` already.
     """
-    for positions, states in _merged(walk, n_jobs):
-        if not isinstance(states[0], Finished):
-            states = [state.expanded() for state in states]
-        yield positions, states
+    with closing(_merged(walk, n_jobs)) as merged:
+        for positions, states in merged:
+            if not isinstance(states[0], Finished):
+                states = [state.expanded() for state in states]
+            yield positions, states
 
 
 def _merged(walk, n_jobs):
@@ -94,13 +95,18 @@ def _run_task(task, walk):
 def in_order(function, tasks, arguments, n_jobs):
     """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
 
-    Results arrive while later tasks run, so that little is held and a consumer may
-    stop early; a backend that cannot hand out results one by one gives them at once.
+    Results arrive while later tasks run, so that little is held; a backend that cannot
+    hand out results one by one gives them at once. A consumer may close the generator:
+    no more tasks are sent then, and those under way are waited for (killing joblib's
+    workers at their work makes them complain).
     """
     sent = deque()  # kept here: a worker need not send its task back
+    closed = False
 
     def calls():
         for task in tasks:
+            if closed:
+                return
             sent.append(task)
             yield delayed(function)(task, *arguments)
 
@@ -108,10 +114,14 @@ def in_order(function, tasks, arguments, n_jobs):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:  # "Backend ... does not support return_as"
         parallel = Parallel(n_jobs=n_jobs)
-    results = parallel(calls())
+    results = iter(parallel(calls()))
     try:
         for result in results:
             yield sent.popleft(), result
+    except GeneratorExit:
+        closed = True
+        with suppress(Exception):
+            deque(results, maxlen=0)
     finally:
         if hasattr(results, "close"):
             results.close()

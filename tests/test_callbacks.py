@@ -1,0 +1,237 @@
+"""Progress through scikit-learn's callbacks, and stopping through them."""
+
+import io
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+
+from skvarimp import (
+    InteractionImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+    compare_importances,
+)
+from skvarimp._response_importance import fit_together
+from skvarimp.exceptions import ImportanceWarning
+
+X = np.random.RandomState(0).randn(60, 6)
+Y = X[:, 0]
+
+
+def model(X):
+    """Every input acts, through an interaction."""
+    return X @ np.arange(1.0, 7.0) * np.exp(X[:, 0] / 4)
+
+
+class Recorder:
+    """Counts what happens; asks to stop once `stop_after` steps have ended."""
+
+    def __init__(self, stop_after=None, fail_after=None):
+        self.stop_after, self.fail_after = stop_after, fail_after
+        self.events, self.contexts = [], []
+
+    def setup(self, estimator, context):
+        """See `FitCallback`."""
+        self.events.append("setup")
+        self.max_subtasks = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        """See `FitCallback`."""
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        """See `FitCallback`."""
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):
+        """See `FitCallback`."""
+        self.events.append(f"end {context.task_name}")
+        self.contexts.append(context)
+        if self.fail_after is not None and self.steps >= self.fail_after:
+            raise RuntimeError("the callback failed")
+        return self.stop_after is not None and self.steps >= self.stop_after
+
+    @property
+    def steps(self):
+        """Steps ended."""
+        return self.events.count("end entry")
+
+
+MODES = {
+    "exact": dict(estimation="exact"),
+    "exact, 2 workers": dict(estimation="exact", n_jobs=2),
+    "sampled": dict(estimation="sampled", n_repeats=2),
+    "sampled, 2 threads": dict(estimation="sampled", n_repeats=2, n_jobs=2),
+    "until precise": dict(estimation="sampled", tol=0.05, n_repeats=500),
+    "rows": dict(estimation="rows", n_repeats=2),
+    "rows until precise": dict(estimation="rows", tol=0.003, n_repeats=500),
+    "rows, 2 threads": dict(estimation="rows", n_repeats=2, n_jobs=2),
+}
+
+
+@pytest.fixture(params=MODES)
+def importance(request):
+    """One in each way of computing; processes once, they are slow to start anew."""
+    backend = "threading" if "threads" in request.param else "loky"
+    with joblib.parallel_config(backend=backend):
+        yield SensitivityImportance(scale=None, random_state=0, **MODES[request.param])
+
+
+def test_every_entry_is_a_step(importance):
+    """One step an entry, within one fit, set up and torn down once."""
+    recorder = Recorder()
+    importance.set_callbacks(recorder).fit(model, X)
+    assert recorder.events[:2] == ["setup", "begin fit"]
+    assert recorder.events[-2:] == ["end fit", "teardown"]
+    assert recorder.events.count("setup") == recorder.events.count("teardown") == 1
+    assert recorder.events.count("begin entry") == recorder.steps == 6
+    assert recorder.max_subtasks == 6
+    parents = {c.parent for c in recorder.contexts if c.task_name == "entry"}
+    assert len(parents) == 1
+
+
+def test_callbacks_change_no_number(importance):
+    """With and without, and in a second fit with the same callback."""
+    alone = clone(importance).fit(model, X).importances_
+    recorder = Recorder()
+    importance.set_callbacks(recorder)
+    assert np.array_equal(importance.fit(model, X).importances_, alone)
+    assert np.array_equal(importance.fit(model, X).importances_, alone)
+    assert recorder.steps == 12
+    assert recorder.events.count("teardown") == 2
+
+
+def test_stop_after_two_entries(importance):
+    """What is done is kept; the rest is NaN or, while drawing, a running estimate."""
+    complete = clone(importance).fit(model, X).importances_
+    recorder = Recorder(stop_after=2)
+    importance.set_callbacks(recorder)
+    with pytest.warns(ImportanceWarning) as caught:
+        importance.fit(model, X)
+    assert recorder.events[-2:] == ["end fit", "teardown"]
+    assert 2 <= recorder.steps < 6
+    known = ~np.isnan(importance.importances_)
+    if importance.tol is None:
+        assert known.sum() == recorder.steps
+        np.testing.assert_array_equal(importance.importances_[known], complete[known])
+        message = f"{6 - known.sum()} of 6 entries have no importance"
+    else:
+        message = "before a callback stopped the draws"
+        assert np.all(importance.n_draws_[known] >= 100)
+        np.testing.assert_allclose(importance.importances_, complete, rtol=0.5)
+    assert any(message in str(w.message) for w in caught)
+    assert sorted(importance.ranking_) == [1, 2, 3, 4, 5, 6]
+    assert len(importance.to_frame()) == 6
+
+
+def test_everything_is_torn_down_when_the_model_fails(importance):
+    """In this process and in a worker."""
+    recorder = Recorder()
+    importance.set_callbacks(recorder)
+    with pytest.raises(ValueError, match="the model failed"):
+        importance.fit(Failing(), X)
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-1] == "teardown"
+
+
+class Failing:
+    """Predicts X as it came and nothing else."""
+
+    def predict(self, Z):
+        """Fails on moved rows."""
+        if len(Z) != len(X) or not np.array_equal(Z, X):
+            raise ValueError("the model failed")
+        return Z[:, 0]
+
+
+def test_everything_is_torn_down_when_a_callback_fails(importance):
+    """Its error is raised, all callbacks are torn down."""
+    failing, other = Recorder(fail_after=1), Recorder()
+    importance.set_callbacks(other, failing)
+    with pytest.raises(RuntimeError, match="the callback failed"):
+        importance.fit(model, X)
+    assert failing.events[-1] == other.events[-1] == "teardown"
+    recovered = importance.set_callbacks().fit(model, X)
+    assert not np.isnan(recovered.importances_).any()
+
+
+def test_bad_input_sets_nothing_up():
+    """Errors of the user come before the callbacks."""
+    recorder = Recorder()
+    imp = SensitivityImportance(features=["nobody"]).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="nobody"):
+        imp.fit(model, X)
+    assert recorder.events == []
+
+
+def test_measures_that_share_a_walk():
+    """Each one's callbacks see the steps of the shared walk; either may stop it."""
+    first, second = Recorder(), Recorder(stop_after=3)
+    measures = [
+        SensitivityImportance(scale=None).set_callbacks(first),
+        PartialDependenceImportance().set_callbacks(second),
+    ]
+    with pytest.warns(ImportanceWarning, match="no importance"):
+        fit_together(measures, model, X)
+    assert first.events[-1] == second.events[-1] == "teardown"
+    assert first.events[0] == second.events[0] == "setup"
+    assert first.steps == second.steps == 3
+    for measure in measures:
+        assert np.isnan(measure.importances_).sum() == 3
+
+
+@pytest.mark.parametrize(
+    "importance",
+    [
+        PartialDependenceImportance(),
+        InteractionImportance(grid=3, features=[0, 1, 2]),
+        PermutationImportance(estimation="exact"),
+        PermutationImportance(estimation="sampled", n_repeats=2, random_state=0),
+    ],
+    ids=str,
+)
+def test_other_measures_report_progress(importance):
+    """Every measure on the engine drives callbacks to the end."""
+    recorder = Recorder()
+    importance.set_callbacks(recorder).fit(model, X, Y)
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-1] == "teardown"
+    begun = sum(event.startswith("begin") for event in recorder.events)
+    ended = sum(event.startswith("end") for event in recorder.events)
+    assert begun == ended > 1
+
+
+def test_progress_bar_of_scikit_learn(monkeypatch):
+    """Drawn by rich, once a fit, and complete at the end."""
+    rich = pytest.importorskip("rich.progress")
+    screen = io.StringIO()
+    console = rich.Progress().console
+    finished = []
+    stop = rich.Progress.stop
+
+    def record(self):
+        finished.extend((task.completed, task.total) for task in self.tasks)
+        stop(self)
+
+    monkeypatch.setattr(rich.Progress, "stop", record)
+    monkeypatch.setattr(console, "file", screen)
+    for n_jobs in (None, 2):
+        imp = SensitivityImportance(scale=None, n_jobs=n_jobs)
+        imp.set_callbacks(ProgressBar()).fit(model, X)
+        assert imp.importances_.shape == (6,)
+    assert len(finished) == 2
+    assert all(done == total for done, total in finished)
+
+
+def test_compare_importances_reports_through_the_measures():
+    """Clones carry their originals' callbacks: one fit a model."""
+    recorder = Recorder()
+    measure = SensitivityImportance(scale=None).set_callbacks(recorder)
+    compare_importances([model, lambda X: X[:, 1]], X, None, measure)
+    assert recorder.events.count("setup") == recorder.events.count("teardown") == 2
+    assert recorder.steps == 12
+    assert not hasattr(measure, "importances_")
