@@ -49,6 +49,8 @@ def make_covariance(kind, X, weights):
 class EmpiricalCovariance:
     """S = sum_i w_i (x_i - mean)(x_i - mean)', weights summing to 1 (divisor n)."""
 
+    influence_needs_products = False  # a product with S for each row
+
     def __init__(self, X, weights=None):
         self.X = X
         n_samples = X.shape[0]
@@ -215,6 +217,8 @@ class SchaeferStrimmer(EmpiricalCovariance):
     shrinkage, variance_shrinkage : float, default=None
         a and b; None: estimated.
     """
+
+    influence_needs_products = True
 
     def __init__(self, X, shrinkage=None, variance_shrinkage=None):
         super().__init__(X)

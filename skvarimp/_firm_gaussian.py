@@ -10,7 +10,7 @@ a = Sigma_GG^-1 Sigma_G g.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._blocks import column_blocks
+from skvarimp._blocks import BLOCK_ELEMENTS, column_blocks
 from skvarimp._firm_covariance import make_covariance
 from skvarimp._firm_estimate import Estimates
 from skvarimp._firm_features import is_linear
@@ -231,7 +231,10 @@ def gaussian_importances(score, covariance, X, columns, directions, scores):
     squares = np.zeros(len(signed))
     n_outputs = slopes.shape[1]
     cost = (12 * X.shape[1] + X.shape[0]) * n_outputs  # about 12 arrays like X
-    for rows in row_slices(X.shape[0], cost):
+    many = not score.is_linear or covariance.influence_needs_products
+    # Products with Sigma are best for many rows at once; else blocks fit the cache.
+    at_most = None if many else max(1, BLOCK_ELEMENTS // X.shape[1])
+    for rows in row_slices(X.shape[0], cost, at_most):
         block = X[rows].toarray() if sparse.issparse(X) else X[rows]
         centred = block - covariance.mean
         moved, variances = of_covariance(centred)
@@ -259,18 +262,21 @@ class _Columns:
     """Entries that are columns: Q_j = (Sigma g)_j / sd_j."""
 
     def __init__(self, columns, covariance, slopes):
-        self.columns = columns
+        everything = np.array_equal(columns, np.arange(len(slopes)))
+        self.columns = slice(None) if everything else columns
         spread = np.sqrt(covariance.variances[columns])[:, np.newaxis]
-        self.divisor = np.where(spread > 0, spread, 1.0)
-        self.signed = np.where(spread > 0, slopes[columns] / self.divisor, 0.0)
+        divisor = np.where(spread > 0, spread, 1.0)
+        self.signed = np.where(spread > 0, slopes[columns] / divisor, 0.0)
         self.spread = np.broadcast_to(spread, self.signed.shape)
+        # d|Q_j| = sign (d(Sigma g)_j / sd_j - Q_j dSigma_jj / (2 Sigma_jj))
+        self.by_product = np.where(self.signed < 0, -1.0, 1.0) * (spread > 0) / divisor
+        self.by_variance = np.abs(self.signed) / (2.0 * divisor**2)
 
     def influence(self, centred, moved, variances):
         """Influence on |Q|, (n_rows, n_columns, n_outputs)."""
-        relative = variances[:, self.columns, np.newaxis] / (2.0 * self.divisor**2)
-        change = moved[:, self.columns] / self.divisor - self.signed * relative
-        sign = np.where(self.signed < 0, -1.0, 1.0)
-        return np.where(self.spread > 0, sign * change, 0.0)
+        change = moved[:, self.columns] * self.by_product
+        change -= variances[:, self.columns, np.newaxis] * self.by_variance
+        return change
 
 
 class _Direction:
