@@ -14,6 +14,7 @@ from skvarimp.response._reductions import Loss, SquaredError
 from skvarimp.response._sampling import Draw
 
 LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
+EQUAL_PROBABILITIES = 1e-10
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps  # as in scikit-learn's log_loss
 
 
@@ -93,11 +94,13 @@ class WrongClassLoss(RowLoss):
     """Whether the class of the largest output is not y's, the first of equal ones.
 
     Of several columns of y the share that is wrong. A single output stands for the
-    second of two classes, which is chosen above the threshold.
+    second of two classes, which is chosen above the threshold. Outputs closer than
+    `tie` are equal, so that the rounding of a vote of trees decides nothing.
     """
 
     class_lists: list
     threshold: float
+    tie: float
     name = "zero_one"
 
     def __call__(self, y, outputs):
@@ -110,8 +113,8 @@ class WrongClassLoss(RowLoss):
 
     def _chosen(self, scores, classes):
         if len(classes) == 2:
-            return scores[0] > self.threshold
-        return scores.argmax(axis=0)
+            return scores[0] > self.threshold + self.tie
+        return (scores >= scores.max(axis=0) - self.tie).argmax(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +298,7 @@ def _loss_of_classes(loss, model, y, n_outputs):
     for c, classes in enumerate(lists):
         unknown = ~(columns[:, c, np.newaxis] == classes).any(axis=1)
         if unknown.any():
-            label = columns[unknown.argmax(), c]
+            label = columns[unknown, c].tolist()[0]
             raise ValueError(
                 f"y has the label {label!r}, which is not among the model's classes "
                 f"{classes.tolist()}."
@@ -303,6 +306,8 @@ def _loss_of_classes(loss, model, y, n_outputs):
     if loss == "log_loss":
         return LogLoss(lists)
     if loss == "zero_one":
-        return WrongClassLoss(lists, 0.0 if kind == "score" else 0.5)
+        if kind == "score":
+            return WrongClassLoss(lists, 0.0, 0.0)
+        return WrongClassLoss(lists, 0.5, EQUAL_PROBABILITIES)
     kinds = {"absolute_error": AbsoluteErrorLoss, "squared_error": SquaredErrorLoss}
     return kinds[loss](Indicators(lists))

@@ -38,9 +38,10 @@ callable, default="auto"
         Loss of a row. "auto": log loss for classifiers' probabilities, "zero_one" for
         their scores and labels, the squared error otherwise. Squared and absolute
         error are means over the outputs, of probabilities against the indicators of
-        y's classes. "zero_one" takes the most probable class (the watched labels
-        under response_method="predict"). A callable gets y of shape (n,) or (n,
-        n_columns) and outputs of shape (n,) or (n, n_outputs), and returns (n,).
+        y's classes. "zero_one" takes the most probable class, the first of those
+        within 1e-10 of it; under response_method="predict" the labels themselves. A
+        callable gets y of shape (n,) or (n, n_columns) and outputs of shape (n,) or
+        (n, n_outputs), and returns (n,).
     scoring : str or callable, default=None
         A scikit-learn scorer in place of a loss, by name or as scorer(estimator, X,
         y); the importance is the score lost. Estimated from draws only.

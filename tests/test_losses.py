@@ -1,0 +1,243 @@
+"""Losses of single rows against scikit-learn's metrics and by hand."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    mean_squared_error,
+)
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC, LinearSVC
+
+from skvarimp._losses import CallableLoss, make_loss, unmoved_loss
+from skvarimp._response_importance import make_problem
+from skvarimp.response._reductions import Block, Loss, SquaredError
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(40, 3)
+TWO = np.where(X[:, 0] + 0.8 * RANDOM.randn(40) > 0, "yes", "no")
+THREE = np.digitize(X[:, 0] + 0.5 * RANDOM.randn(40), [-0.5, 0.5]) * 2 - 2
+OUTPUTS = X @ RANDOM.randn(3, 2) + RANDOM.randn(40, 2)
+
+BINARY = LogisticRegression().fit(X, TWO)
+FOREST = RandomForestClassifier(9, random_state=0).fit(X, THREE)
+LINEAR = LinearRegression().fit(X, OUTPUTS)
+
+
+def mean_loss(loss, model, y, response_method="auto"):
+    """Mean unmoved loss."""
+    problem = make_problem(model, X, y, None, response_method)
+    made = make_loss(loss, problem.model, problem.y, len(problem.base))
+    losses = unmoved_loss(made, problem)
+    assert losses.shape == (len(X),)
+    assert losses.dtype == np.float64
+    return losses.mean(), made.name
+
+
+@pytest.mark.parametrize(
+    ("loss", "model", "y", "method", "expected"),
+    [
+        (
+            "squared_error",
+            LINEAR,
+            OUTPUTS,
+            "auto",
+            mean_squared_error(OUTPUTS, LINEAR.predict(X)),
+        ),
+        (
+            "absolute_error",
+            LINEAR,
+            OUTPUTS,
+            "auto",
+            mean_absolute_error(OUTPUTS, LINEAR.predict(X)),
+        ),
+        ("log_loss", BINARY, TWO, "auto", log_loss(TWO, BINARY.predict_proba(X))),
+        ("log_loss", FOREST, THREE, "auto", log_loss(THREE, FOREST.predict_proba(X))),
+        (
+            "squared_error",
+            BINARY,
+            TWO,
+            "auto",
+            brier_score_loss(TWO, BINARY.predict_proba(X)[:, 1], pos_label="yes"),
+        ),
+        (
+            "squared_error",
+            FOREST,
+            THREE,
+            "auto",
+            brier_score_loss(THREE, FOREST.predict_proba(X), scale_by_half=False) / 3,
+        ),
+        ("zero_one", BINARY, TWO, "auto", 1 - BINARY.score(X, TWO)),
+        ("zero_one", BINARY, TWO, "predict", 1 - BINARY.score(X, TWO)),
+        ("zero_one", BINARY, TWO, "decision_function", 1 - BINARY.score(X, TWO)),
+        ("zero_one", FOREST, THREE, "auto", 1 - FOREST.score(X, THREE)),
+        ("zero_one", FOREST, THREE, "predict", 1 - FOREST.score(X, THREE)),
+        ("absolute_error", FOREST, THREE, "predict", None),
+    ],
+)
+def test_equals_scikit_learns_metric(loss, model, y, method, expected):
+    """On the unmoved rows."""
+    mean, name = mean_loss(loss, model, y, method)
+    assert name == loss
+    if expected is None:  # two of three indicators differ in a wrong row
+        expected = 2 / 3 * (1 - accuracy_score(y, model.predict(X)))
+    np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_auto_fits_the_response():
+    """Probabilities, scores and labels, values."""
+    shallow = RandomForestClassifier(9, max_depth=1, random_state=0).fit(X, THREE)
+    assert mean_loss("auto", shallow, THREE)[1] == "log_loss"
+    assert mean_loss("auto", shallow, THREE, "predict")[1] == "zero_one"
+    assert mean_loss("auto", LinearSVC().fit(X, TWO), TWO)[1] == "zero_one"
+    assert mean_loss("auto", LINEAR, OUTPUTS)[1] == "squared_error"
+    assert mean_loss("auto", lambda X: X[:, 0], X[:, 1])[1] == "squared_error"
+
+
+def test_three_class_scores_choose_the_largest():
+    """One-vs-rest decision functions; one-vs-one ones cannot be read."""
+    machine = SVC(decision_function_shape="ovr").fit(X, THREE)
+    expected = 1 - machine.score(X, THREE)
+    assert abs(mean_loss("zero_one", machine, THREE)[0] - expected) < 1e-12
+    # four classes have six one-vs-one scores
+    four = np.digitize(X[:, 0], [-0.5, 0.0, 0.5])
+    pairs = SVC(decision_function_shape="ovo").fit(X, four)
+    with pytest.raises(ValueError, match="6 outputs of `decision_function`"):
+        mean_loss("zero_one", pairs, four)
+    assert mean_loss("zero_one", pairs, four, "predict")[0] == 1 - pairs.score(X, four)
+
+
+def test_several_label_columns():
+    """The mean over the columns of y, of classes two and three."""
+    y = np.column_stack([THREE, TWO == "yes"]).astype(int)
+    model = RandomForestClassifier(9, max_depth=2, random_state=0).fit(X, y)
+    three, two = model.predict_proba(X)
+    expected = (log_loss(y[:, 0], three) + log_loss(y[:, 1], two)) / 2
+    np.testing.assert_allclose(mean_loss("log_loss", model, y)[0], expected)
+    wrong = np.mean(model.predict(X) != y)
+    np.testing.assert_allclose(mean_loss("zero_one", model, y)[0], wrong)
+    np.testing.assert_allclose(mean_loss("zero_one", model, y, "predict")[0], wrong)
+
+
+def test_sure_and_wrong_costs_at_most_minus_log_eps():
+    """Probability 0 of the true class is taken as eps, as in scikit-learn."""
+
+    class Sure:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            return np.column_stack([np.ones(len(X)), np.zeros(len(X))])
+
+    y = np.ones(len(X), dtype=int)
+    assert mean_loss("log_loss", Sure(), y)[0] == -np.log(np.finfo(float).eps)
+    np.testing.assert_allclose(mean_loss("log_loss", Sure(), 0 * y)[0], 0, atol=1e-15)
+
+
+def test_callables_see_rows():
+    """y and outputs of one length; (n,) for one output, (n, n_outputs) for more."""
+    seen = []
+
+    def pinball(y, predicted):
+        seen.append((y.shape, predicted.shape))
+        gap = y - predicted
+        return np.maximum(0.9 * gap, -0.1 * gap)
+
+    outputs = RANDOM.randn(1, 4, 5)
+    y = RANDOM.randn(4)
+    loss = CallableLoss(pinball)
+    values = loss(y[:, np.newaxis], outputs)
+    for i in range(4):
+        for k in range(5):
+            gap = y[i] - outputs[0, i, k]
+            assert values[i, k] == max(0.9 * gap, -0.1 * gap)
+    assert seen == [((20,), (20,))]
+    assert loss.name == "pinball"
+    two = CallableLoss(lambda y, f: np.abs(y - f).sum(axis=1))
+    outputs, y = RANDOM.randn(2, 4, 5), RANDOM.randn(4, 2)
+    values = two(y[:, np.newaxis], outputs)
+    np.testing.assert_allclose(values[3, 1], np.abs(y[3] - outputs[:, 3, 1]).sum())
+    label = CallableLoss(lambda y, f: (y == "yes") * f)
+    assert label(TWO[:4, np.newaxis], outputs[:1]).shape == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("function", "match"),
+    [
+        (
+            lambda y, f: np.mean((y - f) ** 2),
+            r"one loss a row, shape \(40,\), got \(\)",
+        ),
+        (lambda y, f: np.full(len(y), np.nan), "NaN or infinity from <lambda>"),
+    ],
+)
+def test_callables_that_give_no_loss_a_row(function, match):
+    """A mean is no loss of rows; NaN is none at all."""
+    with pytest.raises(ValueError, match=match):
+        mean_loss(function, lambda X: X[:, 0], X[:, 1])
+
+
+MULTILABEL_X, MULTILABEL_Y = make_multilabel_classification(40, 3, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "model", "y", "method", "match"),
+    [
+        ("log_loss", LINEAR, OUTPUTS, "auto", "needs the probabilities"),
+        ("log_loss", BINARY, TWO, "predict", "needs the probabilities"),
+        ("squared_error", BINARY, TWO, "decision_function", "cannot compare scores"),
+        ("squared_error", LINEAR, OUTPUTS[:, 0], "auto", "for 2 outputs"),
+        ("auto", LINEAR, TWO, "auto", "needs a numeric y, got dtype"),
+        ("auto", FOREST, THREE + 1, "auto", "label 3, which is not among"),
+        ("zero_one", BINARY, THREE, "auto", "which is not among the model's classes"),
+        ("zero_one", BINARY, np.column_stack([TWO, TWO]), "auto", "one column of y"),
+    ],
+)
+def test_targets_that_do_not_fit(loss, model, y, method, match):
+    """Named with the way out."""
+    with pytest.raises(ValueError, match=match):
+        mean_loss(loss, model, y, method)
+
+
+def test_indicator_matrices_of_a_network_ask_for_a_callable():
+    """Probabilities of independent labels are no classes of one y."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network = MLPClassifier((2,), max_iter=3, random_state=0)
+        network.fit(MULTILABEL_X, MULTILABEL_Y)
+    problem = make_problem(network, MULTILABEL_X, MULTILABEL_Y, None, "auto")
+    with pytest.raises(ValueError, match="one column of y"):
+        make_loss("auto", problem.model, problem.y, len(problem.base))
+    loss = make_loss(
+        lambda y, p: np.mean((y - p) ** 2, axis=1), problem.model, problem.y, 5
+    )
+    np.testing.assert_allclose(
+        unmoved_loss(loss, problem).mean(),
+        np.mean((MULTILABEL_Y - network.predict_proba(MULTILABEL_X)) ** 2),
+    )
+
+
+def test_two_moments_equal_the_loss_itself():
+    """The squared error from first and second moments, block for block."""
+    random = np.random.RandomState(1)
+    ice = random.randn(2, 3, 7, 5)
+    w, p = random.rand(7), random.rand(2, 5)
+    w, p = w / w.sum(), p / p.sum(axis=1, keepdims=True)
+    y = random.randn(7, 3)
+    for base in (random.randn(1, 3, 7), random.randn(2, 3, 7)):
+        block = Block(ice, base, w, slice(0, 7), p, np.ones((2, 5)), y)
+
+        def squared(y, outputs):
+            return np.mean((np.moveaxis(y, -1, 0) - outputs) ** 2, axis=0)
+
+        literal = Loss(squared).reduce(block)
+        moments = SquaredError(squared, False, lambda y: y.T).reduce(block)
+        np.testing.assert_allclose(moments.rows, literal.rows, atol=1e-14)
+        np.testing.assert_allclose(moments.cells, literal.cells, atol=1e-14)
