@@ -265,7 +265,8 @@ def _exact(t, of, entries):
     """(gains, influence (n_entries, n_rows), unmoved loss of the rows, path)."""
     problem, loss = of.problem(t)
     reduction, one = loss.reduction(relative=False), np.ones(1)
-    response = problem.response(entries)
+    # one entry a tree is probed, each in its turn: trees are many and alike
+    response = problem.response([entries[t % len(entries)]])
     walk = problem.walk(response, entries, [Request("all", [reduction], [one])])
     gains = np.empty(len(entries))
     influence = np.empty((len(entries), problem.table.n_samples))
