@@ -11,16 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._blocks import BLOCK_ELEMENTS, column_blocks
+from skvarimp._central_differences import STEP, row_slices
 from skvarimp._firm_covariance import make_covariance
 from skvarimp._firm_estimate import Estimates
 from skvarimp._firm_features import is_linear
-from skvarimp._gradients import (
-    STEP,
-    gradient,
-    linear_coefficients,
-    piecewise_constant,
-    row_slices,
-)
+from skvarimp._gradients import gradient, linear_coefficients, piecewise_constant
 
 WAY_OUT = "Use method='conditional_mean'."
 HESSIAN_STEP = 1e-4  # along a row's distance from the mean

@@ -10,17 +10,15 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 
+from skvarimp._central_differences import central_blocks, row_slices
 from skvarimp._gradient_formulas import Linear, NoFormula, Scaled, linear_model
 from skvarimp._gradient_kernels import gaussian_process, kernel_ridge, support_vectors
 from skvarimp._gradient_networks import perceptron
 from skvarimp._table import as_table
 from skvarimp.exceptions import ResponseWarning
 
-STEP = 1e-5  # of a central difference, in standard deviations of the column
 PROBE_ROWS = 5
-CALL_ROWS = 20_000  # moved rows a call of the model
 
 
 def gradient(model, X, *, columns=None, steps=None):
@@ -90,7 +88,7 @@ def gradient_blocks(model, X, *, columns=None, steps=None):
     try:
         formula = formula_of(model, table)
     except NoFormula:
-        yield from _central_blocks(model, table, columns, steps)
+        yield from central_blocks(model, table, columns, steps)
         return
     for rows in row_slices(table.n_samples, formula.elements_per_row):
         _, block = formula.score_and_gradient(dense_rows(table, rows))
@@ -327,66 +325,10 @@ def dense_rows(table, rows=None):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def row_slices(n_samples, elements_per_row, at_most=None):
-    """Slices of rows that keep a block within a quarter of `working_memory`."""
-    elements = get_config()["working_memory"] * 2**20 / 8 / 4
-    step = max(1, int(elements // max(elements_per_row, 1)))
-    step = step if at_most is None else min(step, at_most)
-    for start in range(0, n_samples, step):
-        yield slice(start, min(start + step, n_samples))
-
-
-def central_steps(table, columns):
-    """Steps of the central differences: 1e-5 standard deviations of each column."""
-    steps = np.zeros(table.n_columns)
-    for j in columns:
-        values = table.column(j)
-        _refuse_non_numbers(table, j, values)
-        spread = np.std(values.astype(np.float64))
-        steps[j] = STEP * (spread or np.abs(values).max() or 1.0)
-    return steps
-
-
-def _refuse_non_numbers(table, j, values):
-    if values.dtype.kind not in "fbiu" or not np.all(np.isfinite(values)):
-        raise ValueError(
-            f"Feature {table.column_names()[j]!r} has values that are not finite "
-            "numbers, so the response has no derivative by it."
-        )
-
-
-def _central_blocks(model, table, columns, steps):
-    """(f(x + h e_j) - f(x - h e_j)) / 2h, one call of the model a block and column."""
-    if steps is None:
-        steps = central_steps(table, columns)
-    elements = 4 * table.n_columns + len(columns)
-    for rows in row_slices(table.n_samples, elements, at_most=CALL_ROWS // 2):
-        yield rows, _central(model, table, rows, columns, np.asarray(steps))
-
-
-def _central(model, table, rows, columns, steps):
-    n_rows = rows.stop - rows.start
-    positions = np.tile(np.arange(rows.start, rows.stop), 2)
-    result = None
-    for m, j in enumerate(columns):
-        values = table.column(j)[rows]
-        _refuse_non_numbers(table, j, values)
-        values = values.astype(np.float64)
-        up, down = values + steps[j], values - steps[j]
-        moved = table.moved(
-            positions, (int(j),), values=np.concatenate([up, down])[:, np.newaxis]
-        )
-        f = model(moved, where=f"next to a row, as column {j} moves by {steps[j]:.3g}")
-        if result is None:
-            result = np.empty((n_rows, len(columns), f.shape[1]))
-        # Divided by the step that rounding left, not by the step asked for.
-        result[:, m] = (f[:n_rows] - f[n_rows:]) / (up - down)[:, np.newaxis]
-    return result
-
-
 __all__ = [
     "Linear",
     "NoFormula",
+    "central_blocks",
     "formula_of",
     "gradient",
     "gradient_blocks",
