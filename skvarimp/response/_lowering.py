@@ -74,6 +74,17 @@ REGISTRY: list[Lowering] = [
         "lower_transformed_target",
         sklearn__compose="TransformedTargetRegressor",
     ),
+    *_family(
+        "_trees",
+        "lower_trees",
+        sklearn__tree="DecisionTreeRegressor DecisionTreeClassifier "
+        "ExtraTreeRegressor ExtraTreeClassifier",
+        sklearn__ensemble="RandomForestRegressor RandomForestClassifier "
+        "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
+        "GradientBoostingClassifier HistGradientBoostingRegressor "
+        "HistGradientBoostingClassifier BaggingRegressor BaggingClassifier "
+        "AdaBoostRegressor AdaBoostClassifier",
+    ),
 ]
 
 

@@ -1,0 +1,334 @@
+"""Trees and ensembles of trees: exact curves from the leaves that rows can reach.
+
+One walk down all trees finds, for every row, where its curve of every feature steps
+(`_tree_walk`, `_tree_curves`); the reductions run over the pieces between the steps
+(`_steps`). Columns that move together go by `_tree_incidence`.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from skvarimp._table import ArrayTable
+from skvarimp.response._base import Response, Task, working_bytes
+from skvarimp.response._reductions import Reduction
+from skvarimp.response._states import State
+from skvarimp.response._steps import StepBlock, Steps
+from skvarimp.response._tree_curves import Member, steps_of_rows
+from skvarimp.response._tree_incidence import mean_moved_together, moved_together
+from skvarimp.response._tree_links import Asked, Linked
+from skvarimp.response._tree_readers import read
+from skvarimp.response._tree_tables import TreeTable
+from skvarimp.response._tree_walk import Descent
+
+
+def lower_trees(model, table):
+    """The response of a tree or an ensemble of trees."""
+    ensemble = read(model.estimator, model.method)
+    trees = TreeTable(ensemble.trees, ensemble.single, ensemble.categories)
+    response = TreeResponse(model, trees, ensemble.link)
+    if ensemble.link is None:
+        return response
+    offset = ensemble.offset
+    if offset is None:  # raw outputs are sums of leaves and a constant: off one row
+        one = table.take([0])
+        raw = np.atleast_1d(model.estimator.decision_function(one.native))
+        offset = raw.reshape(-1) - response.raw(response.codes(one))[:, 0]
+    response.start_from(offset)
+    return response
+
+
+@dataclass(frozen=True)
+class TreeTask(Task):
+    """A `Task` with what it shares with others.
+
+    Attributes
+    ----------
+    members : list of Member
+        One a position.
+    """
+
+    members: list = field(default_factory=list, compare=False)
+
+
+class TreeResponse(Response):
+    """Sum of trees, perhaps behind a link.
+
+    Parameters
+    ----------
+    model : Model
+        Settles labels that hang on the last digit.
+    trees : TreeTable
+    link : callable or None
+        From raw outputs to the response.
+    """
+
+    path = "trees"
+
+    TASK_PATHS = 100_000  # (row, tree) in one task
+
+    def __init__(self, model, trees, link):
+        self.model, self.trees, self.link = model, trees, link
+        self.n_outputs = trees.n_raw
+        if link is not None:
+            self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
+        self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
+        self._coded = (None, None)
+        self.start_from(0.0)
+
+    def start_from(self, offset):
+        """Add a constant to the sum of the trees."""
+        self.offset = np.broadcast_to(offset, self.trees.n_raw).astype(np.float64)
+        values = self.trees.values
+        # Labels decided by less than this are left to the model; sums of whole
+        # numbers are exact, and so are their ties.
+        self.doubt = -1.0
+        if np.any(values != np.rint(values)) or np.any(self.offset):
+            size = np.maximum.reduceat(np.abs(values).max(axis=0), self.trees.roots)
+            self.doubt = 1e-12 * (size.sum() + np.abs(self.offset).max())
+
+    def codes(self, table):
+        """Codes of a table's rows, (n_samples, n_features), made once a table."""
+        if self._coded[0] is not table:
+            most = int(self.trees.missing_code.max(initial=0))
+            shape = (table.n_samples, len(self.trees.columns))
+            codes = np.empty(shape, dtype=np.min_scalar_type(most))
+            for u, j in enumerate(self.trees.columns):
+                codes[:, u] = self.trees.codes(u, table.column(j))
+            self._coded = (table, codes)
+        return self._coded[1]
+
+    def grid_codes(self, table, move):
+        """Features that move, and the codes of the grid's values.
+
+        Returns
+        -------
+        features : list of int
+        codes : ndarray of shape (n_values, len(features))
+        """
+        members = [
+            (self._feature_of[j], m)
+            for m, j in enumerate(move.entry.columns)
+            if j in self._feature_of
+        ]
+        features = [u for u, _ in members]
+        if move.donors is not None:
+            return features, self.codes(table)[move.donors][:, features]
+        values = move.rows_of_values(slice(None))
+        if isinstance(table, ArrayTable) and table.native.dtype.kind == "f":
+            values = values.astype(table.native.dtype)  # as they are put into X
+        codes = [self.trees.codes(u, values[:, m]) for u, m in members]
+        shape = (move.n_cells, len(features))
+        return features, np.array(codes, dtype=np.int32).T.reshape(shape)
+
+    def critical_values(self, column):
+        """Values of a column next to which the response may jump."""
+        if column not in self._feature_of:
+            return np.empty(0)
+        return self.trees.critical_values(self._feature_of[column])
+
+    def raw(self, codes):
+        """Raw outputs of rows from their codes, (n_raw, n_rows)."""
+        descent = Descent(self.trees, codes, np.arange(len(self.trees.roots)))
+        descent.go_down(np.zeros(len(self.trees.columns), dtype=bool))
+        return descent.raw() + self.offset[:, np.newaxis]
+
+    def evaluations(self, n_rows, n_cells):
+        """See `Response.evaluations`."""
+        return n_rows * min(n_cells, self.COST)
+
+    COST = 5
+
+    # Curves of one entry
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        features, codes = self.grid_codes(table, move)
+        if len(features) > 1:
+            cells, cell_of_value = _distinct(codes)
+            ice = self._group_curves(table, rows, move, base, features, cells)
+            return ice[:, :, cell_of_value]
+        member = Member(self.trees, 0, move, features, codes)
+        (steps,) = self._steps(table, rows, base, [member], lambda _: move)
+        moved = steps.dense()[:, :, member.cell_of_value]
+        return np.add(base[:, :, np.newaxis], moved, out=moved)
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`; forms no row's curve."""
+        features, codes = self.grid_codes(table, move)
+        if len(features) > 1:
+            if self.link is not None:
+                return super().mean_curves(table, rows, weights, move, base)
+            cells, cell_of_value = _distinct(codes)
+            own = self.codes(table)[rows]
+            mean = mean_moved_together(self.trees, own, weights, features, cells)
+            return mean[:, cell_of_value]
+        member = Member(self.trees, 0, move, features, codes)
+        mean = np.zeros((self.n_outputs, member.n_cells))
+        for part in _slices(len(rows), self._task_rows()):
+            (steps,) = self._steps(
+                table, rows[part], base[:, part], [member], lambda _: move
+            )
+            mean += steps.over_rows(weights[part])
+        return mean[:, member.cell_of_value]
+
+    def _steps(self, table, rows, base, members, move_of):
+        """Yield the steps of each member, in units of the response."""
+        codes = self.codes(table)[rows]
+        steps, raw = {}, None
+        used = [member for member in members if member.feature >= 0]
+        if used:
+            with_raw = self.link is not None
+            steps, raw = steps_of_rows(self.trees, codes, used, with_raw)
+        if raw is not None:
+            raw += self.offset[:, np.newaxis]
+        for member in members:
+            if member.feature < 0:
+                yield Steps.none(self.n_outputs, len(rows))
+                continue
+            of_member = steps.pop(member.position)
+            if self.link is not None:
+                asked = Asked(
+                    self.model,
+                    self.n_outputs,
+                    table,
+                    rows,
+                    partial(move_of, member.position),
+                    first_of_each(member.cell_of_value),
+                )
+                linked = Linked(self.link, raw, base, self.doubt, asked)
+                of_member = of_member.mapped(linked)
+            yield of_member
+
+    def _group_curves(self, table, rows, move, base, features, cells):
+        """Curves over distinct joint codes, (n_outputs, n_rows, n_cells)."""
+        codes = self.codes(table)[rows]
+        moved = moved_together(self.trees, codes, features, cells)
+        if self.link is not None:
+            _, cell_of_value = _distinct(self.grid_codes(table, move)[1])
+            values = first_of_each(cell_of_value)
+            asked = Asked(self.model, self.n_outputs, table, rows, lambda: move, values)
+            linked = Linked(self.link, self.raw(codes), base, self.doubt, asked)
+            row, cell = np.divmod(np.arange(moved[0].size), len(cells))
+            moved = linked(moved.reshape(len(moved), -1), row, cell)
+            moved = moved.reshape(self.n_outputs, len(rows), len(cells))
+        return np.add(base[:, :, np.newaxis], moved, out=moved)
+
+    # Walks
+
+    def _task_rows(self):
+        return max(1, self.TASK_PATHS // len(self.trees.roots))
+
+    def tasks(self, walk):
+        """See `Response.tasks`: moves of one feature share the way down the trees."""
+        together, size = [], 0.0
+        for position in range(len(walk.moves)):
+            move = walk.moves[position]
+            features, codes = self.grid_codes(walk.table, move)
+            if len(features) > 1:
+                step = max(1, self.TASK_EVALUATIONS // move.n_cells)
+                for part in _slices(len(walk.rows), step):
+                    yield Task((position,), part)
+                continue
+            member = Member(self.trees, position, move, features, codes)
+            more = self._state_bytes(walk, member)
+            if together and size + more > working_bytes() / 4:
+                yield from self._tasks_of(walk, together)
+                together, size = [], 0.0
+            together.append(member)
+            size += more
+        yield from self._tasks_of(walk, together)
+
+    def _state_bytes(self, walk, member):
+        """What is kept of a move until the last row is in, twice while it is merged."""
+        numbers = 0
+        for reduction in walk.reductions_of(member.position):
+            groups = getattr(reduction, "n_groups", 0)
+            numbers += len(walk.rows) + 2 * (1 + groups) * member.n_cells
+        return 8 * self.n_outputs * numbers + 4 * len(member.cell_of_value)
+
+    def _tasks_of(self, walk, members):
+        if not members:
+            return
+        positions = tuple(member.position for member in members)
+        for part in _slices(len(walk.rows), self._task_rows()):
+            yield TreeTask(positions, part, members)
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        if not isinstance(task, TreeTask):
+            (position,) = task.positions
+            return [(task.positions, self._states_of_group(walk, position, task.rows))]
+        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
+        all_steps = self._steps(
+            walk.table, rows, base, task.members, walk.moves.__getitem__
+        )
+        results = []
+        for member, steps in zip(task.members, all_steps):
+            block = StepBlock(
+                steps,
+                base[np.newaxis],
+                walk.weights[task.rows],
+                task.rows,
+                member.probabilities,
+                member.multiplicity,
+                None if walk.y is None else walk.y[task.rows],
+                np.array([member.categorical]),
+            )
+            states = reduced(walk.reductions_of(member.position), block)
+            states = [replace(s, cell_of_value=member.cell_of_value) for s in states]
+            results.append(((member.position,), states))
+        return results
+
+    def _states_of_group(self, walk, position, rows):
+        """As `Response._reduced`, over the distinct joint codes."""
+        move = walk.moves[position]
+        features, codes = self.grid_codes(walk.table, move)
+        cells, cell_of_value = _distinct(codes)
+        probabilities = np.bincount(cell_of_value, move.probabilities)[np.newaxis]
+        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
+        reductions = walk.reductions_of(position)
+        states = [[] for _ in reductions]
+        step = self.block_rows(len(cells), walk.table.n_columns)
+        for part in _slices(rows.stop - rows.start, step):
+            part = slice(rows.start + part.start, rows.start + part.stop)
+            ice = self._group_curves(
+                walk.table, walk.rows[part], move, walk.base[:, part], features, cells
+            )
+            block = walk.block(
+                ice[np.newaxis], part, [move], multiplicity, probabilities
+            )
+            for reduction, of_blocks in zip(reductions, states):
+                of_blocks.append(reduction.reduce(block))
+        merged = [State.merged(of_blocks) for of_blocks in states]
+        return [replace(state, cell_of_value=cell_of_value) for state in merged]
+
+
+def reduced(reductions, block):
+    """The state of each reduction; those that go chunk by chunk share the chunks."""
+    by_chunk = [type(r).reduce is Reduction.reduce for r in reductions]
+    states = [
+        [] if chunked else [r.reduce(block)] for r, chunked in zip(reductions, by_chunk)
+    ]
+    if any(by_chunk):
+        for chunk in block.chunks():
+            for reduction, chunked, of_chunks in zip(reductions, by_chunk, states):
+                if chunked:
+                    of_chunks.append(reduction.of_chunk(chunk))
+    return [State.merged(of_chunks) for of_chunks in states]
+
+
+def _distinct(codes):
+    """Distinct rows, and which each row is."""
+    cells, inverse = np.unique(codes, axis=0, return_inverse=True)
+    return cells, inverse.ravel()
+
+
+def first_of_each(cell_of_value):
+    """The first grid value of each cell."""
+    return np.unique(cell_of_value, return_index=True)[1]
+
+
+def _slices(n, step):
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
