@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from skvarimp import (
     CoefficientImportance,
     ConnectionWeightImportance,
+    DerivativeImportance,
     FilterImportance,
     FIRMImportance,
     ImpurityImportance,
@@ -41,13 +42,15 @@ GENERAL = {
     "permutation": PermutationImportance(random_state=0),
     "FIRM": FIRMImportance(),
 }
-# What a model's own parts say.
+# What smooth models can be asked besides, and what a model's own parts say.
 OF_MODEL = {
     "linear": {
+        "derivative": DerivativeImportance(),
         "|t|": CoefficientImportance(),
         "beta": CoefficientImportance(statistic="standardized"),
     },
     "network": {
+        "derivative": DerivativeImportance(),
         "Olden": ConnectionWeightImportance(),
         "Garson": ConnectionWeightImportance(method="garson"),
     },
