@@ -329,6 +329,28 @@ def test_no_surrogate_appears_behind_the_last_value():
         assert len(imp.surrogate_splits_) == 0
 
 
+def test_categories_leave_enough_rows_on_each_side():
+    """Each category goes where most of its weight goes; the sides are then counted."""
+    code = np.array([0.0, 1, 1, 1, 2, 2, 2, 2])
+    goes_left = np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
+    X = np.column_stack([goes_left, code])
+    table = TreeTable(
+        left=np.array([1, -1, -1]),
+        right=np.array([2, -1, -1]),
+        feature=np.array([0, -1, -1]),
+        count=np.zeros(3),
+        weight=np.zeros(3),
+        decrease=np.zeros(3),
+    )
+    grove = Grove([table], [Training(np.where(goes_left, 1, 2), np.ones(8))])
+    columns = SortedColumns(X, nominal=np.array([False, True]))
+    found = find_surrogates(grove, columns, Rules(min_rows=1))
+    assert found.feature.tolist() == [1]
+    assert found.association.tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
+    assert np.isnan(found.threshold).all()
+    assert len(find_surrogates(grove, columns, Rules(min_rows=2)).node) == 0
+
+
 def test_thresholds_lie_midway_and_between_neighbours():
     """Also where two neighbouring floats have no middle of their own."""
     low = 1.0
