@@ -3,6 +3,7 @@
 from skvarimp._base import BaseImportance
 from skvarimp._compare import compare_importances
 from skvarimp._connection_weights import ConnectionWeightImportance
+from skvarimp._derivative import DerivativeImportance
 from skvarimp._display import ComparisonDisplay, ImportanceDisplay
 from skvarimp._display_curves import CurvesDisplay
 from skvarimp._display_matrix import MatrixDisplay
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "SensitivityImportance",
+    "DerivativeImportance",
     "PartialDependenceImportance",
     "InteractionImportance",
     "PermutationImportance",

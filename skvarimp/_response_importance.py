@@ -184,7 +184,7 @@ def _carry_out(problem, entries, group, requests):
         measure.response_path_ = response.path
         of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
         measure._conclude(problem, entries, of_requests)
-        _warn_stopped(measure)
+        warn_stopped(measure)
 
 
 def _merged(requests):
@@ -216,7 +216,8 @@ def _merged(requests):
     return merged, places
 
 
-def _warn_stopped(measure):
+def warn_stopped(measure):
+    """Say so where a callback left entries without an importance."""
     missing = int(np.isnan(measure.importances_).sum())
     if missing:
         warnings.warn(
