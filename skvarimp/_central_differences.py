@@ -31,9 +31,13 @@ def central_steps(model, table, columns):
         values = table.column(j)
         _refuse_non_numbers(table, j, values)
         single = np.float32 in (output, values.dtype)
-        spread = np.std(values.astype(np.float64))
-        unit = spread or np.abs(values).max() or 1.0
-        steps[j] = (SINGLE_STEP if single else STEP) * unit
+        numbers = values.astype(np.float64)
+        largest = np.abs(numbers).max()
+        spread = numbers.std() if numbers.min() < numbers.max() else 0.0
+        step = (SINGLE_STEP if single else STEP) * (spread or largest or 1.0)
+        # values far from 0 with little spread: a step that does not round away
+        stored = np.float32 if values.dtype == np.float32 else np.float64
+        steps[j] = max(step, 8 * np.spacing(stored(largest)))
     return steps
 
 

@@ -1,0 +1,323 @@
+"""`DerivativeImportance` against its formula, analytic against central differences."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
+
+from skvarimp import DerivativeImportance
+from skvarimp.exceptions import ImportanceWarning
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(80, 4) * [1.0, 3.0, 0.1, 1.0] + [0.0, 5.0, 0.0, -2.0]
+Y = X[:, 0] * X[:, 1] + np.sin(10 * X[:, 2]) + X[:, 3]
+THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+WEIGHTS = RANDOM.uniform(0.2, 2.0, 80)
+
+
+def weighted_sd(x, weights):
+    """Divisor n: weights that sum to 1."""
+    w = weights / weights.sum()
+    return np.sqrt(w @ (x - w @ x) ** 2)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_linear_model_is_coefficient_times_standard_deviation(weights):
+    """The slope is the coefficient at every row."""
+    w = np.ones(80) if weights is None else weights
+    sd = np.array([weighted_sd(x, w) for x in X.T])
+    for model in (LinearRegression(), Ridge(), Lasso(0.1)):
+        model.fit(X, Y)
+        imp = DerivativeImportance().fit(model, X, sample_weight=weights)
+        np.testing.assert_allclose(
+            imp.importances_, np.abs(model.coef_) * sd, rtol=1e-12
+        )
+        assert imp.method_ == "analytic"
+    scaled = make_pipeline(StandardScaler(), Ridge()).fit(X, Y)
+    imp = DerivativeImportance().fit(scaled, X)
+    np.testing.assert_allclose(imp.importances_, np.abs(scaled[-1].coef_), rtol=1e-10)
+
+
+def two_outputs(Z):
+    """Known derivatives; column 3 is unused."""
+    Z = np.asarray(Z)
+    return np.column_stack([Z[:, 0] ** 2 * Z[:, 1], np.sin(Z[:, 2]) + Z[:, 0]])
+
+
+def test_formula_row_by_row():
+    """Eq. 3 of the FIRM paper as a loop, each output by itself, then their mean."""
+    w = WEIGHTS / WEIGHTS.sum()
+    mean_square = np.zeros((4, 2))
+    for i, (a, b, c, _) in enumerate(X):
+        slopes = np.array([[2 * a * b, 1.0], [a**2, 0.0], [0.0, np.cos(c)], [0.0, 0.0]])
+        mean_square += w[i] * slopes**2
+    sd = [weighted_sd(x, WEIGHTS) for x in X.T]
+    expected = np.sqrt(mean_square) * np.array(sd)[:, np.newaxis]
+    imp = DerivativeImportance().fit(two_outputs, X, sample_weight=WEIGHTS)
+    np.testing.assert_allclose(
+        imp.importances_per_output_, expected, rtol=1e-7, atol=1e-9
+    )
+    np.testing.assert_allclose(imp.importances_, expected.mean(axis=1), rtol=1e-7)
+    assert imp.importances_[3] == 0
+    assert imp.standard_errors_[3] == 0
+    assert imp.method_ == "central differences (function has no formula)"
+
+
+NETWORK = dict(hidden_layer_sizes=(6, 4), solver="lbfgs", max_iter=60, random_state=0)
+Z = StandardScaler().fit_transform(X)
+SMOOTH = {
+    "logistic, 3 classes": LogisticRegression(),
+    "svc": SVC(gamma=0.3),
+    "svr, polynomial": SVR(kernel="poly", degree=2, C=0.1, gamma=0.2),
+    "svr": SVR(gamma=0.2),
+    "kernel ridge": KernelRidge(kernel="rbf", alpha=0.1, gamma=0.2),
+    "gaussian process": GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None),
+    "network, tanh": MLPRegressor(activation="tanh", **NETWORK),
+    "network, logistic": MLPClassifier(activation="logistic", **NETWORK),
+    "network, relu": MLPRegressor(activation="relu", **NETWORK),
+}
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed")
+@pytest.mark.parametrize("name", SMOOTH)
+def test_analytic_equals_central_differences(name):
+    """To 1e-6 of the largest, standard errors too."""
+    model = SMOOTH[name]
+    y = Y > 0 if name == "svc" else THREE if hasattr(model, "predict_proba") else Y
+    model.fit(Z, y)
+    method = next(
+        m
+        for m in ("predict_proba", "decision_function", "predict")
+        if hasattr(model, m) and (m == "predict" or hasattr(model, "classes_"))
+    )
+    analytic = DerivativeImportance(response_method=method).fit(model, Z)
+    assert analytic.method_ == "analytic"
+    central = DerivativeImportance().fit(lambda Z: getattr(model, method)(Z), Z)
+    assert central.method_.startswith("central differences")
+    for attribute in ("importances_", "standard_errors_"):
+        a, b = getattr(analytic, attribute), getattr(central, attribute)
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6 * b.max())
+
+
+def test_models_without_a_formula():
+    """Any other model by central differences: an additive polynomial is known."""
+    model = make_pipeline(PolynomialFeatures(2), Ridge(1e-8)).fit(X, X[:, 0] ** 2)
+    imp = DerivativeImportance().fit(model, X)
+    expected = np.sqrt(np.mean(4 * X[:, 0] ** 2)) * X[:, 0].std()
+    assert imp.importances_[0] == pytest.approx(expected, rel=1e-4)
+    assert "PolynomialFeatures has no formula" in imp.method_
+
+
+# --- what has no derivative ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(max_depth=2),
+        RandomForestRegressor(3),
+        GradientBoostingRegressor(n_estimators=3),
+        HistGradientBoostingClassifier(max_iter=3),
+        KNeighborsRegressor(),
+        make_pipeline(StandardScaler(), RandomForestRegressor(3)),
+    ],
+    ids=str,
+)
+def test_piecewise_constant_models_raise(model):
+    """Trees and neighbours have derivative 0 where they have one."""
+    model.fit(X, THREE)
+    with pytest.raises(ValueError, match=r"piecewise constant.*SensitivityImportance"):
+        DerivativeImportance().fit(model, X)
+
+
+def test_labels_raise():
+    """`predict` of a classifier jumps between labels."""
+    model = LogisticRegression().fit(X, THREE)
+    with pytest.raises(ValueError, match=r"gives labels.*SensitivityImportance"):
+        DerivativeImportance(response_method="predict").fit(model, X)
+
+
+def test_unknown_piecewise_constant_models_are_found_out():
+    """Every difference is 0, but the response moves: no silent zeros."""
+    forest = RandomForestRegressor(3, random_state=0).fit(X[:, :2], Y)
+    with pytest.raises(ValueError, match=r"derivative 0 by 'x0'.*piecewise constant"):
+        DerivativeImportance().fit(lambda X: forest.predict(X[:, :2]), X)
+    # columns that are unused have derivative 0, and rightly so
+    imp = DerivativeImportance(features=[2, 3])
+    imp.fit(lambda X: forest.predict(X[:, :2]), X)
+    assert imp.importances_.tolist() == [0.0, 0.0]
+
+
+def test_groups_and_categories_and_missing_values_raise():
+    """They say what to use instead."""
+
+    def model(X):
+        return np.asarray(X.iloc[:, 0], dtype=float)
+
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]})
+    frame["c"] = [True, False, True]
+    frame["d"] = [1.0, np.nan, 2.0]
+    for name in "bc":
+        with pytest.raises(TypeError, match=f"'{name}' is categorical.*Sensitivity"):
+            DerivativeImportance(features=[name]).fit(model, frame)
+    with pytest.raises(TypeError, match=r"'a\+d' is a group.*Sensitivity"):
+        DerivativeImportance(features=[["a", "d"]]).fit(model, frame)
+    with pytest.raises(ValueError, match="'d' has values that are not finite"):
+        DerivativeImportance(features=["d"]).fit(model, frame)
+    assert DerivativeImportance(features=["a"]).fit(model, frame).importances_[0] > 0
+
+
+def test_constant_columns_and_responses_are_exactly_zero():
+    """Without a warning."""
+    C = np.column_stack([X[:, 0], np.full(80, 0.1)])
+    imp = DerivativeImportance().fit(lambda C: C[:, 0] * C[:, 1], C)
+    assert imp.importances_[1] == imp.standard_errors_[1] == 0
+    imp = DerivativeImportance().fit(lambda C: np.full(len(C), 0.1), C)
+    assert imp.importances_.tolist() == imp.standard_errors_.tolist() == [0.0, 0.0]
+
+
+# --- standard errors -------------------------------------------------------------
+
+
+def literal_error(f_slopes, x, weights, total):
+    """Infinitesimal jackknife: reweigh one row after the other, by a difference."""
+    w = weights / weights.sum()
+
+    def theta(w):
+        w = w / w.sum()
+        mean_square = np.einsum("i,io->o", w, f_slopes**2)
+        return np.mean(np.sqrt(mean_square)) * np.sqrt(w @ (x - w @ x) ** 2)
+
+    psi = []
+    for i in range(len(w)):
+        step = np.zeros(len(w))
+        step[i] = 1e-6
+        # d theta / d epsilon of w + epsilon (delta_i - w)
+        psi.append((theta(w + step) - theta(w - step)) / 2e-6)
+    return np.sqrt(w @ np.square(psi) / total)
+
+
+@pytest.mark.parametrize("weights", [np.ones(80), WEIGHTS], ids=["plain", "weighted"])
+def test_standard_errors_are_the_infinitesimal_jackknife(weights):
+    """By numerical reweighting, of the mean over two outputs."""
+    slopes = np.column_stack([2 * X[:, 0] * X[:, 1], np.ones(80)])
+    expected = literal_error(slopes, X[:, 0], weights, weights.sum())
+    imp = DerivativeImportance().fit(two_outputs, X, sample_weight=weights)
+    assert imp.standard_errors_[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_integer_weights_equal_repeated_rows():
+    """Importances and standard errors alike, rows of weight 0 do not exist."""
+    counts = np.arange(80) % 3
+    weighted = DerivativeImportance().fit(two_outputs, X, sample_weight=counts)
+    repeated = DerivativeImportance().fit(two_outputs, np.repeat(X, counts, axis=0))
+    for attribute in ("importances_", "standard_errors_"):
+        np.testing.assert_allclose(
+            getattr(weighted, attribute), getattr(repeated, attribute), rtol=1e-6
+        )
+
+
+def test_standard_errors_cover_the_population_value():
+    """f = x + x^2 of a standard normal x: E (1 + 2x)^2 = 5, importance sqrt(5)."""
+    inside = []
+    for seed in range(400):
+        x = np.random.RandomState(seed).randn(200, 1)
+        imp = DerivativeImportance().fit(lambda X: X[:, 0] + X[:, 0] ** 2, x)
+        gap = abs(imp.importances_[0] - np.sqrt(5.0))
+        inside.append(gap < 1.96 * imp.standard_errors_[0])
+    assert 0.92 <= np.mean(inside) <= 0.97
+
+
+# --- containers, precision, callbacks --------------------------------------------
+
+
+def test_containers():
+    """Frames of integers, sparse rows: the numbers of an array."""
+    counts = np.random.RandomState(0).poisson(0.7, (60, 3))
+
+    def model(X):
+        if sparse.issparse(X):
+            X = X.toarray()
+        X = np.asarray(X, dtype=float)
+        return X[:, 0] * np.exp(X[:, 1] / 3) + X[:, 2]
+
+    expected = DerivativeImportance().fit(model, counts.astype(float)).importances_
+    names = ["a", "b", "c"]
+    for other in (
+        counts,
+        pd.DataFrame(counts, columns=names),
+        pl.DataFrame(counts, schema=names),
+        sparse.csr_array(counts.astype(float)),
+        sparse.csc_matrix(counts.astype(float)),
+    ):
+        imp = DerivativeImportance().fit(model, other)
+        np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9)
+
+
+def test_single_precision():
+    """Steps are wider where rounding is coarser: right to a few per mil."""
+    exact = DerivativeImportance().fit(two_outputs, X)
+    single = X.astype(np.float32)
+    for data, model in (
+        (single, two_outputs),
+        (X, lambda X: two_outputs(X).astype(np.float32)),
+    ):
+        imp = DerivativeImportance().fit(model, data)
+        np.testing.assert_allclose(imp.importances_, exact.importances_, rtol=5e-3)
+
+
+def test_values_far_from_zero_with_little_spread():
+    """The step does not round away: times in seconds within a millisecond."""
+    x = 1.6e9 + np.random.RandomState(0).uniform(size=(50, 1)) * 1e-3
+    imp = DerivativeImportance().fit(lambda X: 3.0 * (X[:, 0] - 1.6e9), x)
+    assert imp.importances_[0] == pytest.approx(3 * x.std(), rel=1e-6)
+
+
+class Stopper:
+    """Stops after two entries."""
+
+    def __init__(self):
+        self.ended = 0
+        self.torn_down = False
+
+    def setup(self, estimator, context):
+        """See `FitCallback`."""
+
+    def teardown(self, estimator, context):
+        """See `FitCallback`."""
+        self.torn_down = True
+
+    def on_fit_task_begin(self, estimator, context):
+        """See `FitCallback`."""
+
+    def on_fit_task_end(self, estimator, context):
+        """See `FitCallback`."""
+        self.ended += 1
+        return self.ended == 2
+
+
+def test_callbacks_may_stop():
+    """What is done is kept, the rest is NaN."""
+    stopper = Stopper()
+    imp = DerivativeImportance().set_callbacks(stopper)
+    with pytest.warns(ImportanceWarning, match="2 of 4 entries have no importance"):
+        imp.fit(two_outputs, X)
+    assert np.isnan(imp.importances_).tolist() == [False, False, True, True]
+    assert np.isnan(imp.standard_errors_).tolist() == [False, False, True, True]
+    assert stopper.torn_down
