@@ -1,6 +1,6 @@
 """Coverage of nominal 95% intervals: standard errors and Monte Carlo errors.
 
-    python benchmarks/coverage.py --samples 1000
+    python benchmarks/interval_coverage.py --samples 1000
 
 A fixed model f = x0 + x0 x1 on samples of 200 standard normal rows, whose importances
 are known; and the sampled estimate of a nearest-neighbour model beside its exact value.

@@ -1,0 +1,102 @@
+"""The benchmark's problems: model family x rows x columns, fitted on simulated data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.svm import SVR
+
+
+@dataclass(frozen=True)
+class BenchmarkProblem:
+    """A model to fit and the size of its data.
+
+    Attributes
+    ----------
+    name : str
+    model : estimator
+        Unfitted.
+    n, p : int
+        Rows and columns.
+    target : float or None
+        Largest ratio to ten random permutations that we aim at.
+    slow_rivals : bool
+        Whether rivals that take minutes are run as well.
+    """
+
+    name: str
+    model: object
+    n: int
+    p: int
+    target: float | None = None
+    slow_rivals: bool = True
+
+    def fitted(self):
+        """(fitted model, X, y): smooth, with interactions and unused columns."""
+        random = np.random.default_rng(0)
+        X = random.standard_normal((self.n, self.p))
+        y = 2 * X[:, 0] + np.sin(2 * X[:, 1]) * X[:, 2] + np.abs(X[:, 3])
+        y = y + 0.5 * random.standard_normal(self.n)
+        if isinstance(self.model, LogisticRegression):
+            y = (y > np.median(y)).astype(int)
+        # kernel machines and networks are fitted on a part, which sets their size
+        n_fit = min(self.n, 20_000)
+        return self.model.fit(X[:n_fit], y[:n_fit]), X, y
+
+
+def perceptron():
+    """One hidden ReLU layer of 100 units."""
+    return MLPRegressor(hidden_layer_sizes=(100,), max_iter=20, random_state=0)
+
+
+PROBLEMS = [
+    BenchmarkProblem("Ridge", Ridge(), 5000, 20, 0.25),
+    BenchmarkProblem("Ridge", Ridge(), 100_000, 100, None, False),
+    BenchmarkProblem("logistic, probability", LogisticRegression(), 5000, 20, 3.0),
+    BenchmarkProblem(
+        "forest, 100 trees", RandomForestRegressor(100, random_state=0), 1000, 10, 1.0
+    ),
+    BenchmarkProblem(
+        "forest, 100 trees",
+        RandomForestRegressor(100, random_state=0),
+        5000,
+        20,
+        1.0,
+        False,
+    ),
+    BenchmarkProblem(
+        "boosting, 100 trees", GradientBoostingRegressor(random_state=0), 1000, 10, 1.0
+    ),
+    BenchmarkProblem(
+        "boosting, 100 trees",
+        GradientBoostingRegressor(random_state=0),
+        20_000,
+        20,
+        1.0,
+        False,
+    ),
+    BenchmarkProblem(
+        "boosting, 100 trees",
+        GradientBoostingRegressor(random_state=0),
+        100_000,
+        20,
+        1.0,
+        False,
+    ),
+    BenchmarkProblem(
+        "histogram boosting",
+        HistGradientBoostingRegressor(random_state=0),
+        100_000,
+        20,
+        1.0,
+        False,
+    ),
+    BenchmarkProblem("SVR (RBF)", SVR(C=10.0), 2000, 20, 0.1, False),
+    BenchmarkProblem("perceptron, 100 ReLU", perceptron(), 2000, 20, None),
+]

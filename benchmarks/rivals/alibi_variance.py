@@ -1,0 +1,34 @@
+"""alibi's partial dependence variance over the deciles."""
+
+import numpy as np
+
+from rivals._checks import close, partial_dependence_deciles
+
+NAME, ESTIMAND, SLOW = "alibi PartialDependenceVariance", "sd of curve, deciles", True
+ours = partial_dependence_deciles
+
+
+def load():
+    """The class."""
+    from alibi.explainers import PartialDependenceVariance
+
+    return PartialDependenceVariance
+
+
+def run(model, X, y):
+    """One number a column."""
+    grid = {
+        j: np.unique(np.quantile(np.unique(X[:, j]), np.linspace(0, 1, 11)))
+        for j in range(X.shape[1])
+    }
+    predictor = (
+        model.predict_proba if hasattr(model, "predict_proba") else model.predict
+    )
+    explainer = load()(predictor, verbose=False)
+    explanation = explainer.explain(X, method="importance", grid_points=grid)
+    return np.asarray(explanation.feature_importance).reshape(-1, X.shape[1])[-1]
+
+
+def same(theirs, ours):
+    """The same numbers."""
+    return close(theirs, ours, 1e-8)
