@@ -1,6 +1,6 @@
 """`FIRMImportance`: the feature importance ranking measure."""
 
-from functools import cache
+from functools import cache, partial
 from numbers import Integral
 
 import numpy as np
@@ -15,6 +15,7 @@ from skvarimp._firm_gaussian import gaussian_estimates
 from skvarimp._firm_scores import label_scores, make_scores
 from skvarimp._gradients import linear_coefficients
 from skvarimp._model import RESPONSE_METHODS, Model
+from skvarimp._response_importance import Progress, warn_stopped, within_callbacks
 from skvarimp._table import as_table
 from skvarimp._validation import (
     Interval,
@@ -217,12 +218,16 @@ default="auto"
             raw = model(table.native)
             output_names = model.output_names
         scores = make_scores(raw, weights, self.standardize)
-        results = self._estimates(model, table, features, scores, weights)
+        results = within_callbacks(
+            [self],
+            lambda: self._estimates(model, Values(table), features, scores, weights),
+        )
         self.signed_importances_ = results.signed
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
         self.conditional_scores_ = ConditionalScores(names, results)
         self._store(results.importances, names, output_names, results.errors)
+        warn_stopped(self)
 
     def _model(self, estimator):
         if estimator is None:
@@ -234,18 +239,21 @@ default="auto"
             return None
         return Model(estimator, self.response_method, prefer=SCORES_FIRST)
 
-    def _estimates(self, model, table, features, scores, weights):
-        values = Values(table)
+    def _estimates(self, model, values, features, scores, weights):
+        start = partial(Progress, [self])
         if self.method == "gaussian":
             return gaussian_estimates(
-                model, values, features, self.covariance, scores, weights
+                model, values, features, self.covariance, scores, weights, start
             )
 
         def score_is_linear():
-            return model is not None and linear_coefficients(model, table) is not None
+            if model is None:
+                return False
+            return linear_coefficients(model, values.table) is not None
 
         n_bins = auto_bins(scores.total) if self.n_bins == "auto" else self.n_bins
         estimator = Estimator(
             features, values, scores, self.method, n_bins, cache(score_is_linear)
         )
-        return estimator.estimate()
+        with start(len(features)) as progress:
+            return estimator.estimate(progress)

@@ -17,7 +17,7 @@ from skvarimp._firm_slope import slopes, sparse_slopes, two_valued
 
 
 class Estimates:
-    """Results of the entries, filled in as they come.
+    """Results of the entries, filled in as they come; NaN where they never came.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Estimates:
     """
 
     def __init__(self, n_entries, n_outputs):
-        self.importances = np.zeros((n_entries, n_outputs))
+        self.importances = np.full((n_entries, n_outputs), np.nan)
         self.signed = np.full((n_entries, n_outputs), np.nan)
-        self.errors = np.zeros(n_entries)
+        self.errors = np.full(n_entries, np.nan)
         self.methods = np.empty(n_entries, dtype=object)
-        self.ends = np.zeros((n_entries, 2))
-        self.lines = np.zeros((n_entries, 2, n_outputs))
+        self.ends = np.full((n_entries, 2), np.nan)
+        self.lines = np.full((n_entries, 2, n_outputs), np.nan)
         self.others = {}
 
     def put_slopes(self, entries, methods, found):
@@ -109,23 +109,39 @@ class Estimator:
         self.score_is_linear = score_is_linear
         self.results = Estimates(len(features), scores.n_outputs)
 
-    def estimate(self):
+    def estimate(self, progress):
         """Importances of all entries.
+
+        Parameters
+        ----------
+        progress : Progress
+            Of as many steps as there are entries; may ask to stop.
 
         Returns
         -------
         Estimates
         """
+        for n_done in self._steps():
+            if progress.step(n_done):
+                break
+        return self.results
+
+    def _steps(self):
+        """Do the entries, yielding how many have been done since."""
         groups = np.array([f.is_group for f in self.features], dtype=bool)
         singles = np.flatnonzero(~groups)
         if sparse.issparse(self.values.matrix):
-            singles = self._stored(singles)
+            left = self._stored(singles)
+            yield len(singles) - len(left)
+            singles = left
         step = max(1, BLOCK_ELEMENTS // self.values.table.n_samples)
         for start in range(0, len(singles), step):
-            self._block(singles[start : start + step])
+            block = singles[start : start + step]
+            self._block(block)
+            yield len(block)
         for e in np.flatnonzero(groups):
             self._group(e, self.features[e])
-        return self.results
+            yield 1
 
     def _stored(self, entries):
         """Do what needs only the stored elements of a sparse X; what is left."""

@@ -7,6 +7,8 @@ exact for a linear score (Q = D^-1 Sigma w); for a feature a'x, a'Sigma g over
 a = Sigma_GG^-1 Sigma_G g.
 """
 
+import warnings
+
 import numpy as np
 from scipy import sparse
 
@@ -16,12 +18,13 @@ from skvarimp._firm_covariance import make_covariance
 from skvarimp._firm_estimate import Estimates
 from skvarimp._firm_features import is_linear
 from skvarimp._gradients import gradient, linear_coefficients, piecewise_constant
+from skvarimp.exceptions import ImportanceWarning
 
 WAY_OUT = "Use method='conditional_mean'."
 HESSIAN_STEP = 1e-4  # along a row's distance from the mean
 
 
-def gaussian_estimates(model, values, features, covariance, scores, weights):
+def gaussian_estimates(model, values, features, covariance, scores, weights, start):
     """FIRM of columns, groups and `Linear` features.
 
     Parameters
@@ -33,6 +36,8 @@ def gaussian_estimates(model, values, features, covariance, scores, weights):
     scores : Scores
     weights : ndarray of shape (n_samples,)
         Not normalised.
+    start : callable
+        start(n_steps) -> Progress; a step is a block of rows.
 
     Returns
     -------
@@ -56,9 +61,12 @@ def gaussian_estimates(model, values, features, covariance, scores, weights):
     directions = [a[:, np.newaxis] for a in linear.values()] + of_groups
     rows = X.tocsr() if sparse.issparse(X) else X
     columns = np.array([features[e].columns[0] for e in single], dtype=np.intp)
-    signed, errors, spreads = gaussian_importances(
-        score, covariance, rows, columns, directions, scores
-    )
+    slopes = covariance.product(score.gradient)
+    parts = [_Columns(columns, covariance, slopes)]
+    parts += [_Direction(a, covariance, slopes) for a in directions]
+    signed = np.concatenate([part.signed for part in parts])
+    spreads = np.concatenate([part.spread for part in parts])
+    errors = gaussian_errors(score, covariance, rows, parts, scores, start)
 
     order = np.array([*single, *linear, *groups], dtype=np.intp)
     results = Estimates(len(features), scores.n_outputs)
@@ -193,8 +201,8 @@ class GaussianScore:
         return change / self.scale
 
 
-def gaussian_importances(score, covariance, X, columns, directions, scores):
-    """Signed FIRM and standard errors of columns and of directions.
+def gaussian_errors(score, covariance, X, parts, scores, start):
+    """Standard errors, from the influence of each row on the importances.
 
     Parameters
     ----------
@@ -202,47 +210,57 @@ def gaussian_importances(score, covariance, X, columns, directions, scores):
     covariance : object
         See `make_covariance`.
     X : {ndarray, CSR} of shape (n_samples, n_features)
-    columns : ndarray of shape (n_columns,)
-        Entries that are one column.
-    directions : ndarray of shape (n_directions, n_features, 1 or n_outputs)
-        Entries that are a'x, one a for all outputs or one each.
+    parts : list of _Columns and _Direction
     scores : Scores
+    start : callable
+        start(n_steps) -> Progress.
 
     Returns
     -------
-    signed : ndarray of shape (n_columns + n_directions, n_outputs)
-    errors : ndarray of shape (n_columns + n_directions,) or None
-    spreads : ndarray of shape (n_columns + n_directions, n_outputs)
-        Standard deviations of the entries.
+    ndarray of shape (n_entries,), or None
+        None where the covariance has no influence function, or a callback stopped.
     """
-    slopes = covariance.product(score.gradient)
-    parts = [_Columns(columns, covariance, slopes)]
-    parts += [_Direction(a, covariance, slopes) for a in directions]
-    signed = np.concatenate([part.signed for part in parts])
-    spreads = np.concatenate([part.spread for part in parts])
     if covariance.influence is None:
-        return signed, None, spreads
+        with start(1) as progress:
+            progress.step()
+        return None
+    blocks = _row_blocks(score, covariance, X)
     of_covariance = covariance.influence(score.gradient)
-    squares = np.zeros(len(signed))
-    n_outputs = slopes.shape[1]
-    cost = (12 * X.shape[1] + X.shape[0]) * n_outputs  # about 12 arrays like X
+    size = np.abs(np.concatenate([part.signed for part in parts]))
+    squares = np.zeros(len(size))
+    with start(len(blocks)) as progress:
+        for rows in blocks:
+            block = X[rows].toarray() if sparse.issparse(X) else X[rows]
+            centred = block - covariance.mean
+            moved, variances = of_covariance(centred)
+            if not score.is_linear:
+                moved = moved + _products(covariance, score.changes(centred))
+            influence = np.concatenate(
+                [part.influence(centred, moved, variances) for part in parts], axis=1
+            )
+            if scores.standardized:
+                deviation = scores.values[rows] ** 2 - ~scores.constant
+                influence -= 0.5 * deviation[:, np.newaxis] * size
+            squares += scores.weights[rows] @ influence.mean(axis=2) ** 2
+            if progress.step() and rows.stop < X.shape[0]:
+                warnings.warn(
+                    f"A callback stopped FIRMImportance after {rows.stop} of "
+                    f"{X.shape[0]} rows: there are no standard errors.",
+                    ImportanceWarning,
+                    stacklevel=2,
+                )
+                return None
+    return scores.error(squares)
+
+
+def _row_blocks(score, covariance, X):
+    n_samples, n_features = X.shape
+    # about 12 arrays like X
+    cost = (12 * n_features + n_samples) * score.gradient.shape[1]
     many = not score.is_linear or covariance.influence_needs_products
     # Products with Sigma are best for many rows at once; else blocks fit the cache.
-    at_most = None if many else max(1, BLOCK_ELEMENTS // X.shape[1])
-    for rows in row_slices(X.shape[0], cost, at_most):
-        block = X[rows].toarray() if sparse.issparse(X) else X[rows]
-        centred = block - covariance.mean
-        moved, variances = of_covariance(centred)
-        if not score.is_linear:
-            moved = moved + _products(covariance, score.changes(centred))
-        influence = np.concatenate(
-            [part.influence(centred, moved, variances) for part in parts], axis=1
-        )
-        if scores.standardized:
-            deviation = scores.values[rows] ** 2 - ~scores.constant
-            influence -= 0.5 * deviation[:, np.newaxis] * np.abs(signed)
-        squares += scores.weights[rows] @ influence.mean(axis=2) ** 2
-    return signed, scores.error(squares), spreads
+    at_most = None if many else max(1, BLOCK_ELEMENTS // n_features)
+    return list(row_slices(n_samples, cost, at_most))
 
 
 def _products(covariance, changes):

@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from skvarimp import FIRMImportance
 from skvarimp._firm_conditional import auto_bins, distinct_counts, quantile_codes
+from skvarimp.exceptions import ImportanceWarning
 from skvarimp.feature_functions import (
     Conjunction,
     Level,
@@ -648,3 +649,63 @@ def test_classes_are_outputs():
         np.testing.assert_allclose(
             imp.importances_per_output_[:, o], one.importances_, rtol=1e-10
         )
+
+
+# --- callbacks ---
+
+
+class Recorder:
+    """Counts steps; asks to stop once `stop_after` of them have ended."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after, self.steps, self.events = stop_after, 0, []
+
+    def setup(self, estimator, context):
+        """See `FitCallback`."""
+        self.events.append("setup")
+        self.max_subtasks = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        """See `FitCallback`."""
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        """See `FitCallback`."""
+
+    def on_fit_task_end(self, estimator, context):
+        """See `FitCallback`."""
+        self.steps += context.task_name == "entry"
+        return self.stop_after is not None and self.steps >= self.stop_after
+
+
+def test_callbacks_see_entries_and_may_stop(monkeypatch):
+    """A step an entry; what was not reached is NaN."""
+    monkeypatch.setattr("skvarimp._firm_estimate.BLOCK_ELEMENTS", 1)
+    complete = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).fit(score, X)
+    recorder = Recorder()
+    imp = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).set_callbacks(recorder)
+    np.testing.assert_array_equal(imp.fit(score, X).importances_, complete.importances_)
+    assert recorder.events == ["setup", "teardown"]
+    assert recorder.steps == recorder.max_subtasks == 5
+    imp.set_callbacks(Recorder(stop_after=2))
+    with pytest.warns(ImportanceWarning, match="3 of 5 entries have no importance"):
+        imp.fit(score, X)
+    np.testing.assert_array_equal(imp.importances_[:2], complete.importances_[:2])
+    assert np.isnan(imp.importances_[2:]).all()
+    assert np.isnan(imp.standard_errors_[2:]).all()
+
+
+def test_callbacks_of_the_closed_form(monkeypatch):
+    """A step a block of rows; a stop leaves the importances without errors."""
+    monkeypatch.setattr("skvarimp._firm_gaussian.BLOCK_ELEMENTS", 150)
+    model = LinearRegression().fit(X, score(X))
+    complete = FIRMImportance(method="gaussian").fit(model, X)
+    imp = FIRMImportance(method="gaussian").set_callbacks(Recorder(stop_after=1))
+    with pytest.warns(ImportanceWarning, match="after 30 of 90 rows"):
+        imp.fit(model, X)
+    np.testing.assert_array_equal(imp.importances_, complete.importances_)
+    assert imp.standard_errors_ is None
+    recorder = Recorder()
+    imp.set_callbacks(recorder).fit(model, X)
+    assert recorder.steps == recorder.max_subtasks == 3
+    np.testing.assert_array_equal(imp.standard_errors_, complete.standard_errors_)

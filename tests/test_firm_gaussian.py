@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.covariance import (
@@ -16,6 +17,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import FIRMImportance, _firm_covariance
@@ -402,3 +405,40 @@ def test_wide_data_never_forms_p_by_p():
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 0.5 * p * p * 8
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_reach_the_model_as_frames(library):
+    """The mean row is asked for in X's own container, integers and booleans too."""
+    columns = {
+        "a": X[:, 0],
+        "count": rng.integers(0, 9, size=60),
+        "flag": X[:, 1] > 0,
+        "d": X[:, 3],
+    }
+    data = library({name: values.tolist() for name, values in columns.items()})
+    dense = np.column_stack(list(columns.values())).astype(float)
+
+    def of_frame(data):
+        assert isinstance(data, library)
+        return np.sin(np.asarray(data["a"], dtype=float)) + np.asarray(
+            data["count"], dtype=float
+        ) * np.asarray(data["flag"], dtype=float)
+
+    def of_array(Z):
+        return np.sin(Z[:, 0]) + Z[:, 1] * Z[:, 2]
+
+    gaussian = FIRMImportance(method="gaussian")
+    by_frame = gaussian.fit(of_frame, data).importances_
+    errors = gaussian.standard_errors_
+    assert gaussian.entry_names_ == list(columns)
+    by_array = gaussian.fit(of_array, dense)
+    np.testing.assert_allclose(by_frame, by_array.importances_, rtol=1e-7)
+    np.testing.assert_allclose(errors, by_array.standard_errors_, rtol=1e-4)
+    pipeline = make_pipeline(StandardScaler(), SVR()).fit(data, y)
+    known = FIRMImportance(method="gaussian").fit(pipeline, data)
+    alike = make_pipeline(StandardScaler(), SVR()).fit(dense, y)
+    expected = literal_eq_9(
+        alike.predict, dense, np.cov(dense.T, bias=True), dense.mean(axis=0)
+    )
+    np.testing.assert_allclose(known.signed_importances_[:, 0], expected, rtol=1e-6)
