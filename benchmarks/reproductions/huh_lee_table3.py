@@ -97,11 +97,50 @@ def columns_of_table(seed):
     }
 
 
+OUTLIERS = {
+    "clean": {},
+    "X4 of one record is 20": {"x": 20.0},
+    "y of one is 60": {"y": 60.0},
+}
+
+
+def with_outlier(seed):
+    """{(measure, outlier): importances (4,)}, of the regression of the clean rows.
+
+    One record of the 1000 gets an outlying X4 or y; the fitted model stays, so that
+    what changes is the measure.
+    """
+    X, y = simulate(seed)
+    model = LinearRegression().fit(X, y)
+    result = {}
+    for outlier, value in OUTLIERS.items():
+        X_other, y_other = X.copy(), y.copy()
+        X_other[0, 3] = value.get("x", X[0, 3])
+        y_other[0] = value.get("y", y[0])
+        for contrast in ("pairs", "range"):
+            imp = SensitivityImportance(contrast=contrast, estimation="exact")
+            imp.fit(model, X_other, y_other)
+            result[contrast, outlier] = imp.importances_
+    return result
+
+
+def print_outliers(n_samples):
+    """Means over the samples."""
+    samples = [with_outlier(s) for s in range(n_samples)]
+    print(
+        f"\n{'one outlying record':40}" + "".join(f"{f'X{j + 1}':>8}" for j in range(4))
+    )
+    for label in sorted(samples[0], key=lambda label: label[0]):
+        mean = np.mean([sample[label] for sample in samples], axis=0)
+        print(f"{label[0]:10}{label[1]:30}" + "".join(f"{v:8.3f}" for v in mean))
+
+
 def main():
-    """Print the table, published figures first."""
+    """Print the table, published figures first, and what one record can do."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=20)
-    samples = [columns_of_table(s) for s in range(parser.parse_args().samples)]
+    n_samples = parser.parse_args().samples
+    samples = [columns_of_table(s) for s in range(n_samples)]
     print(f"{'':33}" + "".join(f"{f'X{j + 1}':>14}" for j in range(4)))
     for column, published in PUBLISHED.items():
         print(f"{column:17}{'published':16}", end="")
@@ -112,6 +151,7 @@ def main():
                 mean, spread = rows.mean(axis=0), rows.std(axis=0, ddof=1)
                 print(f"{'':17}{label[1] or 'here':16}", end="")
                 print("".join(f"{m:7.3f} ±{s:5.3f}" for m, s in zip(mean, spread)))
+    print_outliers(n_samples)
 
 
 if __name__ == "__main__":
