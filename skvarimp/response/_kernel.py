@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skvarimp._gradient_kernels import fitted_gamma, pairwise_weights
 from skvarimp._table import SparseTable
+from skvarimp.response._base import working_bytes
 from skvarimp.response._chebyshev import interpolation, nodes
 from skvarimp.response._kernel_terms import Gaussian, Polynomial, Sigmoid, Vectors
 from skvarimp.response._linear import LinearResponse
@@ -143,16 +144,53 @@ class KernelResponse(ScoreResponse):
         super().__init__(model, link, len(dual))
         self.terms, self.support = terms, support
         self.dual, self.intercept = dual, intercept
+        self._remembered = None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_remembered": None}
+
+    def tasks(self, walk):
+        """See `Response.tasks`; grids of one entry share what is remembered of it."""
+        for e in range(walk.n_entries):
+            for position in range(e, len(walk.moves), walk.n_entries):
+                yield from self.tasks_of(walk, position)
 
     def scores(self, table, rows, move):
         """See `ScoreResponse.scores`."""
         columns, values = list(move.entry.columns), numeric_values(move)
-        at, basis = self._nodes(columns, values)
-        scores = np.empty((self.n_scores, len(rows), len(at)))
+        at, basis = self._nodes(table, columns, values)
+        if basis is None:
+            return self._scores_at(table, rows, columns, at)
+        return np.matmul(self._scores_at_nodes(table, rows, columns, at), basis.T)
+
+    def _scores_at(self, table, rows, columns, values):
+        scores = np.empty((self.n_scores, len(rows), len(values)))
         scores[:] = self.intercept[:, np.newaxis, np.newaxis]
-        for part, cells, of_part in self._parts(table, rows, columns, at):
+        for part, cells, of_part in self._parts(table, rows, columns, values):
             scores[:, part, cells] += of_part(None)
-        return scores if basis is None else np.matmul(scores, basis.T)
+        return scores
+
+    def _scores_at_nodes(self, table, rows, columns, at):
+        """Remembered for the last entry, whose grids lie between the same ends."""
+        size = 8 * self.n_scores * table.n_samples * len(at)
+        if size > working_bytes() / 8:
+            return self._scores_at(table, rows, columns, at)
+        if not self._remembers(table, columns, at):
+            scores = np.empty((self.n_scores, table.n_samples, len(at)))
+            known = np.zeros(table.n_samples, dtype=bool)
+            self._remembered = table, (columns, at), scores, known
+        *_, scores, known = self._remembered
+        new = rows[~known[rows]]
+        if len(new):
+            scores[:, new] = self._scores_at(table, new, columns, at)
+            known[new] = True
+        return scores[:, rows]
+
+    def _remembers(self, table, columns, at):
+        if self._remembered is None or self._remembered[0] is not table:
+            return False
+        of_columns, known_at = self._remembered[1]
+        return of_columns == columns and np.array_equal(known_at, at)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; O((n_rows + n_cells) n_support)."""
@@ -161,7 +199,7 @@ class KernelResponse(ScoreResponse):
         columns, values = list(move.entry.columns), numeric_values(move)
         at, basis = values, None
         if not all(term.separable for term in self.terms):
-            at, basis = self._nodes(columns, values)
+            at, basis = self._nodes(table, columns, values)
         mean = np.zeros((self.n_scores, len(at)))
         for part, cells, of_part in self._parts(table, rows, columns, at):
             mean[:, cells] += of_part(weights[part])[:, 0]
@@ -169,7 +207,7 @@ class KernelResponse(ScoreResponse):
         unmoved = self.intercept * weights.sum() - base @ weights
         return mean + unmoved[:, np.newaxis]
 
-    def _nodes(self, columns, values):
+    def _nodes(self, table, columns, values):
         """Values to evaluate at, and the matrix (n_cells, n_values) to interpolate."""
         low, high = values.min(), values.max()
         if len(columns) > 1 or low == high:
@@ -177,9 +215,9 @@ class KernelResponse(ScoreResponse):
         half_width = (high - low) / 2.0
         S = Vectors(self.support)
         n = max(term.n_nodes(half_width, S, columns[0]) for term in self.terms)
-        if n >= len(values):
-            return values, None
         at = nodes(low, high, n)[:, np.newaxis]
+        if n >= len(values) and not self._remembers(table, columns, at):
+            return values, None
         return at, interpolation(values[:, 0], low, high, n)
 
     def _parts(self, table, rows, columns, values):
@@ -195,15 +233,24 @@ class KernelResponse(ScoreResponse):
         S = self._vectors(table)
         n_support = len(self.dual[0])
         row_step = max(1, self.BLOCK_ELEMENTS // n_support)
-        cell_step = max(1, self.CELL_ELEMENTS // n_support)
+        cell_step = max(1, self.CELL_ELEMENTS // self.dual.size)
         for first in range(0, len(values), cell_step):
             cells = slice(first, min(first + cell_step, len(values)))
-            moved = [term.moved(values[cells], S, columns) for term in self.terms]
+            moved = [
+                self._moved(term, values[cells], S, columns) for term in self.terms
+            ]
             for start in range(0, len(rows), row_step):
                 part = slice(start, start + row_step)
                 X = Vectors(table.take(rows[part]).numeric())
                 others = [term.others(X, S, columns) for term in self.terms]
                 yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
+
+    def _moved(self, term, values, S, columns):
+        moved = term.moved(values, S, columns)
+        if not term.separable:
+            return moved
+        # (n_scores, n_support, n_cells) each
+        return [self.dual[:, :, np.newaxis] * function for function in moved]
 
     def _summed(self, others, moved, weights):
         result = 0.0
@@ -219,7 +266,8 @@ class KernelResponse(ScoreResponse):
         for left, right in zip(of_rows, of_cells):
             if weights is not None:
                 left = weights[np.newaxis] @ left
-            result = result + np.stack([(left * dual) @ right for dual in self.dual])
+            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
+            result = result + left @ right
         return result
 
     def _one_by_one(self, of_rows, of_cells, weights):

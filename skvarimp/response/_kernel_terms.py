@@ -3,7 +3,7 @@
 With J the moved columns, s a support vector, and x_-J the other columns, a separable
 term is a sum of products of a function of (x_-J, s) and one of (v, s):
 
-    Gaussian     exp(-d(x_-J, s)) exp(-d(v, s_J)),  d(x, s) = sum_j gamma_j (x_j - s_j)^2
+    Gaussian     exp(-d(x_-J, s)) exp(-d(v, s_J)) with d = sum_j gamma_j (x_j - s_j)^2
     polynomial   (gamma x's + c)^d = sum_r binomial(d, r) (gamma x_-J's + c)^(d - r)
                                                           (gamma v's_J)^r
 
@@ -56,6 +56,13 @@ def _squares(A):
     return np.einsum("ij,ij->i", A, A)
 
 
+def _beside(A, *columns):
+    """A with two more columns."""
+    more = np.column_stack([np.broadcast_to(c, A.shape[0]) for c in columns])
+    stack = sparse.hstack if sparse.issparse(A) else np.hstack
+    return stack([A, more])
+
+
 @dataclass(frozen=True, eq=False)
 class Gaussian:
     """factor exp(-sum_j gammas[j] (x_j - s_j)^2).
@@ -85,15 +92,12 @@ class Gaussian:
             root = np.sqrt(np.delete(self.gammas, columns))
             origin = np.delete(self.origin, columns)
             X, S = X - origin, S - origin
-        X, S = X * root, S * root
-        power = _products(X, S)
-        power *= 2.0
-        power -= _squares(X)[:, np.newaxis]
-        power -= _squares(S)
-        np.minimum(power, 0.0, out=power)  # not above 0 by rounding
-        np.exp(power, out=power)
-        power *= self.factor
-        return [power]
+        # -|x - s|^2 = (sqrt(2) x, |x|^2, -1)' (sqrt(2) s, -1, |s|^2)
+        X, S = X * (np.sqrt(2.0) * root), S * (np.sqrt(2.0) * root)
+        power = _products(
+            _beside(X, _squares(X) / 2.0, -1.0), _beside(S, -1.0, _squares(S) / 2.0)
+        )
+        return [np.exp(power, out=power)]
 
     def moved(self, values, S, columns):
         """Functions of the moved columns, a list of (n_support, n_cells)."""
@@ -102,7 +106,7 @@ class Gaussian:
             S.columns(columns).T, values.T, self.gammas[columns]
         ):
             power = power - gamma * (own[:, np.newaxis] - moved) ** 2
-        return [np.exp(power)]
+        return [self.factor * np.exp(power)]
 
     def n_nodes(self, half_width, S, column):
         """Chebyshev nodes that are exact to rounding in one moved column."""
@@ -124,7 +128,7 @@ class Polynomial:
         """See `Gaussian.others`."""
         inner = self.gamma * _products(X.without(columns), S.without(columns))
         inner += self.offset
-        powers = [np.full_like(inner, self.factor)]
+        powers = [np.ones_like(inner)]
         for _ in range(self.degree):
             powers.append(powers[-1] * inner)
         return powers[::-1]
@@ -132,7 +136,10 @@ class Polynomial:
     def moved(self, values, S, columns):
         """See `Gaussian.moved`."""
         inner = self.gamma * (S.columns(columns) @ values.T)
-        return [comb(self.degree, r) * inner**r for r in range(self.degree + 1)]
+        return [
+            self.factor * comb(self.degree, r) * inner**r
+            for r in range(self.degree + 1)
+        ]
 
     def n_nodes(self, half_width, S, column):
         """See `Gaussian.n_nodes`."""

@@ -59,12 +59,24 @@ def logistic_closed_form(line, reduction):
     if form is None:
         return None
     states = [form(_OneLine(line, o), reduction) for o in range(len(line.t))]
+    _pad_functions(states)
 
     def stacked(name):
         parts = [getattr(state, name) for state in states]
         return None if parts[0] is None else np.stack(parts)[np.newaxis]
 
     return State(*(stacked(name) for name in ("rows", "cells", "sketch", "basis")))
+
+
+def _pad_functions(states):
+    """Give all outputs as many functions of the cell: the missing ones are 0."""
+    if states[0].basis is None:
+        return
+    most = max(len(state.basis) for state in states)
+    for state in states:
+        missing = most - len(state.basis)
+        state.basis = np.pad(state.basis, ((0, missing), (0, 0)))
+        state.sketch = np.pad(state.sketch, ((0, 0), (0, missing)))
 
 
 class _OneLine:
