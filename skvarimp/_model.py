@@ -142,6 +142,8 @@ class Model:
         """Probabilities side by side, a two-class output's first class dropped."""
         blocks = raw if isinstance(raw, list) else [raw]
         blocks = [np.asarray(block, dtype=np.float64) for block in blocks]
+        if self.output_names is None and len(blocks) == 1:
+            self._notice_labels(blocks[0])
         if len(blocks) == 1 and len(self._class_lists) > 1:
             # multilabel probabilities of one class an output, (n_samples, n_outputs)
             if self.output_names is None:
@@ -152,14 +154,20 @@ class Model:
         kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
         return np.ascontiguousarray(np.hstack(kept))
 
+    def _notice_labels(self, block):
+        """Rows of probabilities that do not sum to 1 are those of several labels."""
+        n_labels = block.shape[1]
+        if n_labels > 1 and not np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
+            self._class_lists, self.classes = [np.array([0, 1])] * n_labels, None
+
     def _indicators(self, raw):
         """One indicator a class of each label column, the first of two dropped."""
         labels = np.asarray(raw)
         if labels.ndim == 1:
             labels = labels[:, np.newaxis]
+        if len(self._class_lists) != labels.shape[1]:  # several labels, 0 or 1 each
+            self._class_lists = [np.array([0, 1])] * labels.shape[1]
         lists = self._class_lists
-        if len(lists) != labels.shape[1]:  # multilabel indicators, classes 0 and 1
-            lists = [np.array([0, 1])] * labels.shape[1]
         if self.output_names is None:
             self.output_names = self._class_names(lists)
         columns = [

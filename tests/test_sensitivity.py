@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_regression
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
@@ -311,3 +312,17 @@ def test_sparse_refused_by_the_model_is_the_models_own_error():
     for form in ("csr", "csc", "coo"):
         imp = SensitivityImportance().fit(tree, S.asformat(form), Y > 0)
         np.testing.assert_allclose(imp.importances_, dense.importances_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_several_labels_are_one_output_each(n_labels):
+    """Their probabilities do not sum to 1, and none of two is dropped."""
+    random = np.random.RandomState(0)
+    labels = (X[:, :n_labels] + 0.3 * random.randn(60, n_labels) > 0).astype(int)
+    model = OneVsRestClassifier(GaussianNB()).fit(X, labels)
+    for method in ("predict_proba", "predict"):
+        imp = SensitivityImportance(response_method=method).fit(model, X, labels)
+        assert imp.importances_per_output_.shape == (4, n_labels)
+        shares = labels.mean(axis=0)
+        np.testing.assert_allclose(imp.scale_, 2 * shares * (1 - shares))
+        assert np.all(imp.importances_per_output_.argmax(axis=0) == range(n_labels))
