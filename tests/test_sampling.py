@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 
 from skvarimp import SensitivityImportance
 from skvarimp.exceptions import ImportanceWarning
@@ -314,3 +321,43 @@ def test_a_resting_entry_is_drawn_again_when_the_largest_falls():
     filters.add(0, batch(np.full(900, 1.0)))
     wanted = filters.wanted()
     assert wanted[1] > 0
+
+
+# --- rows through fast responses -------------------------------------------------
+
+FAST = {
+    "trees": RandomForestRegressor(4, max_depth=5, random_state=0),
+    "boosting": HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5),
+    "linear": Ridge(),
+    "logistic": LogisticRegression(),
+    "kernel": SVR(C=10.0, gamma=0.3),
+    "network": MLPRegressor(
+        hidden_layer_sizes=(5,), solver="lbfgs", max_iter=30, random_state=0
+    ),
+    "pipeline": make_pipeline(StandardScaler(), Ridge()),
+}
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed")
+@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
+@pytest.mark.parametrize("name", FAST)
+def test_rows_through_fast_responses(name, contrast):
+    """The same seed draws the same rows, so the numbers are the black box's."""
+    y = response(X)[:, 0]
+    model = clone(FAST[name]).fit(X, y > 0 if name == "logistic" else y)
+
+    def plain(X):
+        return model.predict_proba(X)[:, 1] if name == "logistic" else model.predict(X)
+
+    parameters = dict(
+        estimation="rows", grid="all", random_state=0, n_repeats=1, features=[0, 1, 2]
+    )
+    fast = SensitivityImportance(contrast=contrast, scale=None, **parameters)
+    slow = SensitivityImportance(contrast=contrast, scale=None, **parameters)
+    fast.fit(model, X, sample_weight=WEIGHTS)
+    slow.fit(plain, X, sample_weight=WEIGHTS)
+    assert np.array_equal(fast.n_draws_, slow.n_draws_)
+    for attribute in ("importances_", "monte_carlo_errors_", "standard_errors_"):
+        np.testing.assert_allclose(
+            getattr(fast, attribute), getattr(slow, attribute), rtol=1e-7, atol=1e-9
+        )
