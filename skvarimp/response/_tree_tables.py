@@ -91,6 +91,8 @@ class TreeTable:
     missing_code : ndarray of shape (n_features,)
     parent : ndarray of shape (n_nodes,)
         -1 at a root.
+    depth : ndarray of shape (n_nodes,)
+        0 at a root.
     edge_feature : ndarray of shape (n_nodes,)
         -1 at a root.
     edge_rank : ndarray of shape (n_nodes,)
@@ -201,11 +203,13 @@ class TreeTable:
             split = np.append(self.left_set, -1)[self.parent] >= 0
             self.edge_set = np.where(split, np.cumsum(split) - 1, -1).astype(np.int32)
             self.edge_sets = np.zeros((split.sum(), self.sets.shape[1]), dtype=bool)
+        self.depth = np.zeros(n_nodes, dtype=np.int32)
         level = self.roots
         while len(level := level[self.feature[level] >= 0]):
             left, right = self.children[2 * level + 1], self.children[2 * level]
             self._narrow(left, level, True)
             self._narrow(right, level, False)
+            self.depth[left] = self.depth[right] = self.depth[level] + 1
             level = np.concatenate([left, right])
 
     def _number_edges(self):

@@ -152,7 +152,7 @@ class Descent:
                     edge = np.concatenate([edge, other])
             yield Visits(*(np.concatenate(parts) for parts in zip(*reached)))
 
-    def reachable(self, moving):
+    def reachable(self, moving, limit):
         """(path, leaf) of every leaf reached as some features move together.
 
         Goes both ways at every split on one of them. Fills `own`.
@@ -160,9 +160,11 @@ class Descent:
         Parameters
         ----------
         moving : ndarray of shape (n_features,)
+        limit : int
+            None is returned where several rows reach more leaves.
         """
-        stack = [self._start()]
-        reached = []
+        stack, n_reached = [self._start()], 0
+        reached = [(self._rows[:0], self.own[:0])]
         while stack:
             path, node, own = stack.pop()
             while len(node):
@@ -176,6 +178,9 @@ class Descent:
                 if done is not None:
                     self.own[done[0][done[2]]] = done[1][done[2]]
                     reached.append(done[:2])
+                    n_reached += len(done[0])
+                    if n_reached > limit and self.n_rows > 1:
+                        return None
                 node, other = self._step(path, node, feature)
                 both = np.flatnonzero(moving.take(feature))
                 other = self.table.children.take(other[both])
