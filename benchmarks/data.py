@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 
@@ -69,3 +70,45 @@ def nips2003(name, directory=None):
     y = np.unique(np.asarray(y), return_inverse=True)[1] * 2 - 1
     n_train = int(0.7 * len(y))
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
+
+
+def boston(directory=None):
+    """(X, y) of the corrected Boston housing data: 13 numeric columns, cmedv.
+
+    File boston_numeric.csv; OpenML has the uncorrected prices.
+    """
+    path = in_directory(directory, "boston_numeric.csv")
+    if path is not None:
+        X = pd.read_csv(path)
+        return X, X.pop("cmedv").to_numpy()
+    X, y = from_openml("boston")
+    X = X.astype(np.float64).rename(columns=str.lower)
+    return X, np.asarray(y, dtype=np.float64)
+
+
+def pima(directory=None):
+    """(X, y) of the Pima diabetes data, impossible zeros as NaN; y is True for "pos".
+
+    File pima2.csv; on OpenML `diabetes`, whose columns have shorter names.
+    """
+    path = in_directory(directory, "pima2.csv")
+    if path is not None:
+        X = pd.read_csv(path)
+        return X, X.pop("diabetes").to_numpy() == "pos"
+    X, y = from_openml("diabetes")
+    X = X.astype(np.float64).set_axis(PIMA_COLUMNS, axis=1)
+    measured = ["glucose", "pressure", "triceps", "insulin", "mass"]
+    X[measured] = X[measured].replace(0.0, np.nan)
+    return X, np.asarray(y) == "tested_positive"
+
+
+PIMA_COLUMNS = [
+    "pregnant",
+    "glucose",
+    "pressure",
+    "triceps",
+    "insulin",
+    "mass",
+    "pedigree",
+    "age",
+]

@@ -1,0 +1,192 @@
+"""Partial dependence, Friedman's H and exact permutation importance: ratios of time.
+
+    python benchmarks/partial_dependence_speed.py curves h
+    python benchmarks/partial_dependence_speed.py permutation --sizes small
+
+`curves`: exact partial dependence of all features over every distinct value, beside
+woodelf-explainer (where installed) over the same values and scikit-learn's brute
+force on a grid of 100. `h`: Friedman's H of all 45 pairs of Friedman 1, and the
+conditional standard deviations. `permutation`: the exact squared-error permutation
+importance over all pairs of row and donor beside scikit-learn's ten shuffles. Results
+are compared first; times are the best of several runs, one process, one thread.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.svm import SVR
+from threadpoolctl import threadpool_limits
+
+from skvarimp import (
+    InteractionImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+)
+
+
+def best(function, runs):
+    """(seconds, CPU seconds, result) of the fastest of several runs."""
+    times = []
+    for _ in range(runs):
+        start, cpu = time.perf_counter(), time.process_time()
+        result = function()
+        times.append((time.perf_counter() - start, time.process_time() - cpu))
+    return *min(times), result
+
+
+def row(name, times, reference):
+    """One line of a table; ratios to the reference's times."""
+    wall, cpu = times[:2]
+    ratios = f"{wall / reference[0]:8.3f} {cpu / reference[1]:8.3f}"
+    print(f"{name:52s} {wall:9.3f} s {ratios}")
+
+
+def heading(title):
+    """Of a table."""
+    print(f"\n{title}\n{'':52s} {'wall':>11s} {'ratio':>8s} {'CPU':>8s}")
+
+
+def curves(runs):
+    """All features' partial dependence, gradient boosting, 1000 x 10."""
+    X, y = make_friedman1(1000, noise=1.0, random_state=0)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(10)])
+    model = GradientBoostingRegressor(random_state=0).fit(X, y)
+
+    def brute():
+        return [
+            partial_dependence(model, X, [j], grid_resolution=100, method="brute")
+            for j in range(10)
+        ]
+
+    ours = best(lambda: PartialDependenceImportance().fit(model, X), runs)
+    theirs = best(brute, 1)
+    every = partial_dependence(
+        model, X, [0], custom_values={0: np.unique(X[:, 0])}, method="brute"
+    )
+    gap = np.abs(ours[2].curves_["x0"][1] - every["average"][0]).max()
+    heading("partial dependence, gradient boosting, 100 trees, 1000 x 10")
+    row("scikit-learn, brute, grid of 100", theirs, theirs)
+    row("skvarimp, every distinct value, importances", ours, theirs)
+    print(f"largest difference from brute force over every value of x0: {gap:.2g}")
+    try:
+        from woodelf.pdp import woodelf_fast_pdp
+    except ImportError:
+        print("woodelf-explainer is not installed: skipped")
+        return
+    points = frame.apply(np.sort)
+
+    def woodelf():
+        return woodelf_fast_pdp(model, points, frame, centered=True, verbose=False)
+
+    other = best(woodelf, runs)
+    row("woodelf-explainer, the same values", other, theirs)
+    row("skvarimp, to woodelf-explainer", ours, other)
+    gaps = []
+    for name, centred in other[2].items():
+        _, average = ours[2].curves_[name]
+        average, centred = average - average.mean(), centred - centred.mean()
+        gaps.append(np.abs(average - centred).max())
+    print(f"largest difference between the two, curves centred: {max(gaps):.2g}")
+
+
+def h(runs):
+    """Interactions of all pairs of Friedman 1, gradient boosting, 1000 x 10."""
+    X, y = make_friedman1(1000, noise=1.0, random_state=0)
+    model = GradientBoostingRegressor(random_state=0).fit(X, y)
+    print("\ninteractions of all 45 pairs, gradient boosting, 100 trees, 1000 x 10")
+    for statistic in ("h", "conditional_std", "h_overall"):
+        imp = InteractionImportance(statistic=statistic)
+        wall, cpu, fitted = best(lambda imp=imp: imp.fit(model, X), runs)
+        print(
+            f"{statistic:16s} {wall:7.3f} s, CPU {cpu:7.3f} s, {fitted.response_path_}"
+        )
+
+
+def permutation_problems(sizes):
+    """(name, model, n, p) as in the reductions' own benchmark."""
+    small = [
+        ("random forest, 100 trees", RandomForestRegressor(random_state=0), 1000, 10),
+        ("gradient boosting", GradientBoostingRegressor(random_state=0), 20_000, 20),
+        ("SVR", SVR(), 2000, 20),
+        ("ridge", Ridge(), 5000, 20),
+        ("logistic, probabilities", LogisticRegression(), 5000, 20),
+        ("perceptron, 100 units", MLPRegressor(max_iter=30, random_state=0), 2000, 20),
+    ]
+    large = [
+        ("random forest, 100 trees", RandomForestRegressor(random_state=0), 5000, 20),
+        ("gradient boosting", GradientBoostingRegressor(random_state=0), 100_000, 20),
+        (
+            "hist gradient boosting",
+            HistGradientBoostingRegressor(random_state=0),
+            100_000,
+            20,
+        ),
+    ]
+    return {"small": small, "large": large, "all": small + large}[sizes]
+
+
+def permutation(runs, sizes):
+    """Exact squared error over all donors against ten shuffles a feature."""
+    heading("permutation importance, ratio to scikit-learn's ten shuffles")
+    for name, model, n, p in permutation_problems(sizes):
+        X, y = make_friedman1(n, n_features=p, noise=1.0, random_state=0)
+        if isinstance(model, LogisticRegression):
+            y = y > np.median(y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        compare(f"{name}, {n} x {p}", model, X, y, runs)
+
+
+def compare(name, model, X, y, runs):
+    """One line of the table; scikit-learn, the slow one, runs once."""
+    brier = isinstance(model, LogisticRegression)
+    scoring = "neg_brier_score" if brier else "neg_mean_squared_error"
+    exact = PermutationImportance(loss="squared_error", estimation="exact")
+
+    def shuffles():
+        return permutation_importance(
+            model, X, y, scoring=scoring, n_repeats=10, random_state=0
+        )
+
+    ours, theirs = best(lambda: exact.fit(model, X, y), runs), best(shuffles, 1)
+    drawn = theirs[2].importances
+    error = np.maximum(drawn.std(axis=1, ddof=1) / np.sqrt(10), 1e-12)
+    off = np.max(np.abs(drawn.mean(axis=1) - exact.importances_) / error)
+    row(f"{name}, {exact.response_path_}", ours, theirs)
+    print(f"    scikit-learn's means within {off:.1f} of their standard errors")
+
+
+def main():
+    """Print the tables asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "tables", nargs="*", default=["curves", "h", "permutation"], metavar="TABLE"
+    )
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--sizes", choices=["small", "large", "all"], default="all")
+    options = parser.parse_args()
+    with threadpool_limits(1):
+        if "curves" in options.tables:
+            curves(options.runs)
+        if "h" in options.tables:
+            h(options.runs)
+        if "permutation" in options.tables:
+            permutation(options.runs, options.sizes)
+
+
+if __name__ == "__main__":
+    main()
