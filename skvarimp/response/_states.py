@@ -79,18 +79,23 @@ class Block:
 
     def moved_over_rows(self):
         """sum_i w[i] moved[b, o, i, k]."""
-        return sum(chunk.over_rows(chunk.moved) for chunk in self.chunks())
+        return self._added(sparse.csr_array(self.weights[np.newaxis]))[:, :, 0]
 
     def moved_by_group(self, signs, groups, n_groups):
         """Sums of signs[i] moved[b, o, i, k] over the rows of each group."""
         where = (groups, np.arange(len(groups)))
-        add = sparse.csr_array((signs, where), shape=(n_groups, len(groups)))
+        return self._added(
+            sparse.csr_array((signs, where), shape=(n_groups, len(groups)))
+        )
+
+    def _added(self, add):
+        """A sparse matrix times `moved`; a curve that is constant stays exactly so."""
         base = np.broadcast_to(self.base, self.ice.shape[:3])
-        sketch = np.empty((*self.ice.shape[:2], n_groups, self.ice.shape[-1]))
+        result = np.empty((*self.ice.shape[:2], add.shape[0], self.ice.shape[-1]))
         for at in np.ndindex(*self.ice.shape[:2]):
-            sketch[at] = add @ self.ice[at]
-            sketch[at] -= (add @ base[at])[:, np.newaxis]
-        return sketch
+            result[at] = add @ self.ice[at]
+            result[at] -= (add @ base[at])[:, np.newaxis]
+        return result
 
 
 @dataclass
