@@ -127,6 +127,15 @@ def test_a_copy_stands_in_perfectly():
     assert np.array_equal(predictor.predict(holes), tree.predict(X))
 
 
+def test_the_primary_split_compares_in_float32():
+    """As scikit-learn does, also in rows that lack another column."""
+    X = np.column_stack([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+    tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 0, 1, 1])
+    predictor = SurrogateTreePredictor(tree).fit(X, [0, 0, 1, 1])
+    above = np.nextafter(0.5, 1.0)  # 0.5 in float32, the threshold itself
+    assert predictor.predict([[above, 0.0], [above, np.nan]]).tolist() == [0, 0]
+
+
 def test_training_data_with_missing_values():
     """The tree grows by its own rule; surrogates come from rows observed in both."""
     X = with_holes(IRIS, 0.3)
