@@ -537,6 +537,22 @@ def assert_declined(model, X, reason="", replace=False):
     assert path.startswith("black box (")
 
 
+def test_trees_that_never_split():
+    """A constant target leaves nothing that could move."""
+    X, _, _ = data()
+    y = np.full(len(X), 2.0)
+    for model in (
+        DecisionTreeRegressor(),
+        GradientBoostingRegressor(n_estimators=2),
+        HistGradientBoostingRegressor(loss="poisson", max_iter=2),
+        RandomForestClassifier(2),
+    ):
+        check_equal(model.fit(X, y), X, None, "auto", [0, 1, [0, 1]])
+        imp = SensitivityImportance(scale=None).fit(model, X)
+        assert imp.response_path_ == "trees"
+        assert np.all(imp.importances_ == 0)
+
+
 def test_declines_with_a_reason():
     """What is no sum of trees goes to the black box."""
     X, y, _ = data()
@@ -582,18 +598,18 @@ def test_poisson_is_in_the_units_of_predict():
 def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     """Small blocks, small frontiers, small chunks: the same numbers up to rounding."""
     model, X, method = fitted(name)
-    _, reference = walked(model, X, method)
+    some = [0, 3, [0, 4]]
+    _, reference = walked(model, X, method, some)
     monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
     monkeypatch.setattr(TreeResponse, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr(_tree_walk, "LEVEL_STATES", 11)
-    monkeypatch.setattr(_tree_curves, "PATHS", 30)
+    monkeypatch.setattr(_tree_walk, "PATHS", 30)
     monkeypatch.setattr(_tree_curves, "VISITS", 50)
-    monkeypatch.setattr(_tree_incidence, "PATHS", 30)
     monkeypatch.setattr(_tree_incidence, "MEETINGS", 50)
     monkeypatch.setattr(_tree_incidence, "REACHED", 60)
     monkeypatch.setattr(_steps, "CHUNK_PIECES", 10)
     with config_context(working_memory=1e-3):
-        _, small = walked(model, X, method)
+        _, small = walked(model, X, method, some)
     for a, b in zip(reference, small):
         np.testing.assert_allclose(a.importances, b.importances, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(

@@ -3,9 +3,8 @@
 import numpy as np
 
 from skvarimp.response._steps import Steps
-from skvarimp.response._tree_walk import Descent, Visits
+from skvarimp.response._tree_walk import Descent, Visits, rows_at_once
 
-PATHS = 2**16  # (row, tree) at a time: the walk's arrays stay small
 VISITS = 2**20  # at a time, but those of one row
 JUMPS = 2**20  # numbers that steps are added up in, at a time: 8 MB
 
@@ -48,8 +47,9 @@ class Member:
         self.probabilities = np.bincount(cells, move.probabilities)
         self.multiplicity = np.bincount(cells).astype(np.float64)
         if features:
-            self.count, steps = edge_steps(table, self.feature, used)
-            self.start = (np.cumsum(self.count) - self.count).astype(np.int32)
+            count, steps = edge_steps(table, self.feature, used)
+            self.count = count.astype(np.int16)
+            self.start = (np.cumsum(count) - count).astype(np.int32)
             self.steps = steps.astype(np.int32)
 
     @property
@@ -155,7 +155,8 @@ def steps_of_rows(table, codes, members, with_raw=False):
     trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
     moving = None if moving.all() else moving
     largest = max(member.n_cells for member in members)
-    at_once = max(1, min(PATHS // len(trees), JUMPS // (largest * table.n_raw)))
+    at_once = min(rows_at_once(table, len(trees)), JUMPS // (largest * table.n_raw))
+    at_once = max(1, at_once)
     buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
     parts, raw = {member.position: [] for member in members}, []
     waiting = [

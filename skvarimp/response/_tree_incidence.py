@@ -18,9 +18,8 @@ some leaves at a time.
 import numpy as np
 from scipy import sparse
 
-from skvarimp.response._tree_walk import Descent
+from skvarimp.response._tree_walk import Descent, own_raw, rows_at_once
 
-PATHS = 2**16  # (row, tree) at a time
 REACHED = 2**20  # leaves reached at a time, but those of one row
 MEETINGS = 2**22  # numbers of the dense one at a time: 32 MB
 TRIED = 8  # rows and cells that the choice between the two is made on
@@ -75,7 +74,7 @@ class Group:
 
     def _reached(self, codes, moving):
         """Yield (slice of rows, descent, path, leaf): leaves that codes admit."""
-        at_once = max(1, PATHS // len(self.trees))
+        at_once = rows_at_once(self.table, len(self.trees))
         waiting = [
             slice(start, min(start + at_once, len(codes)))
             for start in range(0, len(codes), at_once)
@@ -135,16 +134,6 @@ class Group:
             entries = (ones, (descent.row(path), column))
             yield part, leaves, sparse.csc_array(entries, shape=shape)
 
-    def _own(self, codes):
-        """Own raw outputs of rows, of the trees that know the group."""
-        at_once = max(1, PATHS // len(self.trees))
-        parts = []
-        for start in range(0, len(codes), at_once):
-            descent = Descent(self.table, codes[start : start + at_once], self.trees)
-            descent.go_down(np.zeros(len(self.moving), dtype=bool))
-            parts.append(descent.raw())
-        return np.concatenate(parts, axis=1)
-
     def _add_by_cells(self, result, codes):
         for part, leaves, admitted in self._by_cells():
             others = codes[:, self.staying]
@@ -153,7 +142,7 @@ class Group:
                 for of_output, value in zip(result, values):
                     by_cell = admitted[:, some] @ (value[:, np.newaxis] * meets)
                     of_output[:, part] += by_cell.T
-        result -= self._own(codes)[:, :, np.newaxis]
+        result -= own_raw(self.table, codes, self.trees)[:, :, np.newaxis]
         # a row moved to its own values is exactly where it was
         own = _key(codes[:, self.features])[:, np.newaxis] == _key(self.cells)
         result[:, own] = 0.0
@@ -167,7 +156,8 @@ class Group:
                 masses[some] = meets @ weights
             values = self.table.values[:, leaves] * masses
             result[:, part] = (admitted @ values.T).T
-        return result - (self._own(codes) @ weights)[:, np.newaxis]
+        own = own_raw(self.table, codes, self.trees) @ weights
+        return result - own[:, np.newaxis]
 
     def _meetings(self, leaves, features, codes):
         """Yield (slice of leaves, which codes meet their conditions on features)."""

@@ -12,9 +12,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# States on one level at a time, so that a frontier's arrays stay in cache and memory
-# is bounded whatever the trees.
+# States on one level at a time, so that arrays stay small whatever the trees.
 LEVEL_STATES = 2**18
+PATHS = 2**16  # (row, tree) of one descent
+CODES = 2**22  # numbers that describe its rows
+
+
+def rows_at_once(table, n_trees):
+    """How many rows go down some trees of a table together."""
+    return max(1, min(PATHS // n_trees, CODES // max(1, len(table.columns))))
+
+
+def own_raw(table, codes, trees):
+    """Sums over some trees of the leaves that rows are in, (n_raw, n_rows)."""
+    result = np.empty((table.n_raw, len(codes)))
+    step = rows_at_once(table, len(trees))
+    for start in range(0, len(codes), step):
+        part = slice(start, start + step)
+        descent = Descent(table, codes[part], trees)
+        descent.go_down(np.zeros(len(table.columns), dtype=bool))
+        result[:, part] = descent.raw()
+    return result
 
 
 @dataclass

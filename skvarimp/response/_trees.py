@@ -20,7 +20,7 @@ from skvarimp.response._tree_incidence import Group
 from skvarimp.response._tree_links import Asked, Linked
 from skvarimp.response._tree_readers import read
 from skvarimp.response._tree_tables import TreeTable
-from skvarimp.response._tree_walk import Descent
+from skvarimp.response._tree_walk import Descent, own_raw
 
 
 def lower_trees(model, table):
@@ -118,7 +118,7 @@ class TreeResponse(Response):
         ]
         features = [u for u, _ in members]
         if move.donors is not None:
-            return features, self.codes(table)[move.donors][:, features]
+            return features, self.codes(table)[np.ix_(move.donors, features)]
         values = move.rows_of_values(slice(None))
         if isinstance(table, ArrayTable) and table.native.dtype.kind == "f":
             values = values.astype(table.native.dtype)  # as they are put into X
@@ -134,9 +134,8 @@ class TreeResponse(Response):
 
     def raw(self, codes):
         """Raw outputs of rows from their codes, (n_raw, n_rows)."""
-        descent = Descent(self.trees, codes, np.arange(len(self.trees.roots)))
-        descent.go_down(np.zeros(len(self.trees.columns), dtype=bool))
-        return descent.raw() + self.offset[:, np.newaxis]
+        trees = np.arange(len(self.trees.roots))
+        return own_raw(self.trees, codes, trees) + self.offset[:, np.newaxis]
 
     def visits_per_row(self):
         """Leaves that a row visits as every feature moves, measured on a few rows."""
