@@ -45,8 +45,21 @@ SMALL = {
 }
 
 
-def regressor(name):
-    """Parameters for a wrapper around regressors."""
+WRAPPERS = {
+    "Pipeline",
+    "GridSearchCV",
+    "RandomizedSearchCV",
+    "HalvingGridSearchCV",
+    "HalvingRandomSearchCV",
+    "FrozenEstimator",
+    "VotingRegressor",
+    "VotingClassifier",
+    "TransformedTargetRegressor",
+}
+
+
+def wrapper(name):
+    """An estimator around others, or its parameters."""
     tree = DecisionTreeRegressor(max_depth=3)
     return {
         "Pipeline": make_pipeline(StandardScaler(), tree),
@@ -78,25 +91,30 @@ def regressor(name):
 
 def fitted(lowering):
     """A small fitted instance of a registered type."""
-    kind = lowering.type
-    try:
-        made = regressor(lowering.name)
-        model = made if not isinstance(made, dict) else kind(**made)
-    except KeyError:
-        parameters = {}
-        for part, small in SMALL.items():
-            if part in lowering.name and not (
-                part == "GradientBoosting" and lowering.name.startswith("Hist")
-            ):
-                parameters |= small
-        model = kind(**parameters)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
-    y = np.digitize(POSITIVE, np.quantile(POSITIVE, [0.4, 0.7]))
-    y = y if is_classifier(model) else POSITIVE
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # short fits need not converge
+        warnings.simplefilter("ignore")  # short fits; types on their way out
+        model = unfitted(lowering)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=0)
+        y = np.digitize(POSITIVE, np.quantile(POSITIVE, [0.4, 0.7]))
+        y = y if is_classifier(model) else POSITIVE
+        if lowering.name.startswith(("MultiTask", "PLSCanonical", "CCA")):
+            y = np.column_stack([POSITIVE, X[:, 0] - X[:, 3]])
         return model.fit(X, y)
+
+
+def unfitted(lowering):
+    """A small instance of a registered type."""
+    kind = lowering.type
+    if lowering.name in WRAPPERS:
+        made = wrapper(lowering.name)
+        return made if not isinstance(made, dict) else kind(**made)
+    parameters = {}
+    for part, small in SMALL.items():
+        histogram = part == "GradientBoosting" and lowering.name.startswith("Hist")
+        if part in lowering.name and not histogram:
+            parameters |= small
+    return kind(**parameters)
 
 
 # Registered so that the reason is said; no exact fast response exists.
