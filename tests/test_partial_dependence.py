@@ -194,6 +194,28 @@ def test_standard_errors_are_the_derivative_by_the_rows(statistic):
     np.testing.assert_allclose(errors, expected, rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.parametrize("statistic", ["std", "range"])
+@pytest.mark.parametrize("rounding", [-1e-14, 0.0, 1e-14])
+def test_rounding_decides_no_standard_error(statistic, rounding):
+    """Tied extremes: the first counts; a constant mean curve: no error."""
+    z = np.array([-1.0, 1.0, -0.5, 0.5, -2.0, 2.0])
+    X = np.column_stack([[0, 1, 2, 0, 1, 2], z])
+
+    def tied(X):
+        level, z = X.T
+        return (level == 1) * (1 + z) + (level == 2) * (1 + rounding)
+
+    def constant(X):
+        return 3 + (X[:, 0] == 1) * X[:, 1] + (X[:, 0] == 2) * rounding
+
+    imp = PartialDependenceImportance(statistic=statistic, features=[0])
+    assert imp.fit(constant, X).standard_errors_[0] == 0
+    np.testing.assert_allclose(imp.importances_, 0, atol=1e-13)
+    if statistic == "range":
+        error = np.sqrt(np.mean(z**2) / len(z))
+        np.testing.assert_allclose(imp.fit(tied, X).standard_errors_, error)
+
+
 def test_standard_errors_of_many_rows_are_close_to_exact():
     """Beyond 200 rows they are estimated from sums with random signs, to about 5%."""
     random = np.random.RandomState(0)

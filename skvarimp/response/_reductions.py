@@ -281,8 +281,9 @@ class PartialDependence(Reduction):
         importances = flatness(
             state.cells, sample.multiplicity, self.statistic, sample.categorical
         )
+        size = np.abs(sample.base).max(axis=1)
         slope = _slope(
-            state.cells, sample.multiplicity, self.statistic, sample.categorical
+            state.cells, sample.multiplicity, self.statistic, sample.categorical, size
         )
         level = np.einsum("bok,bok->bo", slope, state.cells)
         signs = self.signs * np.sqrt(sample.weights)
@@ -297,21 +298,29 @@ class PartialDependence(Reduction):
         return Finished(importances / sample.scale, errors, curves)
 
 
-def _slope(curves, multiplicity, statistic, categorical):
-    """d flatness / d curve[k], which sums to 0 over k."""
+# Mean responses closer than this, relative to the response's size, are the same but
+# for rounding, which must not decide whose rows make up a standard error.
+_TIED = 1e-12
+
+
+def _slope(curves, multiplicity, statistic, categorical, size):
+    """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
+
+    Of tied extremes the first counts. `size`, (n_outputs,): the responses' size.
+    """
     if statistic == "auto":
-        std = _slope(curves, multiplicity, "std", categorical)
-        return _choose(
-            categorical, _slope(curves, multiplicity, "range", categorical), std
-        )
+        std = _slope(curves, multiplicity, "std", categorical, size)
+        span = _slope(curves, multiplicity, "range", categorical, size)
+        return _choose(categorical, span, std)
     slope = np.zeros_like(curves)
+    top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
+    tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
+    moves = top - bottom > tied
     if statistic == "range":
-        high, low = curves.argmax(axis=-1), curves.argmin(axis=-1)
-        moves = high != low
-        for at, sign in ((high, 1.0), (low, -1.0)):
-            np.put_along_axis(
-                slope, at[..., np.newaxis], sign * moves[..., np.newaxis], axis=-1
-            )
+        high = (curves >= top - tied).argmax(axis=-1)[..., np.newaxis]
+        low = (curves <= bottom + tied).argmax(axis=-1)[..., np.newaxis]
+        np.put_along_axis(slope, high, 1.0 * moves, axis=-1)
+        np.put_along_axis(slope, low, -1.0 * moves, axis=-1)
         return slope
     centred, count = _centred(curves, multiplicity)
     divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
@@ -319,7 +328,7 @@ def _slope(curves, multiplicity, statistic, categorical):
         multiplicity[:, np.newaxis] * centred,
         divisor[..., np.newaxis],
         out=slope,
-        where=divisor[..., np.newaxis] > 0,
+        where=moves & (divisor[..., np.newaxis] > 0),
     )
     return slope
 
