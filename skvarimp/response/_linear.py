@@ -1,13 +1,10 @@
 """Models with a linear predictor: link(W' x + b)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skvarimp._model import Model
 from skvarimp.response import _line_columns as line_columns
 from skvarimp.response._base import Task
-from skvarimp.response._grid import Moves
 from skvarimp.response._links import (
     EXPONENTIAL,
     IDENTITY,
@@ -21,7 +18,7 @@ from skvarimp.response._links import (
 )
 from skvarimp.response._lowering import lowered
 from skvarimp.response._monotone_link import LogisticLine, logistic_closed_form
-from skvarimp.response._projection import ProjectionResponse
+from skvarimp.response._projection import ProjectionResponse, categorical_columns
 from skvarimp.response._reductions import Loss, SquaredError
 from skvarimp.response._scaled_line import ScaledLine, closed_form
 from skvarimp.response._scores import (
@@ -110,11 +107,6 @@ def _label_link(model, table, n_scores):
     return PositiveScore() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel
 
 
-@dataclass(frozen=True)
-class ColumnsTask(Task):
-    """Single columns that are reduced together by `_line_columns`."""
-
-
 class LinearResponse(ProjectionResponse):
     """link(X W + b), in closed form wherever there is one.
 
@@ -171,29 +163,25 @@ class LinearResponse(ProjectionResponse):
             return min(n_rows * n_cells * 10.0, (n_rows + n_cells) * 1e3) / of_model
         return n_rows * n_cells * (20.0 + 5.0 * self.n_scores) / of_model
 
-    def tasks(self, walk):
-        """See `Response.tasks`; many columns at once where the link is the identity."""
-        for request in range(len(walk.reductions)):
-            first = request * walk.n_entries
-            batched = np.zeros(walk.n_entries, dtype=bool)
-            if self._in_batches(walk, request):
-                entries = walk.moves.entries
-                batched[:] = [len(entry.columns) == 1 for entry in entries]
-                singles = np.flatnonzero(batched)
-                X, columns = walk.table.numeric(), _columns(entries, singles)
-                for which in line_columns.batches(X, columns):
-                    positions = (first + singles[which]).tolist()
-                    yield ColumnsTask(tuple(positions), slice(0, len(walk.rows)))
-            for e in np.flatnonzero(~batched):
-                yield from self.tasks_of(walk, first + int(e))
+    def batches(self, walk, request, columns):
+        """See `ProjectionResponse.batches`; in closed form if the link is identity."""
+        if self.link is not IDENTITY:
+            yield from super().batches(walk, request, columns)
+        elif line_columns.serves(walk.reductions[request], walk.moves.grids[request]):
+            yield from line_columns.batches(walk.table.numeric(), columns)
 
-    def _in_batches(self, walk, request):
-        # moves seen through a pipeline count the values before its steps as distinct
-        plain = walk.final and type(walk.moves) is Moves
-        return (
-            plain
-            and self.link is IDENTITY
-            and line_columns.serves(walk.reductions[request], walk.moves.grids[request])
+    def finished(self, walk, request, columns):
+        """See `ProjectionResponse.finished`."""
+        if self.link is not IDENTITY:
+            return super().finished(walk, request, columns)
+        return line_columns.finish(
+            walk.reductions[request],
+            walk.scales[request],
+            line_columns.SortedColumns(walk.table.numeric(), columns, walk.weights),
+            self.weights[columns],
+            walk.base @ walk.weights,
+            categorical_columns(walk, request, columns),
+            walk.total_weight,
         )
 
     def tasks_of(self, walk, position):
@@ -203,33 +191,6 @@ class LinearResponse(ProjectionResponse):
         if closed and not all(_needs_curves(r) for r in reductions):
             return [Task((position,), slice(0, len(walk.rows)))]
         return super().tasks_of(walk, position)
-
-    def run(self, walk, task):
-        """See `Response.run`."""
-        if isinstance(task, ColumnsTask):
-            return [(task.positions, self._finished(walk, task.positions))]
-        return super().run(walk, task)
-
-    def _finished(self, walk, positions):
-        request = positions[0] // walk.n_entries
-        entries = [p % walk.n_entries for p in positions]
-        columns = _columns(walk.moves.entries, entries)
-        reductions = walk.reductions[request]
-        table = walk.table
-        chosen = walk.moves.categorical_columns[request]
-        categorical = None
-        if any(getattr(r, "statistic", None) == "auto" for r in reductions):
-            by_type = [table.is_categorical(j) for j in columns]
-            categorical = np.isin(columns, list(chosen)) | by_type
-        return line_columns.finish(
-            reductions,
-            walk.scales[request],
-            line_columns.SortedColumns(table.numeric(), columns, walk.weights),
-            self.weights[columns],
-            walk.base @ walk.weights,
-            categorical,
-            walk.total_weight,
-        )
 
     LEAST_CELLS = 64  # of a logistic link: fewer are evaluated one by one
 
@@ -273,10 +234,6 @@ class LinearResponse(ProjectionResponse):
         if not np.all(np.isfinite(scale)):
             return None  # the model itself is to say where
         return ScaledLine(np.exp(t - top), np.exp(s - top), scale, *common, *more)
-
-
-def _columns(entries, positions):
-    return np.array([entries[e].columns[0] for e in positions], dtype=np.intp)
 
 
 def _needs_curves(reduction):

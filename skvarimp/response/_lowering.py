@@ -85,6 +85,44 @@ REGISTRY: list[Lowering] = [
         "HistGradientBoostingClassifier BaggingRegressor BaggingClassifier "
         "AdaBoostRegressor AdaBoostClassifier",
     ),
+    *_family(
+        "_linear",
+        "lower_linear",
+        sklearn__linear_model="LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet "
+        "ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
+        "MultiTaskElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC "
+        "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
+        "ARDRegression HuberRegressor QuantileRegressor TheilSenRegressor "
+        "SGDRegressor PassiveAggressiveRegressor PoissonRegressor GammaRegressor "
+        "TweedieRegressor LogisticRegression LogisticRegressionCV RidgeClassifier "
+        "RidgeClassifierCV SGDClassifier Perceptron PassiveAggressiveClassifier "
+        "SGDOneClassSVM",
+        sklearn__svm="LinearSVR LinearSVC",
+        sklearn__discriminant_analysis="LinearDiscriminantAnalysis",
+        sklearn__cross_decomposition="PLSRegression PLSCanonical CCA",
+    ),
+    *_family("_linear", "lower_ransac", sklearn__linear_model="RANSACRegressor"),
+    *_family(
+        "_linear",
+        "lower_naive_bayes",
+        sklearn__naive_bayes="MultinomialNB ComplementNB",
+    ),
+    *_family(
+        "_kernel",
+        "lower_support_vectors",
+        sklearn__svm="SVR NuSVR SVC NuSVC OneClassSVM",
+    ),
+    *_family("_kernel", "lower_kernel_ridge", sklearn__kernel_ridge="KernelRidge"),
+    *_family(
+        "_kernel",
+        "lower_gaussian_process",
+        sklearn__gaussian_process="GaussianProcessRegressor",
+    ),
+    *_family(
+        "_network",
+        "lower_perceptron",
+        sklearn__neural_network="MLPRegressor MLPClassifier",
+    ),
 ]
 
 

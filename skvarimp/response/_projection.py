@@ -4,10 +4,20 @@ With W (n_columns, n_units), moving the columns J of row i from x_iJ to v change
 sums by (v - x_iJ) W_J and nothing else.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from skvarimp.response._base import working_bytes
+from skvarimp._table import SparseTable
+from skvarimp.response import _few_values
+from skvarimp.response._base import Task, working_bytes
+from skvarimp.response._grid import Moves
 from skvarimp.response._scores import ScoreResponse, numeric_values, own_values
+
+
+@dataclass(frozen=True)
+class ColumnsTask(Task):
+    """Single columns that are reduced together, over all rows."""
 
 
 class ProjectionResponse(ScoreResponse):
@@ -76,3 +86,63 @@ class ProjectionResponse(ScoreResponse):
     def head(self, sums):
         """Scores (n_scores, ...) of sums (..., n_units), which may be overwritten."""
         raise NotImplementedError
+
+    def tasks(self, walk):
+        """See `Response.tasks`; many columns at once where that is possible."""
+        all_rows = slice(0, len(walk.rows))
+        # moves seen through a pipeline count the values before its steps as distinct
+        plain = walk.final and type(walk.moves) is Moves
+        for request in range(len(walk.reductions)):
+            first = request * walk.n_entries
+            single = np.zeros(walk.n_entries, dtype=bool)
+            if plain:
+                single[:] = [len(entry.columns) == 1 for entry in walk.moves.entries]
+            singles, batched = np.flatnonzero(single), np.zeros_like(single)
+            columns = _columns(walk, singles)
+            for which in self.batches(walk, request, columns) if plain else ():
+                batched[singles[which]] = True
+                yield ColumnsTask(tuple((first + singles[which]).tolist()), all_rows)
+            for e in np.flatnonzero(~batched):
+                yield from self.tasks_of(walk, first + int(e))
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        if isinstance(task, ColumnsTask):
+            request = task.positions[0] // walk.n_entries
+            entries = [p % walk.n_entries for p in task.positions]
+            finished = self.finished(walk, request, _columns(walk, entries))
+            if finished is not None:
+                return [(task.positions, finished)]
+        return super().run(walk, task)
+
+    def batches(self, walk, request, columns):
+        """Yield which of the columns of a request are reduced together."""
+        if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
+            X = walk.table.numeric()
+            units = len(self.intercept)
+            yield from _few_values.batches(X, columns, units, self.n_outputs)
+
+    def finished(self, walk, request, columns):
+        """The finished reductions of such columns; None: one by one after all."""
+        X = walk.table.numeric()
+        few = _few_values.few_values(X, columns, walk.weights)
+        sums = self.sums(walk.table, walk.rows)
+        ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
+        if ice is None:
+            return None
+        categorical = categorical_columns(walk, request, columns)
+        return _few_values.finish(walk, request, few, ice, categorical)
+
+
+def _columns(walk, entries):
+    of_all = walk.moves.entries
+    return np.array([of_all[e].columns[0] for e in entries], dtype=np.intp)
+
+
+def categorical_columns(walk, request, columns):
+    """Which columns are categorical; None where no reduction asks."""
+    reductions = walk.reductions[request]
+    if not any(getattr(r, "statistic", None) == "auto" for r in reductions):
+        return None
+    by_type = [walk.table.is_categorical(j) for j in columns]
+    return np.isin(columns, list(walk.moves.categorical_columns[request])) | by_type
