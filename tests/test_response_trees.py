@@ -1,8 +1,5 @@
 """Tree responses against the model's own predictions and against plain loops."""
 
-import tracemalloc
-
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,16 +9,12 @@ from hypothesis import strategies as st
 from literal import mean_curve, sensitivity
 from response_oracle import check_equal
 from scipy import sparse
-from sklearn import config_context
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
-    ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -35,247 +28,26 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import (
-    DecisionTreeClassifier,
     DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
+)
+from tree_models import (
+    FEATURES,
+    GRIDS,
+    MODELS,
+    UNUSED,
+    data,
+    fitted,
+    frame,
+    three_classes,
+    two_classes,
+    uneven,
+    walked,
 )
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
-from skvarimp._entries import resolve_features
 from skvarimp._model import Model
-from skvarimp._response_importance import Request, make_problem
 from skvarimp._table import as_table
-from skvarimp.response import _steps, _tree_curves, _tree_incidence, _tree_walk
 from skvarimp.response._lowering import NotLowerable, lowered
-from skvarimp.response._reductions import (
-    IndividualFlatness,
-    Observed,
-    Pairs,
-    PartialDependence,
-    Range,
-)
-from skvarimp.response._trees import TreeResponse
-from skvarimp.response._walk import run_walk
-
-
-def data(n=30, seed=0, missing=False):
-    """Continuous, few-valued, constant and binary columns, then one unused."""
-    random = np.random.RandomState(seed)
-    X = np.column_stack(
-        [
-            random.randn(n),
-            random.randint(0, 4, n),
-            np.full(n, 1.5),
-            random.rand(n) < 0.4,
-            np.round(random.randn(n), 1),
-            random.randn(n),
-        ]
-    ).astype(float)
-    y = X[:, 0] * (1 + X[:, 1]) + 2 * X[:, 3] * X[:, 4] + 0.3 * random.randn(n)
-    if missing:
-        X[random.rand(n) < 0.25, 1] = np.nan
-        X[random.rand(n) < 0.2, 0] = np.nan
-    return X, y, random
-
-
-# every column, groups of which no, one and all columns are used
-FEATURES = {
-    **{f"x{j}": j for j in range(6)},
-    "pair": [0, 4],
-    "three": [4, 1, 3],
-    "one used": [2, 3],
-    "unused": [2, 5],
-}
-UNUSED = [2, 5, 9]
-GRIDS = ["all", 4, {"x0": [-0.3, 0.2, 0.2, 2.0], "pair": [[0, 1]]}]
-
-
-def three_classes(y):
-    """Strings, so that labels are no positions."""
-    return np.array(["low", "mid", "top"])[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
-
-
-def two_classes(y):
-    """See `three_classes`."""
-    return np.where(y > np.median(y), "yes", "no")
-
-
-def bounded(y):
-    """Non-negative counts."""
-    return np.floor(np.abs(y))
-
-
-def two_targets(y):
-    """Two outputs."""
-    return np.column_stack([y, np.abs(y)])
-
-
-def two_labels(y):
-    """Two label columns, of two and of three classes."""
-    return np.column_stack([y > np.median(y), np.digitize(y, [-1, 1])]).astype(int)
-
-
-small = {"n_estimators": 6, "random_state": 0}
-HIST = {
-    "max_iter": 8,
-    "min_samples_leaf": 2,
-    "random_state": 0,
-    "early_stopping": False,
-}
-MODELS = {
-    "tree": (DecisionTreeRegressor(max_depth=4, random_state=0), None, "auto"),
-    "full tree": (DecisionTreeRegressor(random_state=0), None, "auto"),
-    "tree, two targets": (DecisionTreeRegressor(max_depth=3), two_targets, "auto"),
-    "extra tree": (ExtraTreeRegressor(random_state=0), None, "auto"),
-    "tree, classes": (DecisionTreeClassifier(max_depth=3), three_classes, "auto"),
-    "tree, labels": (DecisionTreeClassifier(max_depth=3), three_classes, "predict"),
-    "extra tree, classes": (ExtraTreeClassifier(random_state=0), two_classes, "auto"),
-    "forest": (RandomForestRegressor(**small), None, "auto"),
-    "forest, two targets": (RandomForestRegressor(**small), two_targets, "auto"),
-    "forest, classes": (RandomForestClassifier(**small), three_classes, "auto"),
-    "forest, two classes": (RandomForestClassifier(**small), two_classes, "auto"),
-    "forest, labels": (RandomForestClassifier(**small), three_classes, "predict"),
-    "forest, impure labels": (
-        RandomForestClassifier(max_depth=2, **small),
-        three_classes,
-        "predict",
-    ),
-    "forest, label columns": (RandomForestClassifier(**small), two_labels, "auto"),
-    "forest, columns' labels": (
-        RandomForestClassifier(max_leaf_nodes=5, **small),
-        two_labels,
-        "predict",
-    ),
-    "extra trees": (ExtraTreesRegressor(max_depth=4, **small), None, "auto"),
-    "extra trees, classes": (ExtraTreesClassifier(**small), two_classes, "auto"),
-    "boosting": (GradientBoostingRegressor(**small), None, "auto"),
-    "boosting, huber": (GradientBoostingRegressor(loss="huber", **small), None, "auto"),
-    "boosting from zero": (
-        GradientBoostingRegressor(init="zero", **small),
-        None,
-        "auto",
-    ),
-    "boosting from constant": (
-        GradientBoostingRegressor(init=DummyRegressor(strategy="median"), **small),
-        None,
-        "auto",
-    ),
-    "boosting, classes": (GradientBoostingClassifier(**small), three_classes, "auto"),
-    "boosting, two classes": (GradientBoostingClassifier(**small), two_classes, "auto"),
-    "boosting, exponential": (
-        GradientBoostingClassifier(loss="exponential", **small),
-        two_classes,
-        "auto",
-    ),
-    "boosting, score": (
-        GradientBoostingClassifier(**small),
-        three_classes,
-        "decision_function",
-    ),
-    "boosting, labels": (GradientBoostingClassifier(**small), two_classes, "predict"),
-    "boosting, three labels": (
-        GradientBoostingClassifier(**small),
-        three_classes,
-        "predict",
-    ),
-    "hist": (HistGradientBoostingRegressor(**HIST), None, "auto"),
-    "hist, quantile": (
-        HistGradientBoostingRegressor(loss="quantile", quantile=0.8, **HIST),
-        None,
-        "auto",
-    ),
-    "hist, absolute": (
-        HistGradientBoostingRegressor(loss="absolute_error", **HIST),
-        None,
-        "auto",
-    ),
-    "hist, poisson": (
-        HistGradientBoostingRegressor(loss="poisson", **HIST),
-        bounded,
-        "auto",
-    ),
-    "hist, gamma": (
-        HistGradientBoostingRegressor(loss="gamma", **HIST),
-        lambda y: bounded(y) + 1,
-        "auto",
-    ),
-    "hist, classes": (HistGradientBoostingClassifier(**HIST), three_classes, "auto"),
-    "hist, two classes": (HistGradientBoostingClassifier(**HIST), two_classes, "auto"),
-    "hist, score": (
-        HistGradientBoostingClassifier(**HIST),
-        two_classes,
-        "decision_function",
-    ),
-    "hist, labels": (HistGradientBoostingClassifier(**HIST), three_classes, "predict"),
-    "hist, two labels": (
-        HistGradientBoostingClassifier(**HIST),
-        two_classes,
-        "predict",
-    ),
-    "bagging": (
-        BaggingRegressor(max_features=0.7, bootstrap_features=True, **small),
-        None,
-        "auto",
-    ),
-    "bagging of forests": (
-        BaggingRegressor(RandomForestRegressor(2), n_estimators=3, random_state=0),
-        None,
-        "auto",
-    ),
-    "bagging of hist": (
-        BaggingRegressor(
-            HistGradientBoostingRegressor(**HIST), n_estimators=2, random_state=0
-        ),
-        None,
-        "auto",
-    ),
-    "bagging, classes": (
-        BaggingClassifier(max_features=0.7, max_samples=6, **small),
-        three_classes,
-        "auto",
-    ),
-    "bagging, labels": (BaggingClassifier(**small), two_classes, "predict"),
-    "bagging, score": (
-        BaggingClassifier(GradientBoostingClassifier(**small), **small),
-        two_classes,
-        "decision_function",
-    ),
-    "adaboost": (AdaBoostClassifier(**small), two_classes, "auto"),
-    "adaboost, three": (
-        AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), **small),
-        three_classes,
-        "auto",
-    ),
-    "adaboost, score": (
-        AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), **small),
-        three_classes,
-        "decision_function",
-    ),
-    "adaboost, labels": (AdaBoostClassifier(**small), two_classes, "predict"),
-    "adaboost, three labels": (
-        AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), **small),
-        three_classes,
-        "predict",
-    ),
-}
-
-
-def fitted(name, missing=False):
-    """(model, X, method); column 5 is not used."""
-    model, target, method = MODELS[name]
-    X, y, _ = data(missing=missing)
-    y = y if target is None else target(y)
-    X_train = X.copy()
-    X_train[:, 5] = 0.0  # constant: no tree can split on it
-    return clone(model).fit(X_train, y), X, method
-
-
-def uneven(n):
-    """Row weights, one of them 0."""
-    weights = np.random.RandomState(1).uniform(0.3, 2, n)
-    weights[4] = 0.0
-    return weights
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -287,23 +59,6 @@ def test_every_model_equals_its_own_predictions(name):
     _, of_all = walked(model, X, method)
     for outcome in of_all:
         assert np.all(outcome.importances[UNUSED] == 0)
-
-
-def walked(model, X, method="auto", features=FEATURES, weights=None, **kwargs):
-    """(response, outcomes of some reductions) by the fast response."""
-    problem = make_problem(model, X, None, weights, method)
-    fast = lowered(problem.model, problem.table)
-    table = problem.table
-    entries = resolve_features(features, table.names, table.n_columns)
-    wanted = [
-        Pairs(),
-        Observed(),
-        Range(),
-        PartialDependence.over("std", table.n_samples, 9),
-        IndividualFlatness(),
-    ]
-    request = Request("all", wanted, [np.ones(len(problem.base))] * len(wanted))
-    return fast, run_walk(problem.walk(fast, entries, [request]), **kwargs)[0]
 
 
 MISSING = [
@@ -330,24 +85,6 @@ def test_missing_values_go_where_each_split_sends_them(name, trained):
     if trained or not name.startswith("bagging"):
         features = {"a": 0, "b": 1, "c": 4, "both": [0, 1]}
         check_equal(model, X, uneven(len(X)), method, features, ["all", 3])
-
-
-def frame(n=60, seed=0):
-    """Categories as strings and numbers, a boolean, missing values everywhere."""
-    random = np.random.RandomState(seed)
-    X = pd.DataFrame(
-        {
-            "number": np.where(random.rand(n) < 0.2, np.nan, random.randn(n)),
-            "colour": random.choice(["red", "green", "blue", "grey", None], n),
-            "flat": random.randn(n),
-            "rank": random.choice([10, 20, 30], n),
-            "yes": random.rand(n) < 0.5,
-        }
-    )
-    y = (X["colour"] == "red") * X["flat"] + (X["rank"] == 20) + X["yes"]
-    X["colour"] = X["colour"].astype("category")
-    X["rank"] = X["rank"].astype("category")
-    return X, y.to_numpy() + X["number"].fillna(1.0).to_numpy()
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -379,23 +116,6 @@ def test_hist_boosting_on_an_array_with_categories():
         categorical_features=[1, 3], max_iter=8, min_samples_leaf=2
     ).fit(X, three_classes(y))
     check_equal(model, X, uneven(60), "auto", [0, 1, 3, 4, [1, 3], [0, 1]])
-
-
-@pytest.mark.parametrize("by_rows", [True, False])
-def test_groups_either_way(by_rows, monkeypatch):
-    """Rows that reach leaves and cells that reach leaves give the same curves."""
-    monkeypatch.setattr(
-        _tree_incidence.Group, "_rows_reach_fewer", lambda self, codes: by_rows
-    )
-    groups = [[0, 4], [0, 1, 3, 4], [1, 2, 5], [4, 3]]
-    for name in ("forest", "hist, poisson", "forest, impure labels"):
-        model, X, method = fitted(name, missing=True)
-        check_equal(model, X, uneven(len(X)), method, groups, ["all"])
-    X, y = frame()
-    X = X[["number", "colour", "rank"]]
-    model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
-    groups = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
-    check_equal(model.fit(X, y), X, None, "auto", groups, ["all"])
 
 
 def test_literal_double_loop():
@@ -594,68 +314,6 @@ def test_poisson_is_in_the_units_of_predict():
         np.testing.assert_allclose(average, model.predict(moved).mean(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["forest", "hist, classes", "forest, impure labels"])
-def test_sizes_of_blocks_change_nothing(name, monkeypatch):
-    """Small blocks, small frontiers, small chunks: the same numbers up to rounding."""
-    model, X, method = fitted(name)
-    some = [0, 3, [0, 4]]
-    _, reference = walked(model, X, method, some)
-    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
-    monkeypatch.setattr(TreeResponse, "TASK_EVALUATIONS", 100)
-    monkeypatch.setattr(_tree_walk, "LEVEL_STATES", 11)
-    monkeypatch.setattr(_tree_walk, "PATHS", 30)
-    monkeypatch.setattr(_tree_curves, "VISITS", 50)
-    monkeypatch.setattr(_tree_incidence, "MEETINGS", 50)
-    monkeypatch.setattr(_tree_incidence, "REACHED", 60)
-    monkeypatch.setattr(_steps, "CHUNK_PIECES", 10)
-    with config_context(working_memory=1e-3):
-        _, small = walked(model, X, method, some)
-    for a, b in zip(reference, small):
-        np.testing.assert_allclose(a.importances, b.importances, rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(
-            a.standard_errors, b.standard_errors, rtol=1e-10, atol=1e-14
-        )
-
-
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_workers_change_nothing(backend, monkeypatch):
-    """Row chunks go to workers and come back to the same numbers."""
-    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
-    model, X, method = fitted("hist, classes")
-    _, reference = walked(model, X, method)
-    with joblib.parallel_config(backend=backend):
-        _, parallel = walked(model, X, method, n_jobs=2)
-    for a, b in zip(reference, parallel):
-        np.testing.assert_allclose(b.importances, a.importances, rtol=1e-13)
-        np.testing.assert_allclose(b.standard_errors, a.standard_errors, rtol=1e-12)
-
-
-def test_a_few_features_cost_their_share(monkeypatch):
-    """Only leaves that the asked feature leads to are visited."""
-    X, y, _ = data(200)
-    model = RandomForestRegressor(10, random_state=0).fit(X, y)
-    visited = []
-    visits = _tree_walk.Descent.visits
-
-    def counting(self, moving=None):
-        for some in visits(self, moving):
-            visited.append(len(some.leaf))
-            yield some
-
-    monkeypatch.setattr(TreeResponse, "visits_per_row", lambda self: 1.0)
-    monkeypatch.setattr(_tree_walk.Descent, "visits", counting)
-    each = []
-    for features in [[0], [1], [3], [4], [5], None]:
-        visited.clear()
-        walked(model, X, features=features)
-        each.append(sum(visited))
-    assert min(each) > 0
-    assert sum(each[:-1]) == each[-1]
-    # the partial dependence alone forms no row's pieces
-    monkeypatch.setattr(_steps.Steps, "pieces", None)
-    PartialDependenceImportance().fit(model, X)
-
-
 def test_column_wise_steps_in_front():
     """One-hot columns behind a pipeline move as a group, and overlap with others."""
     X, y = frame()
@@ -668,29 +326,3 @@ def test_column_wise_steps_in_front():
     model = make_pipeline(steps, RandomForestRegressor(4, random_state=0)).fit(X, y)
     features = ["number", "rank", "flat", ["number", "rank"], ["rank", "flat"]]
     check_equal(model, X, uneven(len(X)), "auto", features)
-
-
-def test_memory_is_bounded():
-    """Far below what every row's value on every cell would take."""
-    random = np.random.RandomState(0)
-    X = random.randn(3000, 6)
-    model = ExtraTreesRegressor(8, random_state=0).fit(X, X[:, 0] * X[:, 1])
-    table_bytes = 3000 * 3000 * 8
-    tracemalloc.start()
-    try:
-        walked(model, X, features=None)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < table_bytes
-
-
-def test_evaluations_state_an_honest_cost():
-    """Exact by default wherever that is cheaper than the draws."""
-    X, y, _ = data(400)
-    model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
-    imp = SensitivityImportance().fit(model, X, y)
-    assert (imp.estimation_, imp.response_path_) == ("exact", "trees")
-    response = lowered(Model(model), as_table(X))
-    assert response.evaluations(100, 1) < response.evaluations(100, 1000)
-    assert response.evaluations(200, 10**6) == 2 * response.evaluations(100, 10**6)

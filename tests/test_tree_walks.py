@@ -1,0 +1,128 @@
+"""How trees are walked: sizes of blocks, workers, memory, cost."""
+
+import tracemalloc
+
+import joblib
+import numpy as np
+import pytest
+from response_oracle import check_equal
+from sklearn import config_context
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from tree_models import HIST, data, fitted, frame, uneven, walked
+
+from skvarimp import PartialDependenceImportance, SensitivityImportance
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp.response import _steps, _tree_curves, _tree_incidence, _tree_walk
+from skvarimp.response._lowering import lowered
+from skvarimp.response._trees import TreeResponse
+
+
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_groups_either_way(by_rows, monkeypatch):
+    """Rows that reach leaves and cells that reach leaves give the same curves."""
+    monkeypatch.setattr(
+        _tree_incidence.Group, "_rows_reach_fewer", lambda self, codes: by_rows
+    )
+    groups = [[0, 4], [0, 1, 3, 4], [1, 2, 5], [4, 3]]
+    for name in ("forest", "hist, poisson", "forest, impure labels"):
+        model, X, method = fitted(name, missing=True)
+        check_equal(model, X, uneven(len(X)), method, groups, ["all"])
+    X, y = frame()
+    X = X[["number", "colour", "rank"]]
+    model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
+    groups = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
+    check_equal(model.fit(X, y), X, None, "auto", groups, ["all"])
+
+
+@pytest.mark.parametrize("name", ["forest", "hist, classes", "forest, impure labels"])
+def test_sizes_of_blocks_change_nothing(name, monkeypatch):
+    """Small blocks, small frontiers, small chunks: the same numbers up to rounding."""
+    model, X, method = fitted(name)
+    some = [0, 3, [0, 4]]
+    _, reference = walked(model, X, method, some)
+    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
+    monkeypatch.setattr(TreeResponse, "TASK_EVALUATIONS", 100)
+    monkeypatch.setattr(_tree_walk, "LEVEL_STATES", 11)
+    monkeypatch.setattr(_tree_walk, "PATHS", 30)
+    monkeypatch.setattr(_tree_curves, "VISITS", 50)
+    monkeypatch.setattr(_tree_incidence, "MEETINGS", 50)
+    monkeypatch.setattr(_tree_incidence, "REACHED", 60)
+    monkeypatch.setattr(_steps, "CHUNK_PIECES", 10)
+    with config_context(working_memory=1e-3):
+        _, small = walked(model, X, method, some)
+    for a, b in zip(reference, small):
+        np.testing.assert_allclose(a.importances, b.importances, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            a.standard_errors, b.standard_errors, rtol=1e-10, atol=1e-14
+        )
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_workers_change_nothing(backend, monkeypatch):
+    """Row chunks go to workers and come back to the same numbers."""
+    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
+    model, X, method = fitted("hist, classes")
+    _, reference = walked(model, X, method)
+    with joblib.parallel_config(backend=backend):
+        _, parallel = walked(model, X, method, n_jobs=2)
+    for a, b in zip(reference, parallel):
+        np.testing.assert_allclose(b.importances, a.importances, rtol=1e-13)
+        np.testing.assert_allclose(b.standard_errors, a.standard_errors, rtol=1e-12)
+
+
+def test_a_few_features_cost_their_share(monkeypatch):
+    """Only leaves that the asked feature leads to are visited."""
+    X, y, _ = data(200)
+    model = RandomForestRegressor(10, random_state=0).fit(X, y)
+    visited = []
+    visits = _tree_walk.Descent.visits
+
+    def counting(self, moving=None):
+        for some in visits(self, moving):
+            visited.append(len(some.leaf))
+            yield some
+
+    monkeypatch.setattr(TreeResponse, "visits_per_row", lambda self: 1.0)
+    monkeypatch.setattr(_tree_walk.Descent, "visits", counting)
+    each = []
+    for features in [[0], [1], [3], [4], [5], None]:
+        visited.clear()
+        walked(model, X, features=features)
+        each.append(sum(visited))
+    assert min(each) > 0
+    assert sum(each[:-1]) == each[-1]
+    # the partial dependence alone forms no row's pieces
+    monkeypatch.setattr(_steps.Steps, "pieces", None)
+    PartialDependenceImportance().fit(model, X)
+
+
+def test_memory_is_bounded():
+    """Far below what every row's value on every cell would take."""
+    random = np.random.RandomState(0)
+    X = random.randn(3000, 6)
+    model = ExtraTreesRegressor(8, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    table_bytes = 3000 * 3000 * 8
+    tracemalloc.start()
+    try:
+        walked(model, X, features=None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < table_bytes
+
+
+def test_evaluations_state_an_honest_cost():
+    """Exact by default wherever that is cheaper than the draws."""
+    X, y, _ = data(400)
+    model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
+    imp = SensitivityImportance().fit(model, X, y)
+    assert (imp.estimation_, imp.response_path_) == ("exact", "trees")
+    response = lowered(Model(model), as_table(X))
+    assert response.evaluations(100, 1) < response.evaluations(100, 1000)
+    assert response.evaluations(200, 10**6) == 2 * response.evaluations(100, 10**6)
