@@ -5,12 +5,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._base import BaseImportance
-from skvarimp._selection import _Delegating
+from skvarimp._delegation import Delegating
 from skvarimp._selection_steps import check_can_serve, routed
 from skvarimp._table import as_table
 
 
-class ImportanceEstimator(_Delegating, BaseEstimator):
+class ImportanceEstimator(Delegating, BaseEstimator):
     """An estimator that exposes an importance as `feature_importances_`.
 
     Fits the estimator, then the importance on the same rows, so that
