@@ -165,9 +165,7 @@ default="auto"
             averages = curve[0] if len(curve) == 1 else curve.T
             self.curves_[entry.name] = (move.values, averages)
             if len(entry.columns) == 1 and not move.categorical:
-                self.deciles_[entry.name] = deciles(
-                    problem.table.column(entry.columns[0]), problem.weights
-                )
+                self.deciles_[entry.name] = _deciles(problem, move)
 
     def plot_curves(self, axes=None, **kwargs):
         """Draw the partial dependence curves, the least flat first.
@@ -189,13 +187,14 @@ default="auto"
         return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
 
 
-def deciles(column, weights):
+def _deciles(problem, move):
     """The nine deciles of the observed values, missing ones left out."""
-    column = column.astype(np.float64)
-    seen = ~np.isnan(column)
+    if move.codes is None:  # a grid of its own: the values are not the column's
+        move = make_move(problem.table, problem.weights, move.entry, "all")
+    values = move.values.astype(np.float64)
+    seen = ~np.isnan(values)
     if not seen.any():
         return np.empty(0)
-    tenths = np.arange(1, 10) / 10
-    return np.quantile(
-        column[seen], tenths, weights=weights[seen], method="inverted_cdf"
-    )
+    below = np.cumsum(move.probabilities[seen])
+    at = np.searchsorted(below, np.arange(1, 10) / 10 * below[-1] * (1 - 1e-12))
+    return values[seen][at]

@@ -451,3 +451,16 @@ def test_curves_are_drawn_least_flat_first():
     with pytest.raises(ValueError, match="every entry is a group"):
         groups.plot_curves()
     plt.close("all")
+
+
+@pytest.mark.parametrize("grid", ["all", "equidistant"])
+def test_deciles_are_those_of_the_observed_values(grid):
+    """Whatever the grid; rows of a weight count as often."""
+    random = np.random.RandomState(0)
+    Z = random.randint(0, 30, (80, 2)).astype(float)
+    counts = random.randint(0, 3, 80)
+    imp = PartialDependenceImportance(grid=grid)
+    imp.fit(lambda X: X[:, 0], Z, sample_weight=counts)
+    repeated = np.repeat(Z[:, 0], counts)
+    expected = np.quantile(repeated, np.arange(1, 10) / 10, method="inverted_cdf")
+    assert np.array_equal(imp.deciles_["x0"], expected)
