@@ -17,7 +17,7 @@ class AssociationDisplay(MatrixDisplay):
         The predictive measure of association, 0 to 1.
     names : list of str
         Names of the columns.
-    label : str, default="predictive measure of association"
+    label : str, default="association"
         What the values are, beside the colour bar.
 
     Attributes
@@ -35,7 +35,7 @@ class AssociationDisplay(MatrixDisplay):
     'optimal split on'
     """
 
-    def __init__(self, matrix, names, label="predictive measure of association"):
+    def __init__(self, matrix, names, label="association"):
         super().__init__(matrix, names, label)
 
     @classmethod
