@@ -245,7 +245,7 @@ class ImpurityImportance(BaseImportance):
         )
         self.association_ = self.surrogate_splits_ = None
         if tally.records is not None:
-            self.association_ = tally.association.matrix()
+            self.association_ = tally.association.finish()
             self.surrogate_splits_ = tally.records.records
 
     def _set_columns(self, estimator, X):
@@ -393,7 +393,8 @@ def _check_training_data(trees, table, y, sample_weight):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         warnings.filterwarnings("ignore", message="X has feature names")
         validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
+        rows = trees.rows(table)
     y = check_target(y, table.n_samples)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, table.n_samples)
-    return trees.rows(table), y, sample_weight
+    return rows, y, sample_weight

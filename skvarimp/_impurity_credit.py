@@ -36,8 +36,10 @@ class Credit:
         """
         branch = table.left != LEAF
         n_features = len(self.sum)
+        # No split adds impurity; a decrease of 0 may come out below it by rounding.
+        decrease, credit = np.maximum(decrease[branch], 0), np.maximum(credit, 0)
         total = np.zeros(n_features)
-        total += np.bincount(table.feature[branch], decrease[branch], n_features)
+        total += np.bincount(table.feature[branch], decrease, n_features)
         total += np.bincount(np.asarray(feature, np.intp), credit, n_features)
         n_branches = np.count_nonzero(branch)
         skips_stumpless = self.averaging in ("forest", "boosting")
@@ -76,21 +78,28 @@ class AssociationMean:
     def __init__(self, n_features):
         self.sum = np.zeros((n_features, n_features))
         self.weight = 0.0
+        self.n_splits = np.zeros(n_features, dtype=np.intp)
 
     def add(self, table, weight, node, feature, association):
         """Add one tree with its kept surrogates."""
         branch = table.left != LEAF
         n_splits = np.bincount(table.feature[branch], minlength=len(self.sum))
+        self.n_splits += n_splits
         primary = table.feature[node]
         share = weight * association / n_splits[primary]
         np.add.at(self.sum, (primary, feature), share)
         self.weight += weight
 
-    def matrix(self):
-        """The average, (n_features, n_features), with a diagonal of 1."""
-        mean = self.sum / self.weight if self.weight > 0 else self.sum.copy()
-        np.fill_diagonal(mean, 1.0)
-        return mean
+    def finish(self):
+        """The average, (n_features, n_features), with a diagonal of 1.
+
+        Rows of columns without splits are not touched: of very many columns, they stay
+        memory that was asked for but never filled.
+        """
+        if self.weight > 0:
+            self.sum[np.flatnonzero(self.n_splits)] /= self.weight
+        np.fill_diagonal(self.sum, 1.0)
+        return self.sum
 
 
 class SplitRecords:

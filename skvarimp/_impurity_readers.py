@@ -127,6 +127,8 @@ class TreeReader:
         with np.errstate(over="ignore"):
             if hasattr(matrix, "tocsr"):
                 single = matrix.tocsr().astype(np.float32)
+                single.indices = single.indices.astype(np.intc, copy=False)
+                single.indptr = single.indptr.astype(np.intc, copy=False)
             else:
                 single = np.ascontiguousarray(matrix, dtype=np.float32)
         return Rows(single, matrix)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from literal_surrogates import impurity, literal_cuts
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import (
@@ -368,6 +369,52 @@ def best_association(x, left, weight, nominal):
     if min(to_left.sum(), (~to_left).sum()) < 2:
         return 0.0
     return (smaller - (weight.sum() - agreement)) / smaller
+
+
+def test_histogram_nodes_of_rows_without_weight():
+    """They are counted by the tree, and have nothing to imitate."""
+    weight = np.where(XR[:, 0] > 0.3, 0.0, 1.0)
+    model = clone(HISTOGRAM).fit(XR, YR, sample_weight=weight)
+    imp = ImpurityImportance(surrogates=True, convention="rpart")
+    imp.fit(model, XR, YR, sample_weight=weight)
+    assert np.all(np.isfinite(imp.importances_))
+    assert np.all(imp.surrogate_splits_["association"] <= 1)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(**FEW),
+        GradientBoostingRegressor(**FEW),
+        AdaBoostClassifier(**FEW),
+        BaggingRegressor(**FEW, max_features=3),
+    ],
+    ids=short,
+)
+def test_sparse_training_data(model, kind):
+    """Grown and searched on a sparse X, as on the same X made dense."""
+    dense = np.where(np.abs(XR) > 0.8, XR, 0.0)
+    y = YC if isinstance(model, AdaBoostClassifier) else YR
+    model = clone(model).fit(kind(dense), y)
+    X = kind(dense)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    first = ImpurityImportance(surrogates=True).fit(model, X, y)
+    second = ImpurityImportance(surrogates=True).fit(model, dense, y)
+    np.testing.assert_allclose(first.importances_, second.importances_, rtol=1e-10)
+    assert np.array_equal(first.surrogate_splits_, second.surrogate_splits_)
+
+
+def test_importances_are_never_negative():
+    """Splits that remove nothing come out at 0, not at minus a rounding error."""
+    X = np.random.default_rng(0).integers(0, 2, (64, 4)).astype(float)
+    y = X.sum(axis=1) % 2  # parity: no first split helps
+    for seed in range(5):
+        tree = DecisionTreeClassifier(criterion="entropy", random_state=seed).fit(X, y)
+        for convention in ("matlab", "rpart", "sklearn"):
+            imp = ImpurityImportance(surrogates=True, convention=convention)
+            assert np.all(imp.fit(tree, X, y).importances_ >= 0)
+            assert np.all(imp.set_params(surrogates=False).fit(tree).importances_ >= 0)
 
 
 @pytest.mark.parametrize(
