@@ -8,6 +8,7 @@ from skvarimp._gradients import (
     NoFormula,
     formula_of,
     gradient_blocks,
+    never_has_slope,
     piecewise_constant,
 )
 from skvarimp._response_importance import (
@@ -111,6 +112,15 @@ default="auto"
     def __init__(self, *, features=None, response_method="auto"):
         self.features = features
         self.response_method = response_method
+
+    def _cannot_serve(self, estimator):
+        if not never_has_slope(estimator):
+            return None
+        name = type(estimator).__name__
+        return (
+            f"DerivativeImportance cannot serve {name}: its response is piecewise "
+            f"constant and has no derivative to measure. {WAY_OUT}"
+        )
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)

@@ -170,6 +170,20 @@ default="auto"
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @property
+    def _reads_training_rows(self):
+        return self.subset == "oob"
+
+    def _cannot_serve(self, estimator):
+        bootstrap = getattr(estimator, "bootstrap", True)
+        if self.subset == "oob" and not bootstrap:
+            return (
+                "subset='oob' needs a forest grown with bootstrap=True, but this "
+                f"{type(estimator).__name__} has bootstrap={bootstrap}. Use "
+                "subset=None."
+            )
+        return None
+
     def _plan(self, problem, entries):
         if problem.y is None:
             raise ValueError(

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
-from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.feature_selection import RFE, SelectFromModel, f_classif
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import (
@@ -29,10 +29,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skvarimp import (
     BackwardEliminationSelector,
+    CoefficientImportance,
+    DerivativeImportance,
+    FilterImportance,
+    FIRMImportance,
     ForwardSelector,
     ImportanceEstimator,
     ImpurityImportance,
     InteractionImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
     SensitivityImportance,
 )
 
@@ -221,6 +227,67 @@ def test_metadata_with_and_without_routing():
         ).fit(Z, labels, sample_weight=weights, groups=groups)
     assert np.array_equal(routed.ranking_, selector.ranking_)
     assert routed.path_["score"] == pytest.approx(selector.path_["score"])
+
+
+@pytest.mark.parametrize("routing", [True, False])
+def test_groups_stay_together_without_cv(routing):
+    """One split that holds whole groups out, with routing on and off."""
+    Z, labels = make_classification(90, 4, random_state=0)
+    groups = np.arange(90) // 10
+    rows = np.column_stack([groups, Z])
+    seen = []
+
+    def importance(estimator, X, y):
+        seen.append(set(X[:, 0]))
+        return np.arange(X.shape[1])[::-1] + 1.0
+
+    class Recorder(LogisticRegression):
+        def fit(self, X, y):
+            seen.append(set(X[:, 0]))
+            return super().fit(X, y)
+
+    with config_context(enable_metadata_routing=routing):
+        selector = BackwardEliminationSelector(Recorder(), importance, random_state=0)
+        selector.fit(rows, labels, groups=groups)
+    train, held_out = seen[:2]
+    assert train
+    assert not train & held_out
+
+
+DRIVERS = [
+    PermutationImportance(subset="oob"),
+    PermutationImportance(),
+    PartialDependenceImportance(),
+    FIRMImportance(),
+    ImpurityImportance(convention="sklearn"),
+    SensitivityImportance(),
+    FilterImportance(f_classif),
+]
+
+
+@pytest.mark.parametrize("importance", DRIVERS)
+def test_measures_that_drive_a_forest(importance):
+    """Out-of-bag measures get the training rows, the others held-out ones."""
+    Z, labels = make_classification(
+        120, 5, n_informative=2, n_redundant=0, shuffle=False, random_state=3
+    )
+    forest = RandomForestClassifier(15, random_state=0)
+    selector = BackwardEliminationSelector(
+        forest, importance, min_features_to_select=2, step=2, random_state=0
+    )
+    selector.fit(Z, labels)
+    assert_rule(selector)
+    assert selector.path_["n_features"][0] == 5
+
+
+@pytest.mark.parametrize(
+    "importance", [DerivativeImportance(), CoefficientImportance(statistic="absolute")]
+)
+def test_measures_that_drive_a_linear_model(importance):
+    """Both find the Friedman columns that matter most."""
+    selector = BackwardEliminationSelector(Ridge(), importance, random_state=0)
+    assert_rule(selector.fit(X, Y))
+    assert 3 in selector.get_support(indices=True)
 
 
 def test_searches_and_nested_parameters():
@@ -419,6 +486,51 @@ def test_importances_that_cannot_serve_raise_before_the_first_fit(importance):
 
     with pytest.raises(TypeError, match="Importance"):
         BackwardEliminationSelector(NeverFitted(), importance).fit(X, Y)
+
+
+def test_known_before_the_first_fit():
+    """A slope of trees; out-of-bag rows of a forest without bootstrap."""
+
+    class NoFit:
+        def fit(self, X, y):
+            raise AssertionError("fitted")
+
+    tree = DecisionTreeRegressor()
+    with pytest.raises(TypeError, match="piecewise constant"):
+        BackwardEliminationSelector(tree, DerivativeImportance()).fit(X, Y)
+
+    class Forest(NoFit, RandomForestClassifier):
+        pass
+
+    with pytest.raises(TypeError, match="bootstrap=True"):
+        BackwardEliminationSelector(
+            Forest(bootstrap=False), PermutationImportance(subset="oob")
+        ).fit(X, Y.mean() < Y)
+
+
+def test_memory_of_narrowing_data():
+    """At most two copies of X beside it while columns go."""
+    import tracemalloc
+
+    Z = np.random.RandomState(0).randn(2000, 100)
+    y = Z[:, 0] + 0.1 * Z[:, 1]
+
+    class Mean(LinearRegression):
+        def fit(self, X, y):
+            self.mean_ = y.mean()
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.mean_) + 1e-3 * X[:, 0]
+
+    def importance(estimator, X, y):
+        return np.arange(X.shape[1])[::-1] + 1.0
+
+    tracemalloc.start()
+    BackwardEliminationSelector(Mean(), importance, step=0.2, random_state=0).fit(Z, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 2.0 * Z.nbytes
 
 
 def test_plot_path():
