@@ -114,7 +114,7 @@ def resolve_features(features, names, n_columns):
 
     entries = []
     for label, feature in given:
-        is_group = not isinstance(feature, str) and np.ndim(feature) > 0
+        is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
         members = list(feature) if is_group else [feature]
         if not members:
             raise ValueError(f"`features` has an empty group{_called(label)}.")

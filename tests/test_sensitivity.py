@@ -262,6 +262,7 @@ BAD_CALLS = [
     (dict(sample_weight=np.ones(3)), ValueError, r"shape \(60,\)"),
     (dict(sample_weight=-np.ones(60)), ValueError, "non-negative"),
     (dict(sample_weight=np.zeros(60)), ValueError, "0 everywhere"),
+    (dict(sample_weight=["a"] * 60), ValueError, "must be an array of numbers"),
     (dict(sample_weight=np.eye(60)[0]), ValueError, "Only one row"),
     (dict(sample_weight=np.full(60, np.nan)), ValueError, "finite"),
 ]
@@ -283,6 +284,7 @@ BAD_PARAMETERS = [
     (dict(features=[[0, 1], [1, 0]]), ValueError, "same columns twice"),
     (dict(features=[[0, 0]]), ValueError, "'x0' twice"),
     (dict(features=[[]]), ValueError, "empty group"),
+    (dict(features=[[0, [1]]]), TypeError, r"got \[1\] of type list"),
     (dict(features=[0.5]), TypeError, "column names, integer positions"),
     (dict(response_method="decision_function"), ValueError, "no `decision_function`"),
     (dict(contrast="pair"), ValueError, "contrast"),
