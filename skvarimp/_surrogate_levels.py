@@ -152,8 +152,6 @@ def levels(grove, order, rank):
     nodes = grove.root[grown]
     lengths = np.bincount(grove.tree, minlength=len(grove.root))[grown]
     while len(nodes):
-        filled = lengths > 0  # histogram trees have nodes of rows without weight
-        nodes, lengths = nodes[filled], lengths[filled]
         slots = order[0]
         left = grove.goes_left(slots, np.repeat(nodes, lengths))
         level = _level(nodes, lengths, order, rank, left)
