@@ -246,11 +246,11 @@ default="auto"
         if self.estimation != "auto":
             return self.estimation
         response, n = problem.response(entries), problem.table.n_samples
-        drawn = self.n_repeats * n
-        if response.evaluations(n, n) <= drawn:
+        drawn, (reduction,) = self.n_repeats * n, request.reductions
+        if response.evaluations_for(reduction, n, n) <= drawn:
             return "exact"
         sizes = grid_sizes(problem, entries, request)
-        exact = sum(response.evaluations(n, k) for k in sizes)
+        exact = sum(response.evaluations_for(reduction, n, k) for k in sizes)
         cheap = exact <= max(CHEAP_EVALUATIONS, drawn * len(entries))
         return "exact" if cheap else "sampled"
 

@@ -190,6 +190,10 @@ class Response:
         """Cost of `curves`, in calls of the model for one row."""
         return n_rows * n_cells
 
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """Cost of one reduction, where it differs from that of `curves`."""
+        return self.evaluations(n_rows, n_cells)
+
     def block_rows(self, n_cells, n_columns):
         """How many rows' curves are formed at a time."""
         budget = working_bytes() / (8 * 8)  # about eight arrays of a block at once

@@ -158,6 +158,10 @@ class ColumnwiseResponse(Response):
         """See `Response.evaluations`."""
         return self.inner.evaluations(n_rows, n_cells)
 
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """See `Response.evaluations_for`."""
+        return self.inner.evaluations_for(reduction, n_rows, n_cells)
+
     def _inner_walk(self, walk):
         behind = self.transformed.of(walk.table)
         moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)

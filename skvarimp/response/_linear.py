@@ -17,10 +17,13 @@ from skvarimp.response._links import (
     Softmax,
 )
 from skvarimp.response._lowering import lowered
-from skvarimp.response._monotone_link import LogisticLine, logistic_closed_form
+from skvarimp.response._monotone_link import (
+    LogisticLine,
+    has_logistic_form,
+    logistic_closed_form,
+)
 from skvarimp.response._projection import ProjectionResponse, categorical_columns
-from skvarimp.response._reductions import Loss, SquaredError
-from skvarimp.response._scaled_line import ScaledLine, closed_form
+from skvarimp.response._scaled_line import ScaledLine, closed_form, has_line_form
 from skvarimp.response._scores import (
     dense,
     numeric_values,
@@ -186,11 +189,18 @@ class LinearResponse(ProjectionResponse):
 
     def tasks_of(self, walk, position):
         """See `Response.tasks_of`; closed forms take all rows at once."""
-        reductions = walk.reductions_of(position)
         closed = self._closed_form(walk.moves[position].n_cells) is not None
-        if closed and not all(_needs_curves(r) for r in reductions):
+        if closed and any(map(self._has_form, walk.reductions_of(position))):
             return [Task((position,), slice(0, len(walk.rows)))]
         return super().tasks_of(walk, position)
+
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """See `Response.evaluations_for`."""
+        if self.link not in (IDENTITY, EXPONENTIAL, LOGISTIC):
+            return self.evaluations(n_rows, n_cells)
+        if self._has_form(reduction):
+            return self.evaluations(n_rows, n_cells)
+        return 0.02 * n_rows * n_cells / (0.3 + 0.0015 * self.weights.size)
 
     LEAST_CELLS = 64  # of a logistic link: fewer are evaluated one by one
 
@@ -200,6 +210,11 @@ class LinearResponse(ProjectionResponse):
         if self.link is LOGISTIC and n_cells > self.LEAST_CELLS:
             return logistic_closed_form
         return None
+
+    def _has_form(self, reduction):
+        if self.link is LOGISTIC:
+            return has_logistic_form(reduction)
+        return has_line_form(reduction)
 
     def _reduced(self, walk, position, rows, reductions=None):
         move = walk.moves[position]
@@ -234,7 +249,3 @@ class LinearResponse(ProjectionResponse):
         if not np.all(np.isfinite(scale)):
             return None  # the model itself is to say where
         return ScaledLine(np.exp(t - top), np.exp(s - top), scale, *common, *more)
-
-
-def _needs_curves(reduction):
-    return isinstance(reduction, Loss) and not isinstance(reduction, SquaredError)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp.response._chebyshev import interpolation, logistic_nodes, nodes, panels
+from skvarimp.response._line_losses import LOGISTIC_FORMS, key_of
 from skvarimp.response._links import logistic
 from skvarimp.response._reductions import (
     IndividualFlatness,
@@ -55,10 +56,13 @@ class LogisticLine:
 
 def logistic_closed_form(line, reduction):
     """The state of a reduction over all rows; None where there is no closed form."""
-    form = FORMS.get(type(reduction))
-    if form is None:
+    key = key_of(reduction)
+    lines = [_OneLine(line, o) for o in range(len(line.t))]
+    if key in LOGISTIC_FORMS:
+        return LOGISTIC_FORMS[key](line, reduction, lines, _at_nodes)
+    if key not in FORMS:
         return None
-    states = [form(_OneLine(line, o), reduction) for o in range(len(line.t))]
+    states = [FORMS[key](one, reduction) for one in lines]
     _pad_functions(states)
 
     def stacked(name):
@@ -96,8 +100,17 @@ class _OneLine:
         return result
 
 
-def _at_nodes(points, shifts):
-    """g(x + shifts) on the nodes of intervals that cover all points.
+def _at_nodes(points, shifts, function=logistic, count=logistic_nodes):
+    """function(x + shifts) on the nodes of intervals that cover all points.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points,)
+    shifts : ndarray of shape (n_shifts,)
+    function : callable
+        The logistic function, or one that is as smooth.
+    count : callable
+        count(slope) nodes for function(slope x + s) on [-1, 1].
 
     Yields
     ------
@@ -110,7 +123,7 @@ def _at_nodes(points, shifts):
     """
     step = max(1, 2**17 // len(shifts))  # values that stay in the processor's cache
     for which, low, high in panels(points, PANEL):
-        n = logistic_nodes((high - low) / 2.0)
+        n = count((high - low) / 2.0)
         if len(which) <= n or low == high:
             at, matrix = points[which], np.eye(len(which))
         else:
@@ -118,7 +131,7 @@ def _at_nodes(points, shifts):
             matrix = interpolation(points[which], low, high, n)
         for start in range(0, len(at), step):
             part = slice(start, start + step)
-            yield which, matrix[:, part], logistic(at[part, np.newaxis] + shifts)
+            yield which, matrix[:, part], function(at[part, np.newaxis] + shifts)
 
 
 def _sums(points, shifts, coefficients, ranks):
@@ -224,3 +237,8 @@ FORMS = {
     IndividualFlatness: _individual_flatness,
     PartialDependence: _partial_dependence,
 }
+
+
+def has_logistic_form(reduction):
+    """Whether a reduction has a closed form here."""
+    return key_of(reduction) in FORMS | LOGISTIC_FORMS

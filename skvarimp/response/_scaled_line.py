@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp.response._line_losses import LINE_FORMS, key_of
 from skvarimp.response._reductions import (
     IndividualFlatness,
     Observed,
@@ -188,5 +189,12 @@ FORMS = {
 
 def closed_form(line, reduction):
     """The state of a reduction over all rows; None where there is no closed form."""
-    form = FORMS.get(type(reduction))
-    return None if form is None else form(line, reduction)
+    key = key_of(reduction)
+    if key in LINE_FORMS:
+        return LINE_FORMS[key](line, reduction, distances_to)
+    return FORMS[key](line, reduction) if key in FORMS else None
+
+
+def has_line_form(reduction):
+    """Whether a reduction has a closed form here."""
+    return key_of(reduction) in FORMS | LINE_FORMS
