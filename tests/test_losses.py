@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+)
 from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
@@ -17,9 +22,12 @@ from sklearn.metrics import (
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from skvarimp._entries import Entry
 from skvarimp._losses import CallableLoss, make_loss, unmoved_loss
-from skvarimp._response_importance import make_problem
+from skvarimp._response_importance import Request, make_problem
+from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._reductions import Block, Loss, SquaredError
+from skvarimp.response._walk import run_walk
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)
@@ -242,3 +250,73 @@ def test_two_moments_equal_the_loss_itself():
         moments = SquaredError(squared, False, lambda y: y.T).reduce(block)
         np.testing.assert_allclose(moments.rows, literal.rows, atol=1e-14)
         np.testing.assert_allclose(moments.cells, literal.cells, atol=1e-14)
+
+
+LINES = {
+    "identity": (Ridge(), lambda y: y, ["squared_error", "absolute_error"]),
+    "two lines": (
+        LinearRegression(),
+        lambda y: np.column_stack([y, y**2]),
+        ["squared_error", "absolute_error"],
+    ),
+    "exponential": (
+        PoissonRegressor(),
+        lambda y: np.exp(y / 3),
+        ["squared_error", "absolute_error"],
+    ),
+    "logistic": (
+        LogisticRegression(),
+        lambda y: np.where(y > 0, "b", "a"),
+        ["squared_error", "log_loss", "absolute_error", "zero_one"],
+    ),
+    "steep logistic": (  # scores beyond the closed form of the log loss
+        LogisticRegression(C=1e4),
+        lambda y: y > 0.3,
+        ["squared_error", "log_loss"],
+    ),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LINES)
+def test_losses_of_lines_equal_the_black_box(name, weighted):
+    """Closed forms of more than 64 values; groups, ties, a constant column."""
+    model, target, losses = LINES[name]
+    random = np.random.RandomState(0)
+    data = random.randn(120, 4)
+    data[:, 2], data[:, 3] = np.round(data[:, 2]), 2.0
+    noise = 0.1 if name == "steep logistic" else 1.0
+    y = target(data[:, 0] + data[:, 1] / 2 + noise * random.randn(120))
+    model.fit(data, y)
+    weights = random.uniform(0.2, 2, 120) if weighted else None
+    problem = make_problem(model, data, y, weights, "auto")
+    entries = [*(Entry(f"x{j}", (j,)) for j in range(4)), Entry("g", (0, 2))]
+    fast = problem.response(entries)
+    assert fast.path == "linear"
+    slow = BlackBoxResponse(problem.model, len(problem.base))
+    for loss in losses:
+        made = make_loss(loss, problem.model, problem.y, len(problem.base))
+        for relative in (False, True):
+            request = Request("all", [made.reduction(relative)], [np.ones(1)])
+            ((got,),) = run_walk(problem.walk(fast, entries, [request]))
+            ((own,),) = run_walk(problem.walk(slow, entries, [request]))
+            close = {"rtol": 1e-9, "atol": 1e-12}
+            np.testing.assert_allclose(got.importances, own.importances, **close)
+            np.testing.assert_allclose(
+                got.standard_errors, own.standard_errors, rtol=1e-8, atol=1e-9
+            )
+            assert got.importances[3] == relative
+
+
+def test_costs_of_losses_without_a_closed_form():
+    """Zero-one loss of a logistic model forms every value, its log loss none."""
+    model = LogisticRegression().fit(X, TWO)
+    problem = make_problem(model, X, TWO, None, "auto")
+    response = problem.response([Entry("x0", (0,))])
+    costs = [
+        response.evaluations_for(
+            make_loss(loss, problem.model, TWO, 1).reduction(False), 10_000, 10_000
+        )
+        for loss in ("log_loss", "squared_error", "zero_one")
+    ]
+    assert costs[0] == costs[1] < costs[2] / 10
