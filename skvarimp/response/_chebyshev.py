@@ -3,6 +3,7 @@
 import numpy as np
 
 ROUNDING = 1e-17  # errors allowed, relative to the largest value
+TOO_MANY = 10_000  # nodes: the function is then asked at the values themselves
 _RHO = np.geomspace(1.005, 1e4, 500)
 _HEIGHT = (_RHO - 1.0 / _RHO) / 2.0
 
@@ -29,7 +30,8 @@ def n_nodes(log_bound):
     the best rho of many is taken.
     """
     excess = np.log(4.0 / (_RHO - 1.0) / ROUNDING) + log_bound(_HEIGHT)
-    return int(np.ceil(max(np.min(excess / np.log(_RHO)), 0.0))) + 1
+    needed = max(np.min(excess / np.log(_RHO)), 0.0)
+    return int(np.ceil(needed)) + 1 if needed < TOO_MANY else TOO_MANY
 
 
 def gaussian_nodes(c):
