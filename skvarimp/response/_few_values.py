@@ -78,7 +78,7 @@ def few_values(X, columns, weights):
     column = np.repeat(np.arange(n_columns), sizes)
     zeros = np.flatnonzero(sizes < n_samples)  # columns that hold 0
     all_columns = np.concatenate([column, zeros])
-    all_values = np.concatenate([part.data, np.zeros(len(zeros))])
+    all_values = np.concatenate([part.data.astype(np.float64), np.zeros(len(zeros))])
     order = np.lexsort((all_values, all_columns))
     new = _new(all_columns[order], all_values[order])
     code = np.empty(len(order), dtype=np.intp)

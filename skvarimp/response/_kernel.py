@@ -10,7 +10,7 @@ from scipy import sparse
 from skvarimp._gradient_kernels import fitted_gamma, pairwise_weights
 from skvarimp._table import SparseTable
 from skvarimp.response._base import working_bytes
-from skvarimp.response._chebyshev import interpolation, nodes
+from skvarimp.response._chebyshev import TOO_MANY, interpolation, nodes
 from skvarimp.response._kernel_terms import Gaussian, Polynomial, Sigmoid, Vectors
 from skvarimp.response._linear import LinearResponse
 from skvarimp.response._links import (
@@ -42,7 +42,9 @@ def lower_support_vectors(model, table):
     dual = dense(estimator.dual_coef_)
     if n_classes > 2:
         dual = pairwise_weights(dual, estimator.n_support_).T
-    return _machine(model, link, terms, support, dual, dense(estimator.intercept_))
+    return _machine(
+        model, table, link, terms, support, dual, dense(estimator.intercept_)
+    )
 
 
 def _support_link(model, estimator, n_classes):
@@ -73,7 +75,7 @@ def lower_kernel_ridge(model, table):
     gamma = estimator.gamma
     gamma = 1.0 / support.shape[1] if gamma is None else gamma
     terms = _named_terms(estimator, gamma, support)
-    return _machine(model, IDENTITY, terms, support, dual, np.zeros(len(dual)))
+    return _machine(model, table, IDENTITY, terms, support, dual, np.zeros(len(dual)))
 
 
 def lower_gaussian_process(model, table):
@@ -91,7 +93,7 @@ def lower_gaussian_process(model, table):
     mean = np.broadcast_to(estimator._y_train_mean, len(dual))
     dual = dual * spread[:, np.newaxis]
     intercept = mean + constant * dual.sum(axis=1)
-    return _machine(model, IDENTITY, terms, support, dual, intercept)
+    return _machine(model, table, IDENTITY, terms, support, dual, intercept)
 
 
 def _named_terms(estimator, gamma, support):
@@ -112,7 +114,7 @@ def _named_terms(estimator, gamma, support):
     raise NotLowerable(f"the kernel {kernel!r} has no fast form")
 
 
-def _machine(model, link, terms, support, dual, intercept):
+def _machine(model, table, link, terms, support, dual, intercept):
     """A kernel response, or a linear one where the kernel is."""
     if all(isinstance(term, Polynomial) and term.degree == 1 for term in terms):
         gamma = sum(term.factor * term.gamma for term in terms)
@@ -120,7 +122,11 @@ def _machine(model, link, terms, support, dual, intercept):
         weights = gamma * (dense(support.T @ dual.T))
         intercept = intercept + offset * dual.sum(axis=1)
         return LinearResponse(model, link, weights, intercept)
-    return KernelResponse(model, link, terms, support, dual, intercept)
+    response = KernelResponse(model, link, terms, support, dual, intercept)
+    few = np.unique(np.linspace(0, table.n_samples - 1, 12).astype(int))
+    if response.cancels(table.take(few)):
+        raise NotLowerable("its dual coefficients cancel but for rounding")
+    return response
 
 
 class KernelResponse(ScoreResponse):
@@ -148,6 +154,14 @@ class KernelResponse(ScoreResponse):
 
     def __getstate__(self):
         return {**self.__dict__, "_remembered": None}
+
+    def cancels(self, table):
+        """Whether less than ten digits are left of sums over the support vectors."""
+        X, S = Vectors(table.numeric()), self._vectors(table)
+        kernel = sum(term.whole(X, S) for term in self.terms)
+        scores = kernel @ self.dual.T + self.intercept
+        terms = np.abs(kernel) @ np.abs(self.dual).T
+        return bool(terms.max() > 1e6 * np.abs(scores).max())
 
     def tasks(self, walk):
         """See `Response.tasks`; grids of one entry share what is remembered of it."""
@@ -215,6 +229,8 @@ class KernelResponse(ScoreResponse):
         half_width = (high - low) / 2.0
         S = Vectors(self.support)
         n = max(term.n_nodes(half_width, S, columns[0]) for term in self.terms)
+        if n >= TOO_MANY:
+            return values, None
         at = nodes(low, high, n)[:, np.newaxis]
         if n >= len(values) and not self._remembers(table, columns, at):
             return values, None
@@ -285,10 +301,9 @@ class KernelResponse(ScoreResponse):
         return Vectors(dense(support))
 
     def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`; about what the array operations cost."""
+        """See `Response.evaluations`; measured times in microseconds, roughly."""
         n_support, n_columns = self.support.shape
-        of_model = n_support * (2.0 * n_columns + 10.0) + 50.0
+        of_model = 0.3 + n_support * (0.0015 * n_columns + 0.007)
         n_nodes = min(n_cells, 40)
-        a_row = n_support * (2.0 * n_columns + 10.0 + 2.0 * n_nodes)
-        a_curve = n_cells * (2.0 * n_nodes + 30.0)
-        return n_rows * (a_row + a_curve) / of_model
+        of_row = n_support * (0.004 + 0.0001 * n_columns + 0.0001 * n_nodes)
+        return n_rows * (of_row + 0.025 * n_cells) / of_model

@@ -83,6 +83,10 @@ class Gaussian:
 
     separable = True
 
+    def whole(self, X, S):
+        """The kernel itself, (n_rows, n_support)."""
+        return self.factor * self.others(X, S, [])[0]
+
     def others(self, X, S, columns):
         """Functions of the unmoved columns, a list of (n_rows, n_support)."""
         X, S = X.without(columns), S.without(columns)
@@ -124,6 +128,10 @@ class Polynomial:
 
     separable = True
 
+    def whole(self, X, S):
+        """See `Gaussian.whole`."""
+        return self.factor * self.others(X, S, [])[0]
+
     def others(self, X, S, columns):
         """See `Gaussian.others`."""
         inner = self.gamma * _products(X.without(columns), S.without(columns))
@@ -154,6 +162,10 @@ class Sigmoid:
     offset: float
 
     separable = False
+
+    def whole(self, X, S):
+        """See `Gaussian.whole`."""
+        return np.tanh(self.others(X, S, []))
 
     def others(self, X, S, columns):
         """The argument without the moved columns, (n_rows, n_support)."""

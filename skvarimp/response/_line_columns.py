@@ -11,8 +11,8 @@ holds columns side by side; of a sparse one the stored values and, once, the zer
 """
 
 import numpy as np
-from scipy import sparse
 
+from skvarimp._table import ArrayTable, SparseTable
 from skvarimp.response._reductions import (
     IndividualFlatness,
     Observed,
@@ -38,12 +38,12 @@ def serves(reductions, grid):
     return grid == "all" and all(type(r) in REDUCTIONS for r in reductions)
 
 
-def batches(X, columns):
+def batches(table, columns):
     """Split columns into batches of bounded size.
 
     Parameters
     ----------
-    X : ndarray or CSC array of shape (n_samples, n_columns)
+    table : Table
     columns : ndarray of int
 
     Yields
@@ -51,11 +51,12 @@ def batches(X, columns):
     which : ndarray of int
         Positions in `columns`; of sparse X those with as many stored values together.
     """
-    if not sparse.issparse(X):
-        step = max(1, BATCH_ELEMENTS // X.shape[0])
+    if not isinstance(table, SparseTable):
+        step = max(1, BATCH_ELEMENTS // table.n_samples)
         for start in range(0, len(columns), step):
             yield np.arange(start, min(start + step, len(columns)))
         return
+    X = table.csc()
     sizes = np.diff(X.indptr)[columns] + 1
     order = np.argsort(sizes, kind="stable")
     start = 0
@@ -76,11 +77,11 @@ class SortedColumns:
     probabilities : ndarray of shape (n_columns or 1, n_values)
     """
 
-    def __init__(self, X, columns, weights):
-        if sparse.issparse(X):
-            values, probabilities = _stored(X, columns, weights)
+    def __init__(self, table, columns, weights):
+        if isinstance(table, SparseTable):
+            values, probabilities = _stored(table.csc(), columns, weights)
         else:
-            values = np.ascontiguousarray(X[:, columns].T)
+            values = _side_by_side(table, columns)
             probabilities = weights[np.newaxis]
             if np.all(weights == weights[0]):
                 values.sort(axis=1)
@@ -116,6 +117,13 @@ class SortedColumns:
         new = np.ones(self.values.shape, dtype=bool)
         np.not_equal(self.values[:, 1:], self.values[:, :-1], out=new[:, 1:])
         return new
+
+
+def _side_by_side(table, columns):
+    """Dense columns as rows of a new float64 array."""
+    if isinstance(table, ArrayTable):
+        return np.array(table.native[:, columns].T, dtype=np.float64, order="C")
+    return np.array([table.column(j) for j in columns], dtype=np.float64)
 
 
 def _stored(X, columns, weights):

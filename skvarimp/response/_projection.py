@@ -40,7 +40,7 @@ class ProjectionResponse(ScoreResponse):
 
     def uses(self, columns):
         """See `ScoreResponse.uses`."""
-        return bool(self.weights[list(columns)].any())
+        return self.weights[list(columns)].any(axis=1)
 
     def sums(self, table, rows):
         """X W + b of some rows, (n_rows, n_units); of a whole table made once."""
@@ -118,14 +118,12 @@ class ProjectionResponse(ScoreResponse):
     def batches(self, walk, request, columns):
         """Yield which of the columns of a request are reduced together."""
         if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
-            X = walk.table.numeric()
-            units = len(self.intercept)
-            yield from _few_values.batches(X, columns, units, self.n_outputs)
+            X, n_units = walk.table.csc(), len(self.intercept)
+            yield from _few_values.batches(X, columns, n_units, self.n_outputs)
 
     def finished(self, walk, request, columns):
         """The finished reductions of such columns; None: one by one after all."""
-        X = walk.table.numeric()
-        few = _few_values.few_values(X, columns, walk.weights)
+        few = _few_values.few_values(walk.table.csc(), columns, walk.weights)
         sums = self.sums(walk.table, walk.rows)
         ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
         if ice is None:

@@ -28,8 +28,18 @@ class ScoreResponse(Response):
         self.black_box = BlackBoxResponse(model, self.n_outputs)
 
     def uses(self, columns):
-        """Whether the scores depend on any of the columns."""
-        return len(columns) > 0
+        """Which of the columns the scores depend on, a mask."""
+        return np.ones(len(columns), dtype=bool)
+
+    def changes(self, move):
+        """Whether the move changes any score: exactly 0 otherwise, not but for rounding.
+
+        It does not where no column is used, or all that are hold one value.
+        """
+        used = self.uses(move.entry.columns)
+        if not used.any():
+            return False
+        return move.codes is None or np.ptp(numeric_values(move)[:, used], axis=0).any()
 
     def scores(self, table, rows, move):
         """Scores of moved rows, (n_scores, n_rows, n_cells)."""
@@ -37,7 +47,7 @@ class ScoreResponse(Response):
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
-        if not self.uses(move.entry.columns):
+        if not self.changes(move):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
         with np.errstate(over="ignore"):
             ice, doubtful = self.link(self.scores(table, rows, move))
@@ -46,9 +56,14 @@ class ScoreResponse(Response):
         if doubtful is not None and doubtful.any():
             i, k = np.nonzero(doubtful)
             ice[:, i, k] = self.black_box.at(table, rows[i], move, k)
-        if move.codes is not None:  # a row moved to its own value is the row itself
-            ice[:, np.arange(len(rows)), move.codes[rows]] = base
-        return ice
+        return own_cells_unmoved(ice, rows, move, base)
+
+
+def own_cells_unmoved(ice, rows, move, base):
+    """Put the unmoved response where a row is moved to its own value."""
+    if move.codes is not None:
+        ice[:, np.arange(len(rows)), move.codes[rows]] = base
+    return ice
 
 
 def numeric_values(move):

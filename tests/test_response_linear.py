@@ -1,0 +1,398 @@
+"""Linear responses equal the black box, in closed form wherever there is one."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from response_oracle import check_equal, problem_of
+from scipy import sparse
+from scipy.special import expit
+from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
+from sklearn.datasets import make_multilabel_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import (
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    PoissonRegressor,
+    RANSACRegressor,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+    SGDOneClassSVM,
+    SGDRegressor,
+    TweedieRegressor,
+)
+from sklearn.naive_bayes import ComplementNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC, LinearSVR
+
+from skvarimp import SensitivityImportance
+from skvarimp._entries import Entry
+from skvarimp._table import as_table
+from skvarimp.response import _chebyshev
+from skvarimp.response._grid import Move
+from skvarimp.response._line_columns import SortedColumns, batches
+from skvarimp.response._links import ClippedLine, OneVersusRest
+from skvarimp.response._lowering import NotLowerable
+from skvarimp.response._reductions import running_sums
+from skvarimp.response._scaled_line import distances_to, mean_distances
+
+N = 80
+
+
+def data():
+    """Columns: continuous, few values, constant, binary, large numbers, unused."""
+    random = np.random.RandomState(0)
+    X = np.column_stack(
+        [
+            random.randn(N),
+            random.randint(0, 3, N),
+            np.full(N, 2.5),
+            random.randint(0, 2, N),
+            3 * random.randn(N) + 100,
+            random.randn(N),
+        ]
+    )
+    y = X[:, 0] + 0.5 * X[:, 1] - X[:, 3] + 0.1 * X[:, 4] + 0.3 * random.randn(N)
+    return X, y - y.mean(), random.randint(1, 4, N).astype(float)
+
+
+X, Y, WEIGHTS = data()
+CENTRED = X - X.mean(axis=0)
+COUNTS = np.round(np.abs(X))
+TWO = (Y > 0).astype(int)
+THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+NAMED = np.array(["low", "mid", "high"])[THREE]
+LABELS = make_multilabel_classification(N, 6, n_classes=3, random_state=0)[1]
+ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
+
+
+def quiet(model, X, y):
+    """Fit without convergence warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+def linear_cases():
+    """(model, X, response_method)."""
+    both = np.column_stack([Y, -2 * Y + X[:, 5]])
+    logistic = LogisticRegression(max_iter=2000)
+    huber = SGDClassifier(loss="modified_huber", random_state=0)
+    log_loss = SGDClassifier(loss="log_loss", random_state=0, alpha=0.1)
+    cases = [
+        (Ridge(), X, Y, "predict"),
+        (Ridge(fit_intercept=False), X, Y, "predict"),
+        (LinearRegression(), X, both, "predict"),
+        (Lasso(0.3), X, Y, "predict"),
+        (LinearSVR(max_iter=100), CENTRED, Y, "predict"),
+        (SGDRegressor(max_iter=20, average=True), CENTRED, Y, "predict"),
+        (RANSACRegressor(random_state=0), CENTRED, Y, "predict"),
+        (PoissonRegressor(), X, np.exp(Y), "predict"),
+        (TweedieRegressor(power=0), X, Y, "predict"),
+        (TweedieRegressor(power=0, link="log"), X, np.exp(Y), "predict"),
+        (TweedieRegressor(power=1.5), X, np.exp(Y), "predict"),
+        (PLSRegression(2), X, Y, "predict"),
+        (PLSRegression(2, scale=False), X, both, "predict"),
+        (PLSCanonical(2), X, both, "predict"),
+        (CCA(1), X, both, "predict"),
+        (SGDOneClassSVM(), CENTRED, Y, "decision_function"),
+        (SGDOneClassSVM(), CENTRED, Y, "predict"),
+        (MultinomialNB(), COUNTS, TWO, "predict_proba"),
+        (MultinomialNB(), COUNTS, THREE, "predict_proba"),
+        (ComplementNB(), COUNTS, THREE, "predict"),
+        (RidgeClassifier(), X, LABELS, "predict"),
+        (RidgeClassifier(), X, LABELS, "decision_function"),
+        (Perceptron(), CENTRED, NAMED, "predict"),
+        (huber, CENTRED, TWO, "predict_proba"),
+        (huber, CENTRED, THREE, "predict_proba"),
+        (log_loss, CENTRED, TWO, "predict_proba"),
+        (log_loss, CENTRED, THREE, "predict_proba"),
+        (LogisticRegression(C=1e4, max_iter=5000), X, TWO, "predict_proba"),
+        (LogisticRegression(solver="liblinear"), X, TWO, "predict_proba"),
+    ]
+    for y in (TWO, NAMED):
+        cases += [
+            (logistic, X, y, "decision_function"),
+            (logistic, X, y, "predict_proba"),
+            (logistic, X, y, "predict"),
+            (LinearDiscriminantAnalysis(), X, y, "decision_function"),
+            (LinearDiscriminantAnalysis(), X, y, "predict_proba"),
+            (LinearSVC(max_iter=100), CENTRED, y, "decision_function"),
+            (LinearSVC(max_iter=100), CENTRED, y, "predict"),
+        ]
+    return cases
+
+
+def name_of(case):
+    """Readable test id."""
+    model, _, y, method = case
+    n = len(np.unique(y, axis=0)) if y.dtype.kind != "f" else "values"
+    return f"{type(model).__name__}-{n}-{method}"
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
+@pytest.mark.parametrize("case", linear_cases(), ids=name_of)
+def test_equals_black_box(case, weights):
+    """Every reduction, grid and group, for every response method."""
+    from sklearn.base import clone
+
+    model, X, y, method = case
+    fitted = quiet(clone(model), X, y)
+    response = check_equal(fitted, X, weights, method, ENTRIES)
+    assert response.path == "linear"
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame], ids=["pd", "pl"])
+@pytest.mark.parametrize("model", [Ridge(), LogisticRegression(C=10, max_iter=5000)])
+def test_frames(model, container):
+    """Columns of a frame, one boolean and one of integers."""
+    columns = {f"c{j}": X[:, j] for j in range(6)}
+    columns["c3"] = X[:, 3].astype(bool)
+    columns["c1"] = X[:, 1].astype(int)
+    frame = container(columns)
+    y = Y if isinstance(model, Ridge) else TWO
+    check_equal(model.fit(frame, y), frame, WEIGHTS, features=ENTRIES)
+
+
+SPARSE = np.where(np.random.RandomState(1).rand(N, 6) < 0.3, np.round(2 * X), 0.0)
+SPARSE[:, 0] = np.random.RandomState(2).rand(N) < 0.2  # two values
+SPARSE[:, 1] = 0.0
+SPARSE[:, 2] = 3.0
+SPARSE[:, 3] = np.random.RandomState(3).randint(1, 3, N)  # no zeros
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (Ridge(), Y),
+        (PoissonRegressor(), np.exp(Y / 3)),
+        (LogisticRegression(), TWO),
+        (LogisticRegression(), THREE),
+    ],
+)
+def test_sparse(model, y, kind):
+    """All-zero, dense, binary and general sparse columns; explicit zeros."""
+    S = kind(SPARSE)
+    S.data[::17] = 0.0
+    for weights in (None, WEIGHTS):
+        check_equal(quiet(model, S, y), S, weights, features=ENTRIES)
+
+
+def test_sparse_integers_keep_their_values():
+    """Data of another type than float64 is not rounded to it and back."""
+    S = sparse.csc_array(SPARSE.astype(np.int8))
+    check_equal(LogisticRegression().fit(S, TWO), S, features=ENTRIES)
+    check_equal(Ridge().fit(S, Y), S, features=ENTRIES)
+
+
+def test_sparsified_coefficients():
+    """`sparsify` makes `coef_` a sparse matrix."""
+    model = LogisticRegression(l1_ratio=1, solver="saga", C=0.5, max_iter=5000)
+    check_equal(quiet(model, CENTRED, THREE).sparsify(), CENTRED, features=ENTRIES)
+
+
+def test_unused_and_constant_inputs_are_exactly_zero():
+    """Not 1e-17: a coefficient of 0 and a constant column move nothing."""
+    for model, y in [
+        (Ridge(), Y),
+        (PoissonRegressor(), np.exp(Y)),
+        (LogisticRegression(max_iter=3000), TWO),
+        (LogisticRegression(max_iter=3000), THREE),
+    ]:
+        model.fit(X, y)
+        model.coef_[..., 5] = 0.0
+        for contrast in ("pairs", "observed", "range"):
+            for features in (None, [5, [2, 5], 2, 0]):
+                imp = SensitivityImportance(
+                    contrast=contrast, scale=None, features=features
+                ).fit(model, X)
+                assert imp.response_path_ == "linear"
+                zero = [n in ("x2", "x5", "x2+x5") for n in imp.entry_names_]
+                assert np.all((imp.importances_ == 0) == zero)
+                assert np.all(imp.standard_errors_[zero] == 0)
+
+
+def test_gini_mean_difference_of_a_line():
+    """Pairs of a linear model: the coefficient times the column's own difference."""
+    model = Ridge().fit(X, Y)
+    imp = SensitivityImportance(scale=None).fit(model, X)
+    gaps = np.abs(X[:, None] - X[None]).mean(axis=(0, 1))
+    np.testing.assert_allclose(imp.importances_, np.abs(model.coef_) * gaps, 1e-12)
+
+
+def test_ties_at_the_decision_boundary_are_the_models_own():
+    """Scores of exactly 0 go to the first class, whatever order they were summed in."""
+    random = np.random.RandomState(0)
+    Z = random.randint(-2, 3, (60, 3)) * 0.1
+    for n_classes in (2, 3):
+        model = LogisticRegression().fit(Z, np.arange(60) % n_classes)
+        if n_classes == 2:
+            model.coef_[:] = [[1.0, -1.0, 0.5]]
+        else:
+            model.coef_[:] = [[1.0, 0.3, 0.0], [0.3, 1.0, 0.0], [0.65, 0.65, 0.1]]
+        model.intercept_[:] = 0.0
+        own = model.decision_function(Z)
+        own = own if own.ndim == 1 else np.sort(own, axis=1)[:, -1:] - own
+        assert np.sum(np.abs(own) < 1e-15) > n_classes  # there are ties
+        check_equal(model, Z, method="predict", features=[0, 1, [0, 2]])
+
+
+def test_far_out_in_the_tails():
+    """Logistic scores spread over hundreds: many intervals of nodes."""
+    model = LogisticRegression().fit(CENTRED, TWO)
+    model.coef_ *= 200 / np.abs(CENTRED @ model.coef_.T).max()
+    check_equal(model, CENTRED, WEIGHTS, features=[0, 4, [0, 4]])
+
+
+def test_exponential_overflow_is_the_models_own_error():
+    """A grid on which exp overflows: the error names the value."""
+    model = PoissonRegressor().fit(CENTRED, np.exp(Y / 3))
+    model.coef_[0] = 1.0
+    imp = SensitivityImportance(scale=None, grid={"x0": [0.0, 1e4]}, features=[0])
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="'x0' set to"):
+        imp.fit(model, CENTRED)
+
+
+SINGLE = X.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "reason"),
+    [
+        (Ridge().fit(SINGLE, Y), SINGLE, "single precision"),
+        (PLSRegression().fit(X, Y), SINGLE, "single precision"),
+        (Ridge().fit(X, Y), X.astype(object), "not numbers"),
+    ],
+    ids=["single", "centred in single", "object"],
+)
+def test_declines_with_a_reason(model, X, reason):
+    """What would be computed otherwise than by the model is not lowered."""
+    with pytest.raises(NotLowerable, match=reason):
+        problem_of(model, X)
+    imp = SensitivityImportance(scale=None).fit(model, X)
+    assert reason in imp.response_path_
+
+
+def test_subclass_and_replaced_method_take_the_black_box():
+    """A subclass may predict otherwise."""
+
+    class Shifted(Ridge):
+        def predict(self, X):
+            return super().predict(X) ** 2
+
+    for model in (Shifted().fit(X, Y), Ridge().fit(X, Y)):
+        if type(model) is Ridge:
+            model.predict = lambda X: X[:, 0] ** 2
+        imp = SensitivityImportance(scale=None, features=[0]).fit(model, X)
+        assert imp.response_path_.startswith("black box")
+
+
+def test_behind_a_pipeline():
+    """Scaled columns: the same importances as of the model on scaled data."""
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO)
+    imp = SensitivityImportance(scale=None).fit(model, X)
+    assert imp.response_path_ == "column-wise steps, linear"
+    inner = SensitivityImportance(scale=None).fit(model[-1], model[0].transform(X))
+    np.testing.assert_allclose(imp.importances_, inner.importances_, 1e-9, 1e-12)
+
+
+def test_many_columns_in_batches():
+    """More columns than a batch holds, dense and sparse, each as if alone."""
+    random = np.random.RandomState(0)
+    Z = random.randn(50, 6000) * (random.rand(50, 6000) < 0.3)
+    for S in (Z, sparse.csr_array(Z)):
+        model = Ridge().fit(S, Y[:50])
+        columns = list(batches(as_table(S), np.arange(6000)))
+        assert len(columns) > 1
+        assert np.array_equal(np.sort(np.concatenate(columns)), np.arange(6000))
+        imp = SensitivityImportance(scale=None).fit(model, S)
+        gaps = [np.abs(Z[:, j, None] - Z[:, j]).mean() for j in range(0, 6000, 500)]
+        np.testing.assert_allclose(
+            imp.importances_[::500], np.abs(model.coef_[::500]) * gaps, 1e-10
+        )
+
+
+def test_columns_of_equal_values_need_not_be_merged():
+    """Sorted rows with their weights give what distinct values would."""
+    for table in (as_table(X), as_table(sparse.csc_array(SPARSE))):
+        dense = X if table.native is X else SPARSE
+        w = WEIGHTS / WEIGHTS.sum()
+        mean, _ = SortedColumns(table, np.arange(6), w).distances()
+        expected = [w @ np.abs(c[:, None] - c) @ w for c in dense.T]
+        np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_distances():
+    """Running sums against all pairs."""
+    random = np.random.RandomState(0)
+    values, points, weights = random.randn(30), random.randn(20), random.rand(30)
+    np.testing.assert_allclose(
+        distances_to(points, values, weights),
+        np.abs(points[:, None] - values) @ weights,
+    )
+    values, p = np.sort(values), weights / weights.sum()
+    np.testing.assert_allclose(
+        mean_distances(values, p), np.abs(values[:, None] - values) @ p
+    )
+    for n in (3, 127, 128, 130, 1000):
+        many = random.randn(2, 3, n)
+        np.testing.assert_allclose(
+            running_sums(many), np.cumsum(many, axis=-1), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("slope", [0.01, 1.0, 5.0, 40.0])
+def test_nodes_are_enough(slope):
+    """The a-priori number of nodes leaves rounding only."""
+    random = np.random.RandomState(0)
+    x, shifts = random.uniform(-3, 5, 200), np.array([0.0, 0.3, -2.0, 7.0])
+    half = 4.0
+    for function, n in [
+        (lambda z: expit(slope * z), _chebyshev.logistic_nodes(slope * half)),
+        (lambda z: np.tanh(slope * z), _chebyshev.tanh_nodes(slope * half)),
+        (lambda z: np.exp(-slope * z**2), _chebyshev.gaussian_nodes(slope * half**2)),
+    ]:
+        at = _chebyshev.nodes(-3, 5, n)
+        matrix = _chebyshev.interpolation(x, -3, 5, n)
+        for shift in shifts:
+            np.testing.assert_allclose(
+                matrix @ function(at + shift), function(x + shift), atol=5e-15
+            )
+
+
+def test_panels_hold_every_point_once():
+    """Also where intervals are empty, and for equal points."""
+    spread = np.array([0.0, 0.1, 50.0, 50.0, 99.9, 100.0])
+    for points in (spread, np.full(4, 2.0)):
+        seen = []
+        for which, low, high in _chebyshev.panels(points, 6.0):
+            assert np.all((points[which] >= low) & (points[which] <= high))
+            assert high - low <= 6.0
+            seen.append(which)
+        assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(len(points)))
+
+
+def test_links_know_where_they_jump():
+    """Sums of clipped probabilities near 0, and vanishing logistic ones."""
+    scores = np.array([[-2.0, -1.0 + 1e-8, 0.0], [-3.0, -1.5, 0.5]])
+    outputs, doubtful = ClippedLine()(scores)
+    assert doubtful.tolist() == [False, True, False]
+    assert outputs[:, 0].tolist() == [0.5, 0.5]
+    _, doubtful = OneVersusRest()(np.array([[-800.0, 1.0], [-900.0, -800.0]]))
+    assert doubtful.tolist() == [True, False]
+
+
+def test_entry_without_columns():
+    """Behind a pipeline an entry may feed no column of the model."""
+    problem, response = problem_of(Ridge().fit(X, Y), X)
+    nothing = Move(Entry("x0", ()), np.empty((3, 0)), None, np.ones(3) / 3, None, False)
+    rows = np.arange(N)
+    ice = response.curves(problem.table, rows, nothing, problem.base)
+    assert np.array_equal(ice, np.repeat(problem.base[:, :, None], 3, axis=2))
