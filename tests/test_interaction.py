@@ -414,3 +414,24 @@ def test_all_pairs_by_default():
     imp = InteractionImportance().fit(BOOSTING, X)
     expected = [(f"x{j}", f"x{k}") for j, k in combinations(range(5), 2)]
     assert imp.pairs_ == expected
+
+
+@pytest.mark.parametrize("statistic", ["conditional_std", "h"])
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [
+        (BOOSTING, "trees"),
+        (MODELS["kernel"][0], "kernel"),
+        (ADDITIVE["linear"], "linear"),
+    ],
+)
+def test_joint_moves_take_the_fast_paths(model, path, statistic):
+    """And give the numbers of the model asked as a bare function."""
+    imp = InteractionImportance(statistic=statistic, pairs=PAIRS).fit(model, X)
+    assert imp.response_path_ == path
+    asked = InteractionImportance(statistic=statistic, pairs=PAIRS)
+    asked.fit(lambda X: model.predict(X), X)
+    assert asked.response_path_.startswith("black box")
+    np.testing.assert_allclose(
+        imp.importances_, asked.importances_, rtol=1e-9, atol=1e-12 * np.ptp(Y)
+    )

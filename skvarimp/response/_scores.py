@@ -32,9 +32,9 @@ class ScoreResponse(Response):
         return np.ones(len(columns), dtype=bool)
 
     def changes(self, move):
-        """Whether the move changes any score: exactly 0 otherwise, not but for rounding.
+        """Whether a move changes any score; if not, importances are exactly 0.
 
-        It does not where no column is used, or all that are hold one value.
+        It does not where no column is used, or all that are used hold one value.
         """
         used = self.uses(move.entry.columns)
         if not used.any():
