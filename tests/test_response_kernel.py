@@ -1,0 +1,308 @@
+"""Kernel machines equal the black box."""
+
+import warnings
+from itertools import cycle
+
+import numpy as np
+import pytest
+from response_oracle import check_equal, problem_of
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Matern,
+    WhiteKernel,
+)
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+from skvarimp import SensitivityImportance
+from skvarimp._entries import Entry
+from skvarimp._table import as_table
+from skvarimp.response._black_box import BlackBoxResponse
+from skvarimp.response._grid import make_move, product_move
+from skvarimp.response._kernel_terms import Gaussian, Polynomial, Sigmoid, Vectors
+from skvarimp.response._links import PairwiseVotes, PlattCoupling
+from skvarimp.response._lowering import NotLowerable
+
+N = 60
+
+
+def data():
+    """Continuous, few values, constant, binary, shifted and scaled, continuous."""
+    random = np.random.RandomState(0)
+    X = np.column_stack(
+        [
+            random.randn(N),
+            random.randint(0, 3, N),
+            np.full(N, 2.5),
+            random.randint(0, 2, N),
+            0.5 * random.randn(N) + 3,
+            random.randn(N),
+        ]
+    )
+    y = X[:, 0] * X[:, 1] - X[:, 3] + np.sin(X[:, 5]) + 0.1 * random.randn(N)
+    return X, y, random.randint(1, 4, N).astype(float)
+
+
+X, Y, WEIGHTS = data()
+TWO = np.where(np.median(Y) < Y, "yes", "no")
+THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+BOTH = np.column_stack([Y, Y**2])
+ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
+
+
+def cases():
+    """(model, X, y, response_method)."""
+    result = [(NuSVR(), X, Y, "predict")]
+    for kernel in ("rbf", "poly", "sigmoid", "linear"):
+        gamma = {"sigmoid": 0.01}.get(kernel, "scale")
+        one = {"kernel": kernel, "gamma": gamma}
+        result += [
+            (SVR(**one), X, Y, "predict"),
+            (SVC(**one), X, TWO, "decision_function"),
+            (SVC(**one), X, TWO, "predict"),
+            (SVC(**one), X, THREE, "decision_function"),
+            (SVC(**one), X, THREE, "predict"),
+            (SVC(**one, decision_function_shape="ovo"), X, THREE, "decision_function"),
+            (SVC(**one, break_ties=True), X, THREE, "predict"),
+            (NuSVC(**one, nu=0.3), X, THREE, "decision_function"),
+            (OneClassSVM(**one), X, Y, "decision_function"),
+            (OneClassSVM(**one), X, Y, "predict"),
+            (KernelRidge(kernel=kernel, gamma=0.05), X, BOTH, "predict"),
+        ]
+    probable = {"probability": True, "random_state": 0}
+    result += [
+        (SVC(**probable), X, TWO, "predict_proba"),
+        (NuSVC(**probable, kernel="linear"), X, TWO, "predict_proba"),
+        (KernelRidge(kernel="polynomial", degree=2, coef0=0.3), X, Y, "predict"),
+        (SVR(gamma=30.0), X, Y, "predict"),  # narrow: cells, not nodes
+        (SVR(gamma="auto"), X, Y, "predict"),
+    ]
+    scales = [1, 2, 3, 1, 0.4, 4.0]
+    processes = [
+        ConstantKernel(2.0) * RBF(scales) + WhiteKernel(0.1),
+        RBF(2.0) + DotProduct(1.0) + WhiteKernel(0.1),
+        DotProduct(0.5) ** 2 + ConstantKernel(3.0) + WhiteKernel(1.0),
+        DotProduct(0.5) + WhiteKernel(1.0),
+        RBF(3.0) ** 1.5 + RBF(1.0) * RBF(scales) + WhiteKernel(1.0),
+        (RBF(1.0) + ConstantKernel(0.5)) ** 2 + WhiteKernel(1.0) * RBF(1.0),
+    ]
+    for kernel in processes:
+        for normalize, y in ((True, BOTH), (False, Y)):
+            model = GaussianProcessRegressor(
+                kernel, normalize_y=normalize, optimizer=None, alpha=0.1
+            )
+            result.append((model, X - X.mean(axis=0), y, "predict"))
+    return result
+
+
+def name_of(case):
+    """Readable test id."""
+    if not isinstance(case, tuple):
+        return "equal" if case is None else "weighted"
+    model, _, y, method = case
+    kernel = str(model.kernel)[:18]
+    n = len(np.unique(y)) if y.dtype.kind != "f" else "values"
+    return f"{type(model).__name__}-{kernel}-{n}-{method}"
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize(
+    ("case", "weights"), list(zip(cases(), cycle([None, WEIGHTS]))), ids=name_of
+)
+def test_equals_black_box(case, weights):
+    """Every reduction, grid and group, for every response method."""
+    model, Z, y, method = case
+    fitted = clone(model).fit(Z, y)
+    response = check_equal(fitted, Z, weights, method, ENTRIES)
+    assert response.path in ("linear", "kernel")
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+def test_sparse(kind):
+    """Support vectors and rows in sparse arrays."""
+    random = np.random.RandomState(0)
+    S = kind(np.where(random.rand(N, 6) < 0.5, np.round(X, 1), 0.0))
+    for model in (SVR(), SVR(kernel="poly"), SVR(kernel="linear")):
+        check_equal(model.fit(S, Y), S, WEIGHTS, features=ENTRIES)
+    for model in (SVC(), SVC(kernel="sigmoid", gamma=0.05)):
+        check_equal(model.fit(S, THREE), S, features=ENTRIES)
+    check_equal(KernelRidge(kernel="rbf").fit(X, Y), S, features=ENTRIES)
+    check_equal(SVR().fit(S, Y), S.toarray(), features=ENTRIES)
+
+
+def test_far_from_the_origin():
+    """Distances do not lose digits where the columns are far from 0."""
+    far = X + np.array([1e4, 0, 0, -1e3, 0, 1e5])
+    check_equal(SVR(gamma=0.2).fit(far, Y), far, features=[0, 3, 5, [0, 5]])
+
+
+def test_small_working_memory():
+    """Blocks of rows and cells, and nothing remembered, change no number."""
+    model = SVR().fit(X, Y)
+    with config_context(working_memory=0.01):
+        check_equal(model, X, features=[0, [0, 5]])
+    problem, response = problem_of(model, X)
+    response.BLOCK_ELEMENTS, response.CELL_ELEMENTS = 200, 150
+    move = make_move(problem.table, problem.weights, Entry("g", (0, 5)), "all")
+    rows = np.arange(N)
+    expected = BlackBoxResponse(problem.model, 1).curves(
+        problem.table, rows, move, problem.base
+    )
+    found = response.curves(problem.table, rows, move, problem.base)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVR(), KernelRidge(kernel="sigmoid", gamma=0.05), SVR(kernel="poly")],
+    ids=str,
+)
+def test_mean_curves_of_pairs(model):
+    """Partial dependence on two columns, as interactions ask for it."""
+    problem, response = problem_of(model.fit(X, Y), X, WEIGHTS)
+    one, other = (
+        make_move(problem.table, problem.weights, Entry(f"x{j}", (j,)), "deciles")
+        for j in (0, 5)
+    )
+    move = product_move(one, other)
+    rows = np.arange(N)
+    arguments = (problem.table, rows, problem.weights, move, problem.base)
+    np.testing.assert_allclose(
+        response.mean_curves(*arguments),
+        BlackBoxResponse(problem.model, 1).mean_curves(*arguments),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
+def test_constant_column_is_exactly_zero():
+    """A row moved to its own value is the row itself."""
+    for model, y in ((SVR(), Y), (SVC(), THREE), (KernelRidge(kernel="poly"), Y)):
+        for contrast in ("pairs", "observed", "range"):
+            imp = SensitivityImportance(contrast=contrast, scale=None)
+            imp.fit(model.fit(X, y), X)
+            assert imp.response_path_ == "kernel"
+            assert imp.importances_[2] == 0
+            assert np.all(imp.importances_[[0, 1, 3]] > 0)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize(
+    ("model", "y", "method", "reason"),
+    [
+        (SVC(probability=True), THREE, "predict_proba", "couples the probabilities"),
+        (SVR(kernel=lambda A, B: A @ B.T), Y, "predict", "a function"),
+        (KernelRidge(kernel="laplacian"), Y, "predict", "'laplacian'"),
+        (KernelRidge(kernel="poly", degree=2.5), Y**2, "predict", "not whole"),
+        (GaussianProcessRegressor(Matern(), alpha=1), Y, "predict", "Matern"),
+        (
+            GaussianProcessRegressor(RBF() * DotProduct(), optimizer=None, alpha=1),
+            Y,
+            "predict",
+            "multiplies RBF",
+        ),
+        (
+            GaussianProcessRegressor(
+                DotProduct(1.0) * DotProduct(2.0), optimizer=None, alpha=100
+            ),
+            Y,
+            "predict",
+            "different DotProduct",
+        ),
+        (
+            GaussianProcessRegressor(DotProduct() ** 1.5, optimizer=None, alpha=100),
+            Y,
+            "predict",
+            "broken power",
+        ),
+        (KernelRidge(1e-13, kernel="rbf", gamma=1e-3), Y, "predict", "cancel"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_declines_with_a_reason(model, y, method, reason):
+    """The black box serves, and says why."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = clone(model).fit(np.abs(X), y)
+    with pytest.raises(NotLowerable, match=reason):
+        problem_of(model, np.abs(X), method=method)
+
+
+def test_precomputed_kernel_declines():
+    """Columns are then training rows, not inputs."""
+    model = SVC(kernel="precomputed").fit(X @ X.T, THREE)
+    with pytest.raises(NotLowerable, match="'precomputed'"):
+        problem_of(model, X @ X.T)
+
+
+def test_prior_declines():
+    """A Gaussian process that was never fitted predicts from its prior."""
+    model = GaussianProcessRegressor(RBF())
+    assert "prior" in SensitivityImportance(scale=None).fit(model, X).response_path_
+
+
+def test_terms_are_the_kernels():
+    """Each term, put together from its parts, is its formula."""
+    random = np.random.RandomState(0)
+    A, B = random.randn(7, 4), random.randn(5, 4)
+    gammas = np.array([0.1, 0.5, 1.0, 0.2])
+    gaps = A[:, None] - B
+    inner = A @ B.T
+    for term, expected in [
+        (Gaussian(2.0, gammas, B.mean(axis=0)), 2 * np.exp(-(gaps**2) @ gammas)),
+        (Polynomial(0.5, 0.3, 1.5, 3), 0.5 * (0.3 * inner + 1.5) ** 3),
+        (Sigmoid(0.3, 0.2), np.tanh(0.3 * inner + 0.2)),
+    ]:
+        X, S = Vectors(A), Vectors(B)
+        np.testing.assert_allclose(term.whole(X, S), expected, rtol=1e-12)
+        others = term.others(X, S, [1, 3])
+        moved = term.moved(A[:, [1, 3]], S, [1, 3])  # each row at its own values
+        if term.separable:
+            whole = sum(f * g.T for f, g in zip(others, moved))
+        else:
+            whole = np.tanh(others + moved.T)
+        np.testing.assert_allclose(whole, expected, rtol=1e-12)
+
+
+def test_platt_coupling_stops_short_of_the_sigmoid():
+    """LIBSVM's probability of two classes is its own iteration's, not the sigmoid."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = SVC(probability=True, random_state=0).fit(X, TWO)
+    rows = np.random.RandomState(1).randn(3000, 6) * X.std(axis=0) + X.mean(axis=0)
+    link = PlattCoupling(model._probA[0], model._probB[0])
+    scores = model.decision_function(rows)
+    found, close = link(scores[np.newaxis])
+    assert not close.any()
+    own = model.predict_proba(rows)[:, 1]
+    np.testing.assert_allclose(found[0], own, rtol=1e-12)
+    sigmoid = 1 / (1 + np.exp(-link.slope * scores + link.intercept))
+    assert np.abs(own - sigmoid).max() > 1e-4
+
+
+def test_votes_near_a_tie_are_the_models_own():
+    """Decisions within rounding of 0 are left to the model."""
+    scores = np.array([[1.0, 1e-15, -1.0], [0.5, 0.5, 0.5], [2.0, 2.0, -2.0]])
+    for what in ("votes", "decision", "label of decision"):
+        outputs, close = PairwiseVotes(3, what)(scores)
+        assert close.tolist() == [False, True, False]
+        assert outputs.shape == (3, 3)
+
+
+def test_remembered_nodes_belong_to_their_table():
+    """The same response on another table forgets what it knew of the first."""
+    problem, response = problem_of(SVR().fit(X, Y), X)
+    other = as_table(X[::-1] * np.linspace(0.5, 1, N)[:, None])
+    rows = np.arange(N)
+    for table in (problem.table, other, problem.table):
+        move = make_move(table, problem.weights, Entry("x0", (0,)), "all")
+        base = problem.model(table.native).T
+        expected = BlackBoxResponse(problem.model, 1).curves(table, rows, move, base)
+        found = response.curves(table, rows, move, base)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

@@ -1,0 +1,210 @@
+"""Multilayer perceptrons equal the black box."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from response_oracle import check_equal, problem_of
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from skvarimp import SensitivityImportance
+from skvarimp.response._few_values import batches, few_values, n_distinct
+from skvarimp.response._kinks import kinked_curves
+from skvarimp.response._lowering import NotLowerable
+
+N = 60
+
+
+def data():
+    """Continuous, few values, constant, binary, scaled and shifted, continuous."""
+    random = np.random.RandomState(0)
+    X = np.column_stack(
+        [
+            random.randn(N),
+            random.randint(0, 3, N),
+            np.full(N, 2.5),
+            random.randint(0, 2, N),
+            3 * random.randn(N) + 5,
+            random.randn(N),
+        ]
+    )
+    y = X[:, 0] * X[:, 1] - X[:, 3] + np.sin(X[:, 5]) + 0.1 * random.randn(N)
+    return X, y, random.randint(1, 4, N).astype(float)
+
+
+X, Y, WEIGHTS = data()
+TWO = np.where(np.median(Y) < Y, "yes", "no")
+THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+LABELS = np.column_stack([Y > 0, THREE == 1, THREE == 2]).astype(int)
+ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
+SHORT = {"max_iter": 20, "random_state": 0}
+
+
+def quiet(model, X, y):
+    """Fit without convergence warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return clone(model).fit(X, y)
+
+
+SHAPES = [
+    *[(activation, (7,)) for activation in ("relu", "tanh", "logistic", "identity")],
+    *[(activation, (6, 4)) for activation in ("relu", "tanh", "logistic")],
+    ("identity", (4, 3, 3)),
+    ("tanh", (4, 3, 3)),
+    ("relu", ()),
+]
+
+
+@pytest.mark.parametrize(("activation", "layers"), SHAPES, ids=str)
+def test_equals_black_box(activation, layers):
+    """All activations, depths, outputs and response methods; every reduction."""
+    shape = {"hidden_layer_sizes": layers, "activation": activation, **SHORT}
+    cases = [
+        (MLPRegressor(**shape), Y, "predict"),
+        (MLPRegressor(**shape), np.column_stack([Y, Y**2]), "predict"),
+        (MLPRegressor(**shape, loss="poisson"), np.exp(Y / 3), "predict"),
+    ]
+    for y in (TWO, THREE, LABELS):
+        cases += [(MLPClassifier(**shape), y, m) for m in ("predict_proba", "predict")]
+    linear = activation == "identity" or layers == ()
+    for c, (model, y, method) in enumerate(cases):
+        weights = WEIGHTS if c % 2 else None
+        response = check_equal(quiet(model, X, y), X, weights, method, ENTRIES)
+        assert response.path == ("linear" if linear else "network")
+
+
+SPARSE = np.zeros((N, 8))
+RANDOM = np.random.RandomState(3)
+SPARSE[:, 0] = RANDOM.rand(N) < 0.2
+SPARSE[:, 1] = RANDOM.randint(-1, 3, N) * (RANDOM.rand(N) < 0.5)
+SPARSE[:, 3] = 2.0
+SPARSE[:, 4] = RANDOM.randint(1, 3, N)
+SPARSE[:, 5] = RANDOM.randn(N) * (RANDOM.rand(N) < 0.5)
+SPARSE[:, 6] = -(RANDOM.rand(N) < 0.3).astype(float)
+SPARSE[:, 7] = RANDOM.randn(N)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (MLPClassifier((5,), activation="tanh", **SHORT), TWO),
+        (MLPClassifier((5, 3), **SHORT), THREE),
+        (MLPRegressor(hidden_layer_sizes=(5,), **SHORT), np.column_stack([Y, -Y])),
+    ],
+    ids=["tanh", "two layers", "relu"],
+)
+def test_sparse(model, y, kind):
+    """Columns of few values go together: binary, negative, without zeros, empty."""
+    S = kind(SPARSE)
+    S.data[::13] = 0.0  # explicit zeros
+    features = [*range(8), [0, 1], [3, 4, 5]]
+    fitted = quiet(model, S, y)
+    for weights in (None, WEIGHTS):
+        check_equal(fitted, S, weights, features=features)
+    check_equal(fitted, S, method="predict", features=features)
+
+
+def test_distinct_values_of_sparse_columns():
+    """Counts and values as np.unique finds them, explicit zeros included."""
+    S = sparse.csc_array(SPARSE)
+    S.data[::5] = 0.0
+    D = S.toarray()
+    counts = n_distinct(S)
+    assert counts.tolist() == [len(np.unique(c)) for c in D.T]
+    seen = []
+    for which in batches(S, np.arange(8), 5, 1):
+        few = few_values(S, which, WEIGHTS / WEIGHTS.sum())
+        seen += which.tolist()
+        for b, j in enumerate(which):
+            values, codes = np.unique(D[:, j], return_inverse=True)
+            np.testing.assert_array_equal(few.values[b], values)
+            np.testing.assert_array_equal(few.codes[b], codes)
+            masses = np.bincount(codes, WEIGHTS) / WEIGHTS.sum()
+            np.testing.assert_allclose(few.probabilities[b], masses)
+    assert sorted(seen) == list(range(8))
+
+
+def test_sparse_columns_many_batches():
+    """More binary columns than one batch holds, each as if alone."""
+    random = np.random.RandomState(0)
+    S = sparse.csr_array((random.rand(200, 700) < 0.03).astype(float))
+    y = S[:, :20].sum(axis=1) + random.rand(200) > 1
+    model = quiet(MLPClassifier((4,), activation="tanh", **SHORT), S, y)
+    imp = SensitivityImportance(contrast="observed", scale=None).fit(model, S)
+    assert imp.response_path_ == "network"
+    assert imp.estimation_ == "exact"
+    for j in (0, 13, 350, 699):
+        own = model.predict_proba(S)[:, 1]
+        moved = []
+        for value in (0.0, 1.0):
+            Z = S.toarray()
+            Z[:, j] = value
+            moved.append(model.predict_proba(Z)[:, 1])
+        share = S.toarray()[:, j].mean()
+        expected = (1 - share) * np.abs(own - moved[0]) + share * np.abs(own - moved[1])
+        np.testing.assert_allclose(imp.importances_[j], expected.mean(), 1e-9)
+
+
+def test_unused_and_constant_inputs_are_exactly_zero():
+    """First-layer weights of 0, dense and sparse."""
+    for Z in (X, sparse.csr_array(SPARSE[:, :6])):
+        model = quiet(MLPClassifier((5,), **SHORT), Z, THREE)
+        model.coefs_[0][[1, 5]] = 0.0
+        for contrast in ("pairs", "observed", "range"):
+            imp = SensitivityImportance(contrast=contrast, scale=None).fit(model, Z)
+            zero = imp.importances_ == 0
+            assert imp.response_path_ == "network"
+            constant = [2] if Z is X else [2, 3]
+            assert np.all(zero == np.isin(np.arange(6), [1, 5, *constant]))
+            assert np.all(imp.standard_errors_[zero] == 0)
+
+
+def test_kinks():
+    """Piecewise linear curves unit by unit: rising, falling, flat; any order."""
+    random = np.random.RandomState(0)
+    others, slopes = random.randn(9, 12), random.randn(12)
+    slopes[[3, 7]] = 0.0
+    output, bias = random.randn(12, 2), random.randn(2)
+    for values in (random.randn(25), np.sort(random.randn(25)) + 1e3, np.full(3, 0.7)):
+        if values[0] > 100:
+            others = others - 1e3 * slopes
+        units = np.maximum(others[:, None] + values[:, None] * slopes, 0)
+        expected = np.moveaxis(units @ output + bias, -1, 0)
+        found = kinked_curves(others, slopes, values, output, bias)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
+    at_kink = -others[0, 0] / slopes[0]  # a value exactly at a kink
+    found = kinked_curves(others, slopes, np.array([at_kink]), output, bias)
+    units = np.maximum(others + at_kink * slopes, 0)
+    np.testing.assert_allclose(found[:, :, 0], (units @ output + bias).T, atol=1e-11)
+
+
+def test_two_labels_decline():
+    """Their probabilities look like those of two classes."""
+    model = quiet(MLPClassifier((3,), **SHORT), X, LABELS[:, :2])
+    with pytest.raises(NotLowerable, match="two labels"):
+        problem_of(model, X, method="predict_proba")
+
+
+def test_single_precision_declines():
+    """Weights and X in single precision: the model computes in it."""
+    Z = X.astype(np.float32)
+    model = quiet(MLPRegressor(hidden_layer_sizes=(3,), **SHORT), Z, Y)
+    with pytest.raises(NotLowerable, match="single precision"):
+        problem_of(model, Z)
+    check_equal(model, X, features=[0, [1, 3]])  # X in double: so does the model
+
+
+def test_does_not_depend_on_workers():
+    """Responses travel to workers without what they remember."""
+    model = quiet(MLPClassifier((4,), **SHORT), X, THREE)
+    one = SensitivityImportance(scale=None).fit(model, X)
+    two = SensitivityImportance(scale=None, n_jobs=2).fit(model, X)
+    np.testing.assert_array_equal(one.importances_, two.importances_)
+    problem, response = problem_of(model, X)
+    response.sums(problem.table, np.arange(N))
+    assert len(pickle.dumps(response)) < 100_000
