@@ -7,7 +7,8 @@ the others, every row's curve is the line w (v - x_ij), so that
     range = |w| (max u - min u),        partial dependence = |w| flatness(u),
 
 the latter two without sampling error. Rows of equal value need not be merged. A batch
-holds columns side by side; of a sparse one the stored values and, once, the zero.
+holds columns side by side; of a sparse one the stored values and, once, the zero. The
+squared error, of dense columns, needs moments only and no order.
 """
 
 import numpy as np
@@ -19,23 +20,27 @@ from skvarimp.response._reductions import (
     Pairs,
     PartialDependence,
     Range,
+    SquaredError,
     flatness,
 )
 from skvarimp.response._scaled_line import mean_distances
-from skvarimp.response._states import Finished
+from skvarimp.response._states import Finished, Sample, State
 
 BATCH_ELEMENTS = 2**17  # values of a batch: one array stays in the processor's cache
 
 REDUCTIONS = (Pairs, Observed, Range, PartialDependence, IndividualFlatness)
 
 
-def serves(reductions, grid):
+def serves(table, reductions, grid):
     """Whether a request is one of those of this module."""
     if not isinstance(grid, str):
         return False
     if all(type(reduction) is Range for reduction in reductions):
         return grid in {"all", "equidistant", "deciles"}  # from smallest to largest
-    return grid == "all" and all(type(r) in REDUCTIONS for r in reductions)
+    known = REDUCTIONS
+    if not isinstance(table, SparseTable):
+        known = (*known, SquaredError)
+    return grid == "all" and all(type(r) in known for r in reductions)
 
 
 def batches(table, columns):
@@ -146,43 +151,45 @@ def _stored(X, columns, weights):
     return values, probabilities
 
 
-def finish(reductions, scales, sorted_columns, slopes, level, categorical, weight):
+def finish(walk, request, columns, slopes, categorical):
     """The finished reductions of a batch.
 
     Parameters
     ----------
-    reductions : list of Reduction
-    scales : list of ndarray of shape (n_outputs,)
-    sorted_columns : SortedColumns
+    walk : Walk
+    request : int
+    columns : ndarray of int
     slopes : ndarray of shape (n_columns, n_outputs)
-    level : ndarray of shape (n_outputs,)
-        Mean of the unmoved response.
     categorical : ndarray of shape (n_columns,) or None
         Needed where a statistic is "auto".
-    weight : float
-        Sample size of the standard errors.
 
     Returns
     -------
     list of Finished
     """
-    known = {}
-    result = []
+    reductions, scales = walk.reductions[request], walk.scales[request]
+    batch = None
+    if any(type(reduction) is not SquaredError for reduction in reductions):
+        batch = SortedColumns(walk.table, columns, walk.weights)
+    known, result = {}, []
     for reduction, scale in zip(reductions, scales):
-        size = np.abs(slopes) / scale
         kind = type(reduction)
+        if kind is SquaredError:
+            result.append(_squared_error(reduction, walk, columns, slopes))
+            continue
+        size = np.abs(slopes) / scale
         if kind in (Pairs, Observed):
             if "distances" not in known:
-                known["distances"] = sorted_columns.distances()
+                known["distances"] = batch.distances()
             mean, deviation = known["distances"]
-            errors = 2.0 * size.mean(axis=1) * deviation / np.sqrt(weight)
+            errors = 2.0 * size.mean(axis=1) * deviation / np.sqrt(walk.total_weight)
             result.append(Finished(size * mean[:, np.newaxis], errors))
             continue
         statistic = "range" if kind is Range else reduction.statistic
-        flat = sorted_columns.flatness(statistic, categorical)
+        flat = batch.flatness(statistic, categorical)
         curves = None
         if kind is PartialDependence:
-            curves = list(_mean_curves(sorted_columns, slopes, level))
+            curves = list(_mean_curves(batch, slopes, walk.base @ walk.weights))
         no_error = np.zeros(len(slopes))
         result.append(Finished(size * flat[:, np.newaxis], no_error, curves))
     return result
@@ -193,3 +200,37 @@ def _mean_curves(sorted_columns, slopes, level):
     centred = sorted_columns.values - sorted_columns.means()[:, np.newaxis]
     for j, slope in enumerate(slopes):
         yield level[:, np.newaxis] + slope[:, np.newaxis] * centred[j, new[j]]
+
+
+def _squared_error(reduction, walk, columns, slopes):
+    """The finished squared error of a batch of dense columns.
+
+    With c a column minus its mean, V its variance, e the unmoved error and s a slope,
+    the loss gained is s^2 (c_k - c_i)^2 - 2 s e_i (c_k - c_i), whose means over the
+    donors k of a row and over the rows i of a donor are moments of c and e c.
+    """
+    values, weights = _side_by_side(walk.table, columns), walk.weights
+    values -= values[:, :1].copy()  # a constant column is exactly 0
+    values -= (values @ weights)[:, np.newaxis]
+    squares = values**2
+    squares += (squares @ weights)[:, np.newaxis]  # c_i^2 + V
+    error = reduction.target(walk.y) - walk.base
+    rows, donors = np.zeros_like(values), np.zeros_like(values)
+    for of_output, slope in zip(error, slopes.T[:, :, np.newaxis]):
+        both = slope**2 * squares
+        crossed = values @ (weights * of_output)
+        rows += both + 2.0 * slope * of_output * values
+        donors += both - 2.0 * slope * (
+            (weights @ of_output) * values - crossed[:, np.newaxis]
+        )
+    base = np.broadcast_to((error**2).mean(axis=0), rows.shape)
+    n_outputs = len(error)
+    state = State(
+        np.stack([rows / n_outputs, base], axis=1), donors[:, np.newaxis] / n_outputs
+    )
+    each_its_own = np.broadcast_to(np.arange(len(weights)), rows.shape)
+    one = np.ones(1)
+    return reduction.finish(
+        state,
+        Sample(weights, walk.total_weight, None, each_its_own, None, None, one),
+    )

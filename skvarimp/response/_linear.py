@@ -182,21 +182,18 @@ class LinearResponse(ProjectionResponse):
         """See `ProjectionResponse.batches`; in closed form if the link is identity."""
         if self.link is not IDENTITY:
             yield from super().batches(walk, request, columns)
-        elif line_columns.serves(walk.reductions[request], walk.moves.grids[request]):
+            return
+        reductions, grid = walk.reductions[request], walk.moves.grids[request]
+        if line_columns.serves(walk.table, reductions, grid):
             yield from line_columns.batches(walk.table, columns)
 
     def finished(self, walk, request, columns):
         """See `ProjectionResponse.finished`."""
         if self.link is not IDENTITY:
             return super().finished(walk, request, columns)
+        categorical = categorical_columns(walk, request, columns)
         return line_columns.finish(
-            walk.reductions[request],
-            walk.scales[request],
-            line_columns.SortedColumns(walk.table, columns, walk.weights),
-            self.weights[columns],
-            walk.base @ walk.weights,
-            categorical_columns(walk, request, columns),
-            walk.total_weight,
+            walk, request, columns, self.weights[columns], categorical
         )
 
     def tasks_of(self, walk, position):
