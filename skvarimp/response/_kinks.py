@@ -33,7 +33,8 @@ def kinked_curves(others, slopes, values, output, bias):
     others = others + slopes * middle
     kinks = -others / slopes
     by_kink = np.argsort(kinks, axis=1)
-    cells = _first_right_of(np.take_along_axis(kinks, by_kink, axis=1), ascending)
+    at = by_kink + len(slopes) * np.arange(len(others))[:, np.newaxis]
+    cells = _first_right_of(kinks.ravel().take(at), ascending)
     n_rows, n_cells = len(others), len(values)
     ends = np.full((n_rows, 1), n_cells)
     counts = np.diff(np.concatenate([0 * ends, cells, ends], axis=1), axis=1).ravel()
@@ -43,7 +44,7 @@ def kinked_curves(others, slopes, values, output, bias):
         rising = weight * np.sign(slopes)
         falling = np.where(slopes < 0, weight, 0.0)
         slope = _running((falling * slopes).sum(), (rising * slopes)[by_kink])
-        jumps = np.take_along_axis(others * rising, by_kink, axis=1)
+        jumps = (others * rising).ravel().take(at)
         intercept = _running(level + others @ falling, jumps)
         curve = np.repeat(slope.ravel(), counts).reshape(n_rows, n_cells)
         curve *= ascending

@@ -51,7 +51,8 @@ class ScoreResponse(Response):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
         with np.errstate(over="ignore"):
             ice, doubtful = self.link(self.scores(table, rows, move))
-        if not np.isfinite(ice.sum()):  # the model itself says what is wrong
+            total = ice.sum()
+        if not np.isfinite(total):  # the model itself says what is wrong
             doubtful = ~np.all(np.isfinite(ice), axis=0)
         if doubtful is not None and doubtful.any():
             i, k = np.nonzero(doubtful)

@@ -91,11 +91,13 @@ class Block:
     def _added(self, add):
         """A sparse matrix times `moved`; a curve that is constant stays exactly so."""
         base = np.broadcast_to(self.base, self.ice.shape[:3])
-        result = np.empty((*self.ice.shape[:2], add.shape[0], self.ice.shape[-1]))
+        sums = []
         for at in np.ndindex(*self.ice.shape[:2]):
-            result[at] = add @ self.ice[at]
-            result[at] -= (add @ base[at])[:, np.newaxis]
-        return result
+            of_one = add @ self.ice[at]
+            of_one -= (add @ base[at])[:, np.newaxis]
+            sums.append(of_one)
+        result = np.stack(sums) if len(sums) > 1 else sums[0]
+        return result.reshape(*self.ice.shape[:2], *sums[0].shape)
 
 
 @dataclass
