@@ -27,6 +27,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _cannot_serve(self, estimator):
         """Why this measure cannot serve an (unfitted) estimator, or None."""
 
+    def _not_per_column(self):
+        """Why this measure does not give one number a column of X, or None."""
+
     def fit(self, estimator, X, y=None, *, sample_weight=None):
         """Compute the importances of a fitted model on data.
 

@@ -6,7 +6,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._base import BaseImportance
 from skvarimp._delegation import Delegating
-from skvarimp._selection_steps import check_can_serve, routed
+from skvarimp._selection_steps import check_can_serve, check_one_a_column, routed
 from skvarimp._table import as_table
 
 
@@ -81,9 +81,10 @@ class ImportanceEstimator(Delegating, BaseEstimator):
             The fitted instance.
         """
         self._validate_params()
+        check_one_a_column(self.importance)
         check_can_serve(self.importance, self.estimator)
         X = self._validated(X, reset=True)
-        passed = routed(self, params, as_table(X).n_samples)
+        passed = routed(self, self.estimator, params, as_table(X).n_samples)
         self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
         self.importance_ = clone(self.importance).fit(
             self.estimator_, X, y, **passed.importance

@@ -135,7 +135,7 @@ default="auto"
         "n_jobs": n_jobs_constraint,
     }
 
-    def _cannot_serve(self, estimator):
+    def _not_per_column(self):
         if self.statistic == "h_overall":
             return None
         return (

@@ -238,8 +238,9 @@ def within_callbacks(measures, action):
 class Progress:
     """Drives the callbacks of measures that share work of `n_steps` steps."""
 
-    def __init__(self, measures, n_steps):
+    def __init__(self, measures, n_steps, task_name="entry"):
         self.contexts = []
+        self.task_name = task_name
         for measure in measures:
             if hasattr(measure, "_skl_callbacks") or hasattr(
                 measure, "_parent_callback_ctx"
@@ -257,7 +258,7 @@ class Progress:
         stop = False
         for measure, context in self.contexts:
             for _ in range(n_done):
-                step = context.subcontext(task_name="entry")
+                step = context.subcontext(task_name=self.task_name)
                 step.call_on_fit_task_begin(estimator=measure)
                 stop |= bool(step.call_on_fit_task_end(estimator=measure))
         return stop

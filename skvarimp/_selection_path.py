@@ -28,6 +28,7 @@ from skvarimp._delegation import Delegating
 from skvarimp._selection_steps import (
     Evaluation,
     check_can_serve,
+    check_one_a_column,
     routed,
     smallest_good_enough,
 )
@@ -88,8 +89,9 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     def _fit(self, X, y, params):
         table, y = self._checked(X, y)
         importance = self._importance()
+        check_one_a_column(importance)
         check_can_serve(importance, self.estimator)
-        passed = routed(self, params, table.n_samples)
+        passed = routed(self, self.estimator, params, table.n_samples)
         splits = self._splits(table, y, passed.groups)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(

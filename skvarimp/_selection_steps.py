@@ -30,8 +30,17 @@ class Passed:
     groups: np.ndarray | None
 
 
-def routed(selector, params, n_samples):
-    """Sort the metadata given to `fit`, with scikit-learn's routing on or off."""
+def routed(router, estimator, params, n_samples):
+    """Sort the metadata given to `fit`, with scikit-learn's routing on or off.
+
+    Parameters
+    ----------
+    router : MetadataRouter, or an object that has one
+    estimator : estimator or None
+        Gets sample weights if it takes them, when routing is off.
+    params : dict
+    n_samples : int
+    """
     from sklearn import get_config
 
     params = {name: value for name, value in params.items() if value is not None}
@@ -40,12 +49,12 @@ def routed(selector, params, n_samples):
             raise ValueError(f"`{name}` must have {n_samples} entries, one a row of X.")
     params = {name: np.asarray(value) for name, value in params.items()}
     if get_config()["enable_metadata_routing"]:
-        by_part = process_routing(selector, "fit", **params)
+        by_part = process_routing(router, "fit", **params)
         groups = None
         if "splitter" in by_part:
             groups = by_part.splitter.split.get("groups")
         return Passed(
-            dict(by_part.estimator.fit),
+            dict(by_part.estimator.fit) if "estimator" in by_part else {},
             dict(by_part.importance.fit) if "importance" in by_part else {},
             dict(by_part.scorer.score) if "scorer" in by_part else {},
             groups,
@@ -53,11 +62,11 @@ def routed(selector, params, n_samples):
     unknown = sorted(set(params) - {"sample_weight", "groups"})
     if unknown:
         raise TypeError(
-            f"`fit` takes sample_weight and groups, got {unknown}. Other metadata "
-            "needs sklearn.set_config(enable_metadata_routing=True)."
+            f"Only sample_weight and groups are passed on, got {unknown}. Other "
+            "metadata needs sklearn.set_config(enable_metadata_routing=True)."
         )
     weight = {k: v for k, v in params.items() if k == "sample_weight"}
-    takes = has_fit_parameter(selector.estimator, "sample_weight")
+    takes = estimator is not None and has_fit_parameter(estimator, "sample_weight")
     return Passed(weight if takes else {}, weight, weight, params.get("groups"))
 
 
@@ -101,43 +110,52 @@ class Evaluation:
 def _evaluate(step, table, train, held_out, with_importance):
     estimator = clone(step.estimator)
     estimator.fit(
-        table.take(train).native, step.y[train], **_rows(step.passed.fit, train)
+        table.take(train).native, step.y[train], **rows_of(step.passed.fit, train)
     )
     held = table.take(held_out)
     y = step.y[held_out]
-    score = step.scorer(estimator, held.native, y, **_rows(step.passed.score, held_out))
+    params = rows_of(step.passed.score, held_out)
+    score = step.scorer(estimator, held.native, y, **params)
     if not np.isfinite(score):
         raise ValueError(f"The scorer returned {score}; subsets cannot be compared.")
     if not with_importance:
         return Fold(float(score), None)
     if reads_training_rows(step.importance):
         held, held_out, y = table.take(train), train, step.y[train]
-    importances = _importances(step, estimator, held, y, held_out)
-    return Fold(float(score), importances)
+    params = rows_of(step.passed.importance, held_out)
+    found = measured(step.importance, estimator, held, y, params)
+    return Fold(float(score), one_a_column(found, held))
 
 
-def _rows(params, rows):
+def rows_of(params, rows):
+    """Some rows of metadata that have one entry a row."""
     return {name: value[rows] for name, value in params.items()}
 
 
-def _importances(step, estimator, table, y, rows):
-    importance = step.importance
+def measured(importance, estimator, table, y, params):
+    """A measure fitted on rows of a table, or what a callable returned for them."""
     if isinstance(importance, BaseImportance):
-        params = _rows(step.passed.importance, rows)
-        fitted = clone(importance).fit(estimator, table.native, y, **params)
-        values = fitted.importances_
-    else:
-        values = importance(estimator, table.native, y)
-    values = np.asarray(values, dtype=np.float64)
+        return clone(importance).fit(estimator, table.native, y, **params)
+    return importance(estimator, table.native, y)
+
+
+def one_a_column(found, table):
+    """The importances that `measured` found, of shape (n_columns,), all finite."""
+    values = np.asarray(getattr(found, "importances_", found), dtype=np.float64)
     if values.shape != (table.n_columns,):
         raise ValueError(
             f"The importance must give one number for each of the {table.n_columns} "
             f"columns, got shape {values.shape}."
         )
-    if not np.all(np.isfinite(values)):
-        bad = table.column_names()[int(np.argmin(np.isfinite(values)))]
-        raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
+    check_finite(values, table.column_names())
     return values
+
+
+def check_finite(values, names):
+    """Raise ValueError that names the first entry without a finite importance."""
+    if not np.all(np.isfinite(values)):
+        bad = names[int(np.argmin(np.isfinite(values)))]
+        raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
 
 
 def reads_training_rows(importance):
@@ -146,8 +164,8 @@ def reads_training_rows(importance):
     return reads() if callable(reads) else reads
 
 
-def check_can_serve(importance, estimator):
-    """Raise before the first fit where a measure is known not to serve an estimator."""
+def check_one_a_column(importance):
+    """Raise where a measure does not give one number a column."""
     if not isinstance(importance, BaseImportance):
         return
     if importance.get_params(deep=False).get("features") is not None:
@@ -155,6 +173,15 @@ def check_can_serve(importance, estimator):
             "The importance of a selector gives one number a column. Use it with "
             "features=None."
         )
+    reason = importance._not_per_column()
+    if reason:
+        raise TypeError(reason)
+
+
+def check_can_serve(importance, estimator):
+    """Raise before the first fit where a measure is known not to serve an estimator."""
+    if not isinstance(importance, BaseImportance):
+        return
     importance._validate_params()
     reason = importance._cannot_serve(estimator)
     if reason:
