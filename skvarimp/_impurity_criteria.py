@@ -10,6 +10,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import xlogy
 
+from skvarimp._impurity_tables import LEAF
+from skvarimp._surrogate_levels import levels
+
 
 class _SumCriterion:
     """A criterion that needs only sums of row statistics over each side."""
@@ -18,14 +21,15 @@ class _SumCriterion:
         """Decrease of weight times impurity by splits of runs of rows.
 
         decrease[m] = W E - W_left E_left - W_right E_right, where the left side is
-        `slots[starts[m]:cuts[m]]` and the right side `slots[cuts[m]:ends[m]]`,
-        averaged over the outputs.
+        `slots.ravel()[starts[m]:cuts[m]]` and the right side
+        `slots.ravel()[cuts[m]:ends[m]]`, averaged over the outputs.
 
         Parameters
         ----------
         target : ndarray of shape (n_slots, n_outputs)
         weight : ndarray of shape (n_slots,)
-        slots : ndarray of shape (n_positions,)
+        slots : ndarray of shape (n_columns, n_positions)
+            Every row holds the same slots, in another order.
         starts, cuts, ends : ndarray of shape (n_splits,)
             Positions; runs are in ascending order and do not overlap.
 
@@ -34,13 +38,36 @@ class _SumCriterion:
         ndarray of shape (n_splits,)
         """
         bounds = np.stack([starts, cuts, ends], axis=1).ravel()
-        sides = [
-            np.add.reduceat(np.append(statistic.take(slots), 0.0), bounds)
-            for statistic in self._statistics(target, weight)
-        ]
+        of_slot = np.zeros(len(weight))
+        ordered = np.zeros(slots.size + 1)  # the last bound may lie behind the last row
+        sides = []
+        for statistic in self._statistics(target[slots[0]], weight[slots[0]]):
+            of_slot[slots[0]] = statistic
+            of_slot.take(slots.ravel(), out=ordered[:-1], mode="clip")
+            sides.append(np.add.reduceat(ordered, bounds))
         left = np.array([s[0::3] for s in sides])  # (n_statistics, n_splits)
         right = np.array([s[1::3] for s in sides])
         return self._decrease(left, right)
+
+    def primary_decreases(self, grove):
+        """Decrease of weight times impurity by every split of some trees.
+
+        Parameters
+        ----------
+        grove : Grove
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,)
+            0 at leaves.
+        """
+        statistics = self._statistics(grove.target, grove.weight)
+        sums = np.array([grove.node_sums(statistic) for statistic in statistics])
+        branch = np.flatnonzero(grove.left != LEAF)
+        left, right = sums[:, grove.left[branch]], sums[:, grove.right[branch]]
+        decrease = np.zeros(len(grove.left))
+        decrease[branch] = self._decrease(left, right)
+        return decrease
 
 
 class _ClassCriterion(_SumCriterion):
@@ -50,9 +77,9 @@ class _ClassCriterion(_SumCriterion):
         self.n_classes = n_classes
 
     def _statistics(self, target, weight):
-        for output, n_classes in enumerate(self.n_classes):
+        for code, n_classes in zip(target.T, self.n_classes):
             for k in range(n_classes):
-                yield np.where(target[:, output] == k, weight, 0.0)
+                yield np.where(code == k, weight, 0.0)
 
     def _decrease(self, left, right):
         bounds = np.cumsum([0, *self.n_classes])
@@ -98,8 +125,8 @@ class _MeanCriterion(_SumCriterion):
 
     def _statistics(self, target, weight):
         yield weight
-        for output in range(target.shape[1]):
-            yield weight * target[:, output]
+        for column in target.T:
+            yield weight * column
 
 
 class MeanSquaredError(_MeanCriterion):
@@ -138,7 +165,7 @@ class MeanAbsoluteError:
         split = np.repeat(np.arange(n_splits), lengths)
         first = np.repeat(np.cumsum(lengths) - lengths, lengths)
         position = np.arange(len(split)) - first + starts[split]
-        rows = slots[position]
+        rows = slots.ravel()[position]
         side = 2 * split + (position >= cuts[split])
         decrease = np.zeros(n_splits)
         for output in range(target.shape[1]):
@@ -147,6 +174,23 @@ class MeanAbsoluteError:
             halves = _absolute_deviation(y, w, side, 2 * n_splits)
             decrease += whole - halves[0::2] - halves[1::2]
         return decrease / target.shape[1]
+
+    def primary_decreases(self, grove):
+        """See `_SumCriterion.primary_decreases`; sorts the rows of every level."""
+        decrease = np.zeros(len(grove.left))
+        order = np.arange(grove.n_slots)[np.newaxis]
+        for level in levels(grove, order, np.zeros(order.shape, dtype=np.int32)):
+            left_first = level.order[:, np.lexsort((~level.left, level.segment))]
+            n_left = np.add.reduceat(level.left, level.starts, dtype=np.intp)
+            decrease[level.nodes] = self.decrease(
+                grove.target,
+                grove.weight,
+                left_first,
+                level.starts,
+                level.starts + n_left,
+                level.starts + level.lengths,
+            )
+        return decrease
 
 
 def _absolute_deviation(y, weight, group, n_groups):

@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._impurity_tables import Grove, check_training
-from skvarimp._surrogate_levels import levels
 from skvarimp._surrogates import BLOCK_SIZE, Rules, Surrogates, find_surrogates
 
 
@@ -94,7 +93,7 @@ def search_batch(batch, columns, plan):
     grove = Grove(tables, trainings)
     decrease = grove.decrease
     if plan.criterion is not None:
-        anew = primary_decreases(grove, plan.criterion)
+        anew = plan.criterion.primary_decreases(grove)
         if plan.own:
             _check_target(grove, anew)
         else:
@@ -116,29 +115,6 @@ def search_batch(batch, columns, plan):
         Findings(decrease[own], found.take(run), credit[run])
         for own, run in zip(nodes, runs)
     ]
-
-
-def primary_decreases(grove, criterion):
-    """Decrease of weight times impurity by every primary split, computed anew.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-    """
-    decrease = np.zeros(len(grove.left))
-    order = np.arange(grove.n_slots)[np.newaxis]
-    for level in levels(grove, order, np.zeros(order.shape, dtype=np.int32)):
-        left_first = level.order[0][np.lexsort((~level.left, level.segment))]
-        n_left = np.add.reduceat(level.left, level.starts, dtype=np.intp)
-        decrease[level.nodes] = criterion.decrease(
-            grove.target,
-            grove.weight,
-            left_first,
-            level.starts,
-            level.starts + n_left,
-            level.starts + level.lengths,
-        )
-    return decrease
 
 
 def _check_target(grove, decrease):

@@ -84,7 +84,7 @@ def table_of_tree(tree, columns=None):
     weight = tree.weighted_n_node_samples
     risk = weight * tree.impurity
     branch = left != LEAF
-    feature = np.where(branch, tree.feature, LEAF)
+    feature = np.where(branch, tree.feature, LEAF).astype(np.int32)
     if columns is not None:
         feature[branch] = columns[feature[branch]]
     decrease = np.zeros(len(left))
@@ -180,6 +180,7 @@ class Grove:
         self.decrease = np.concatenate([t.decrease for t in tables])
         self.tree_of_node = np.repeat(np.arange(len(tables)), sizes)
         self.columns = [t.columns for t in tables]
+        self._branches = self._branches_by_depth()
         self.preorder = self._preorder()
 
         rows = [np.flatnonzero(training.weight) for training in trainings]
@@ -204,22 +205,42 @@ class Grove:
         A leaf then lies below the left child of one of its ancestors exactly when
         its number is smaller than the right child's.
         """
-        levels = []
-        nodes = self.root
-        while len(nodes):
-            levels.append(nodes)
-            branch = nodes[self.left[nodes] != LEAF]
-            nodes = np.concatenate([self.left[branch], self.right[branch]])
-        size = np.ones(len(self.left), dtype=np.intp)  # of the subtree
-        for nodes in reversed(levels):
-            branch = nodes[self.left[nodes] != LEAF]
-            size[branch] += size[self.left[branch]] + size[self.right[branch]]
+        size = self._summed_upwards(np.ones(len(self.left), dtype=np.intp))
         number = np.zeros(len(self.left), dtype=np.intp)
-        for nodes in levels:
-            branch = nodes[self.left[nodes] != LEAF]
+        for branch in self._branches:
             number[self.left[branch]] = number[branch] + 1
             number[self.right[branch]] = number[branch] + 1 + size[self.left[branch]]
         return number
+
+    def _branches_by_depth(self):
+        """The branch nodes of every depth, from the roots down."""
+        by_depth, nodes = [], self.root
+        while len(nodes):
+            branch = nodes[self.left[nodes] != LEAF]
+            by_depth.append(branch)
+            nodes = np.concatenate([self.left[branch], self.right[branch]])
+        return by_depth
+
+    def _summed_upwards(self, values):
+        """Add both children to each node, from the leaves up; in place."""
+        for branch in reversed(self._branches):
+            values[branch] += values[self.left[branch]] + values[self.right[branch]]
+        return values
+
+    def node_sums(self, values):
+        """Sum of a value of each slot over the slots of each node.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_slots,)
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,)
+        """
+        return self._summed_upwards(
+            np.bincount(self.leaf, values, minlength=len(self.left))
+        )
 
     def goes_left(self, slots, nodes):
         """Whether the rows in `slots`, which lie in `nodes`, go to the left child."""

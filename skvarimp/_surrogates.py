@@ -20,7 +20,7 @@ import numpy as np
 from skvarimp._surrogate_levels import MISSING, levels
 
 TOLERANCE = 1e-10  # associations this close are tied; not above it is no association
-BLOCK_SIZE = 2**17  # (column, slot) pairs worked on at once
+BLOCK_SIZE = 2**18  # (column, slot) pairs worked on at once
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,13 @@ class Surrogates:
     rank: np.ndarray
 
     def take(self, which):
-        """The surrogates picked by an index or a mask."""
+        """The surrogates picked by a slice, an index or a mask."""
         return Surrogates(*(a[which] for a in _columns(self)))
+
+    def keep(self, which):
+        """The same in place, one field after the other."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name)[which])
 
 
 def _columns(found):
@@ -105,28 +110,33 @@ def find_surrogates(grove, columns, rules):
         for level in levels(grove, *columns.in_bag(grove, block)):
             found.extend(search.of_level(level))
     parts = zip(*map(_columns, found))
-    return _ranked(Surrogates(*map(np.concatenate, parts)), rules.n_kept)
+    joined = Surrogates(*map(np.concatenate, parts))
+    found.clear()  # a deep tree has many: let go of them while sorting
+    _rank(joined)
+    if rules.n_kept is not None:
+        joined.keep(joined.rank <= rules.n_kept)
+    return joined
 
 
 def _nothing():
-    whole, real = np.zeros(0, dtype=np.intp), np.zeros(0)
+    whole, real = np.zeros(0, dtype=np.int32), np.zeros(0)
     return Surrogates(whole, whole, real, real, whole.astype(np.int8), real, whole)
 
 
-def _ranked(found, n_kept):
-    """Sort by node, then association; ties go to the lowest column."""
+def _rank(found):
+    """Sort by node, then association; ties go to the lowest column. In place."""
     if not len(found.node):
-        return found
+        return
     order = np.lexsort((found.feature, -found.association, found.node))
     node, association = found.node[order], found.association[order]
     new_node = np.append(True, node[1:] != node[:-1])
     drop = np.append(True, association[:-1] - association[1:] > TOLERANCE)
     group = np.cumsum(new_node | drop)
-    found = found.take(order[np.lexsort((found.feature[order], group))])
+    found.keep(order[np.lexsort((found.feature[order], group))])
     start = np.flatnonzero(new_node)
     lengths = np.diff(np.append(start, len(node)))
-    found.rank = np.arange(1, len(node) + 1) - np.repeat(start, lengths)
-    return found if n_kept is None else found.take(found.rank <= n_kept)
+    rank = np.arange(1, len(node) + 1) - np.repeat(start, lengths)
+    found.rank = rank.astype(np.int32)
 
 
 class _Search:
@@ -219,19 +229,19 @@ class _Search:
             decrease = self.rules.criterion.decrease(
                 self.grove.target,
                 self.grove.weight,
-                slots,
+                level.order[1:],
                 runs.first[column, segment],
                 place + 1,
                 runs.last[column, segment] + 1,
             )
         return Surrogates(
-            level.nodes[segment],
-            self.block[column],
+            level.nodes[segment].astype(np.int32),
+            self.block[column].astype(np.int32),
             association,
             _midpoint(below, above),
             np.where(runs.running[place] > 0, 1, -1).astype(np.int8),
             decrease,
-            np.zeros(len(place), dtype=np.intp),
+            np.zeros(len(place), dtype=np.int32),
         )
 
     def _category_sets(self, level, j):
@@ -257,15 +267,15 @@ class _Search:
         association = 1.0 - disagree / np.where(lighter > 0, lighter, np.inf)
         chosen = self._eligible(level)[j] & (lighter > 0) & (association > TOLERANCE)
         chosen &= np.minimum(n_left, n_right) >= self.rules.min_rows
-        nodes = level.nodes[chosen]
+        nodes = level.nodes[chosen].astype(np.int32)
         return Surrogates(
             nodes,
-            np.full(len(nodes), self.block[j]),
+            np.full(len(nodes), self.block[j], dtype=np.int32),
             association[chosen],
             np.full(len(nodes), np.nan),
             np.ones(len(nodes), dtype=np.int8),
             np.full(len(nodes), np.nan),
-            np.zeros(len(nodes), dtype=np.intp),
+            np.zeros(len(nodes), dtype=np.int32),
         )
 
 
