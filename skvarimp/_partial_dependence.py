@@ -6,7 +6,7 @@ import numpy as np
 
 from skvarimp._response_importance import Request, ResponseImportance
 from skvarimp._validation import Interval, StrOptions, n_jobs_constraint
-from skvarimp.response._grid import make_move
+from skvarimp.response._grid import distinct_values, is_categorical, make_move
 from skvarimp.response._reductions import IndividualFlatness, PartialDependence
 
 SKETCH_SIZE = 5_000_000  # numbers kept an entry and output for the standard error
@@ -159,13 +159,19 @@ default="auto"
         for entry, curve in zip(entries, outcomes[0][-1].curves):
             if curve is None:  # a callback stopped before
                 continue
-            move = make_move(
-                problem.table, problem.weights, entry, self.grid, categorical
-            )
+            values = self._grid_and_deciles(problem, entry, categorical)
             averages = curve[0] if len(curve) == 1 else curve.T
-            self.curves_[entry.name] = (move.values, averages)
-            if len(entry.columns) == 1 and not move.categorical:
-                self.deciles_[entry.name] = _deciles(problem, move)
+            self.curves_[entry.name] = (values, averages)
+
+    def _grid_and_deciles(self, problem, entry, categorical):
+        """The grid of an entry; of a numeric column its deciles are stored."""
+        table, weights = problem.table, problem.weights
+        if len(entry.columns) == 1 and not is_categorical(table, entry, categorical):
+            observed = distinct_values(table, weights, entry)
+            self.deciles_[entry.name] = _deciles(*observed)
+            if isinstance(self.grid, str) and self.grid == "all":
+                return observed[0]
+        return make_move(table, weights, entry, self.grid, categorical).values
 
     def plot_curves(self, axes=None, **kwargs):
         """Draw the partial dependence curves, the least flat first.
@@ -187,14 +193,12 @@ default="auto"
         return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
 
 
-def _deciles(problem, move):
+def _deciles(values, probabilities):
     """The nine deciles of the observed values, missing ones left out."""
-    if move.codes is None:  # a grid of its own: the values are not the column's
-        move = make_move(problem.table, problem.weights, move.entry, "all")
-    values = move.values.astype(np.float64)
+    values = values.astype(np.float64)
     seen = ~np.isnan(values)
     if not seen.any():
         return np.empty(0)
-    below = np.cumsum(move.probabilities[seen])
+    below = np.cumsum(probabilities[seen])
     at = np.searchsorted(below, np.arange(1, 10) / 10 * below[-1] * (1 - 1e-12))
     return values[seen][at]

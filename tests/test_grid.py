@@ -9,7 +9,7 @@ from literal import sensitivity
 from skvarimp import SensitivityImportance
 from skvarimp._entries import Entry
 from skvarimp._table import as_table
-from skvarimp.response._grid import make_move
+from skvarimp.response._grid import distinct_values, make_move
 
 N = 17
 RANDOM = np.random.RandomState(0)
@@ -340,3 +340,17 @@ def test_bad_grids_of_levels_groups_and_infinity():
         imp = SensitivityImportance(scale=None, grid=grid, estimation="exact")
         with pytest.raises(ValueError, match=f"'{grid}' needs finite.*'x1'"):
             imp.fit(lambda X: X[:, 0], Z)
+
+
+@pytest.mark.parametrize("weights", ["equal", "given"])
+@pytest.mark.parametrize("j", range(X.shape[1]))
+def test_distinct_values_are_those_of_the_whole_grid(j, weights):
+    """The short way by a sort gives the values and probabilities of `make_move`."""
+    keep = WEIGHTS > 0
+    w = np.ones(keep.sum()) if weights == "equal" else WEIGHTS[keep]
+    w, entry = w / w.sum(), Entry("a", (j,))
+    for table in (as_table(X[keep]), as_table(pd.DataFrame(X[keep]).astype(object))):
+        move = make_move(table, w, entry, "all")
+        values, probabilities = distinct_values(table, w, entry)
+        np.testing.assert_array_equal(values, move.values)
+        np.testing.assert_allclose(probabilities, move.probabilities, rtol=1e-14)

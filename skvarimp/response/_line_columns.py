@@ -168,6 +168,8 @@ def finish(walk, request, columns, slopes, categorical):
     list of Finished
     """
     reductions, scales = walk.reductions[request], walk.scales[request]
+    if all(type(reduction) is Range for reduction in reductions):
+        return _ranges(walk.table, columns, slopes, scales)
     batch = None
     if any(type(reduction) is not SquaredError for reduction in reductions):
         batch = SortedColumns(walk.table, columns, walk.weights)
@@ -193,6 +195,19 @@ def finish(walk, request, columns, slopes, categorical):
         no_error = np.zeros(len(slopes))
         result.append(Finished(size * flat[:, np.newaxis], no_error, curves))
     return result
+
+
+def _ranges(table, columns, slopes, scales):
+    """Ranges alone need no order."""
+    if isinstance(table, SparseTable):
+        X = table.csc()
+        # the weights do not matter, only that there is one a row
+        values, _ = _stored(X, columns, np.ones(X.shape[0]))
+    else:
+        values = _side_by_side(table, columns)
+    span = np.ptp(values, axis=1)[:, np.newaxis]
+    no_error = np.zeros(len(slopes))
+    return [Finished(np.abs(slopes) / scale * span, no_error) for scale in scales]
 
 
 def _mean_curves(sorted_columns, slopes, level):
