@@ -10,8 +10,13 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-# No public name exists for these; used for `_parameter_constraints` only.
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+# No public name exists for these; used for constraints of parameters only.
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 
 __all__ = [
@@ -26,6 +31,7 @@ __all__ = [
     "has_tags",
     "n_jobs_constraint",
     "random_state_constraint",
+    "validate_parameter_constraints",
 ]
 
 n_jobs_constraint = [numbers.Integral, None]

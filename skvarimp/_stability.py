@@ -1,0 +1,289 @@
+"""`importance_across_folds`: how much an importance depends on the training rows."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from skvarimp._base import _frame_library, make_frame, ranking
+from skvarimp._refits import (
+    check_parameters,
+    generator,
+    prepare,
+    run_refits,
+    seeded_splitter,
+    seeds_of,
+    splits_of,
+)
+from skvarimp._validation import StrOptions
+from skvarimp.exceptions import ImportanceWarning
+
+
+def importance_across_folds(
+    estimator,
+    X,
+    y,
+    importance,
+    cv=None,
+    *,
+    rows="held_out",
+    sample_weight=None,
+    groups=None,
+    params=None,
+    n_jobs=None,
+    random_state=None,
+    callbacks=None,
+):
+    """Importances of an estimator refitted on every fold: mean, spread and ranks.
+
+    Answers "may this column go?": a column that is near zero, or last, in every fold
+    may; one that is so on average only, may be needed by other training rows.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        Cloned and refitted on each fold's training rows. None for measures without a
+        model, such as `FilterImportance`.
+    X : {array-like, frame, sparse} of shape (n_samples, n_features)
+        Rows, in a container that the estimator takes.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+        Target; None for estimators and measures that need none.
+    importance : importance or callable
+        Any importance class of skvarimp, cloned for each fold, or a callable
+        (estimator, X, y) -> (n_features,).
+    cv : int, splitter, iterable or None, default=None
+        Folds or repeats; None: 5 folds; an integer: so many, stratified for
+        classifiers. `RepeatedKFold` and `ShuffleSplit` give as many as one likes.
+    rows : {"held_out", "training"}, default="held_out"
+        The rows to measure on. Measures that read the fit itself
+        (`ImpurityImportance`, `CoefficientImportance`, out-of-bag permutation) are
+        given the training rows in any case.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights, for the estimator, if it takes them, and the measure.
+    groups : array-like of shape (n_samples,), default=None
+        Labels for the splitter, such as `GroupKFold`.
+    params : dict, default=None
+        Further metadata, one entry a row, with scikit-learn's metadata routing on.
+    n_jobs : int, default=None
+        Number of joblib workers over the folds. The numbers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds every `random_state` inside the estimator, the importance and the
+        splitter that is None, each refit anew.
+    callbacks : callback or list of them, default=None
+        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. One that
+        stops leaves the folds done so far.
+
+    Returns
+    -------
+    FoldImportances
+        Importances of every fold, their mean, spread and ranks; `to_frame()` and
+        `plot()`.
+
+    See Also
+    --------
+    null_importances : Is an importance more than noise?
+    BackwardEliminationSelector : Drops columns and keeps a subset that scores well.
+
+    Notes
+    -----
+    The spread over folds is *not* a standard error. Training sets overlap: any two of
+    five folds share three quarters of their rows, so that the folds agree with each
+    other more than with a new sample, and dividing the spread by the square root of
+    the number of folds understates the error of the mean. `FoldImportances` offers
+    Nadeau and Bengio's correction for this. On the other hand each fold measures on
+    few held-out rows, which widens the spread.
+
+    Cost: one refit and one importance a fold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import PermutationImportance, importance_across_folds
+    >>> X, y = make_friedman1(200, n_features=6, random_state=0)
+    >>> folds = importance_across_folds(
+    ...     LinearRegression(), X, y, PermutationImportance()
+    ... )
+    >>> folds.importances.shape
+    (5, 6)
+    >>> print(folds.to_frame()[["entry", "mean", "sd", "best_rank"]].round(1).head(3))
+      entry  mean   sd  best_rank
+    0    x3  18.3  5.1        1.0
+    1    x1   9.8  2.1        1.0
+    2    x0   5.9  1.9        3.0
+    """
+    caller = "importance_across_folds"
+    given = {"importance": importance, "cv": cv, "rows": rows, "n_jobs": n_jobs}
+    given["random_state"] = random_state
+    options = {"rows": [StrOptions({"held_out", "training"})]}
+    check_parameters(caller, options, given)
+    cv = 5 if cv is None else cv
+    refits, splitter = prepare(
+        caller, estimator, importance, X, y, cv, sample_weight, groups, params
+    )
+    random = generator(random_state)
+    splitter = seeded_splitter(splitter, random)
+    splits = splits_of(splitter, refits.table.n_samples, refits.y, refits.passed.groups)
+    tasks = [
+        (train, train if rows == "training" else held_out, seed)
+        for (train, held_out), seed in zip(splits, seeds_of(random, len(splits)))
+    ]
+    folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
+    if len(folds) < len(tasks):
+        warnings.warn(
+            f"A callback stopped {caller}: {len(folds)} of {len(tasks)} folds done.",
+            ImportanceWarning,
+            stacklevel=2,
+        )
+    for number, fold in enumerate(folds[1:], start=2):
+        folds[0].check_agrees(fold, f"refit {number}")
+    return FoldImportances(
+        folds[0].entry_names,
+        np.array([fold.importances for fold in folds]),
+        np.array([fold.per_output for fold in folds]),
+        folds[0].output_names,
+        np.array([len(train) for train, _ in splits[: len(folds)]]),
+        np.array([len(held_out) for _, held_out in splits[: len(folds)]]),
+        _frame_library(refits.table.native),
+    )
+
+
+def _of_fold(task, refits):
+    train, rows, seed = task
+    return refits.measure(train, rows, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, eq=False)
+class FoldImportances:
+    """Importances of an estimator refitted on every fold.
+
+    Made by :func:`importance_across_folds`.
+
+    Parameters
+    ----------
+    entry_names : list of str
+        Names of the entries.
+    importances : ndarray of shape (n_folds, n_entries)
+        Importances of each fold, in the measure's unit.
+    importances_per_output : ndarray of shape (n_folds, n_entries, n_outputs)
+        The same for each output of the estimator.
+    output_names : list of str
+        Names of the outputs.
+    n_training_rows : ndarray of shape (n_folds,)
+        Rows that each fold was fitted on.
+    n_held_out_rows : ndarray of shape (n_folds,)
+        Rows held out of each fold.
+    frame_library : str, default="pandas"
+        Library of the frames that `to_frame` makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skvarimp import FoldImportances
+    >>> values = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
+    >>> folds = FoldImportances(
+    ...     ["age", "bmi", "sex"], values, values[:, :, None], ["y"], [8, 8], [2, 2]
+    ... )
+    >>> folds.mean
+    array([2. , 1.5, 0. ])
+    >>> folds.ranks
+    array([[1., 2., 3.],
+           [2., 1., 3.]])
+    """
+
+    entry_names: list
+    importances: np.ndarray
+    importances_per_output: np.ndarray
+    output_names: list
+    n_training_rows: np.ndarray
+    n_held_out_rows: np.ndarray
+    frame_library: str = "pandas"
+
+    @property
+    def mean(self):
+        """Mean over the folds, of shape (n_entries,)."""
+        return self.importances.mean(axis=0)
+
+    @property
+    def sd(self):
+        """Standard deviation over the folds, divisor n_folds - 1; NaN for one fold.
+
+        Not a standard error, see `importance_across_folds`.
+        """
+        if len(self.importances) < 2:
+            return np.full(self.importances.shape[1], np.nan)
+        return self.importances.std(axis=0, ddof=1)
+
+    @property
+    def ranks(self):
+        """Rank in each fold, 1 = most important, of shape (n_folds, n_entries).
+
+        Equal importances share the mean of their ranks.
+        """
+        return rankdata(-self.importances, axis=1)
+
+    @property
+    def ranking(self):
+        """Rank of the mean importances, 1 = most important, of shape (n_entries,)."""
+        return ranking(self.mean)
+
+    @property
+    def corrected_standard_errors(self):
+        """Standard errors of the means after Nadeau and Bengio, of shape (n_entries,).
+
+        sd * sqrt(1 / n_folds + n_held_out / n_training): the second term stands for
+        the correlation between folds whose training sets overlap.
+
+        References
+        ----------
+        C. Nadeau and Y. Bengio, "Inference for the Generalization Error", Machine
+        Learning 52 (2003), section 3: the corrected resampled t-test.
+        """
+        overlap = np.mean(np.divide(self.n_held_out_rows, self.n_training_rows))
+        return self.sd * np.sqrt(1.0 / len(self.importances) + overlap)
+
+    def to_frame(self):
+        """Table of the entries, the largest mean first.
+
+        Returns
+        -------
+        frame of shape (n_entries, 8)
+            Columns entry, mean, sd, lowest and highest importance, mean_rank,
+            best_rank and worst_rank over the folds, in the frame library X came in
+            (pandas for arrays).
+        """
+        order = np.argsort(self.ranking, kind="stable")
+        ranks, values = self.ranks[:, order], self.importances[:, order]
+        return make_frame(
+            {
+                "entry": [self.entry_names[e] for e in order],
+                "mean": self.mean[order],
+                "sd": self.sd[order],
+                "lowest": values.min(axis=0),
+                "highest": values.max(axis=0),
+                "mean_rank": ranks.mean(axis=0),
+                "best_rank": ranks.min(axis=0),
+                "worst_rank": ranks.max(axis=0),
+            },
+            self.frame_library,
+        )
+
+    def plot(self, ax=None, **kwargs):
+        """Draw the folds' importances as boxes, the largest mean on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `FoldsDisplay.from_folds`.
+
+        Returns
+        -------
+        display : FoldsDisplay
+            Holds `ax_` and `figure_`.
+        """
+        from skvarimp._display_stability import FoldsDisplay
+
+        return FoldsDisplay.from_folds(self, ax=ax, **kwargs)
