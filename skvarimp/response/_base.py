@@ -140,9 +140,14 @@ class Response:
     path : str
         Name shown in `response_path_`.
     n_outputs : int
+    rounding : float
+        How far the model's own output may be off the sum that the response forms,
+        relative to the output's scale: 0 for a model that computes in double
+        precision.
     """
 
     path = "response"
+    rounding = 0.0
 
     # Evaluations in one task: large enough that a worker is kept busy, small enough
     # that a progress bar moves and a stop is heard.

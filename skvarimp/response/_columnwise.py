@@ -140,6 +140,7 @@ class ColumnwiseResponse(Response):
         self.inner, self.transformed = inner, transformed
         self.n_outputs = inner.n_outputs
         self.path = f"column-wise steps, {inner.path}"
+        self.rounding = inner.rounding
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""

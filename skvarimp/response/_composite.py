@@ -63,6 +63,7 @@ class MeanResponse(Response):
         self.n_outputs = members[0].n_outputs
         paths = dict.fromkeys(member.path for member in members)
         self.path = f"vote of {' and '.join(paths)}"
+        self.rounding = max(member.rounding for member in members)
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
@@ -99,6 +100,8 @@ class LinkedResponse(Response):
         self.own = OwnOutputs(model)
         self.n_outputs = inner.n_outputs
         self.path = f"transformed target, {inner.path}"
+        # an inverse like exp turns errors of its argument into relative ones
+        self.rounding = 10 * inner.rounding
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""

@@ -193,8 +193,10 @@ def probe(response, black_box, table, base, weights, entries, rtol=1e-9):
     """Compare a response with the model's own output; None, or where they differ.
 
     Some rows, some entries spread over all, some of their observed values and the
-    critical values that the response names (thresholds and their neighbours).
+    critical values that the response names (thresholds and their neighbours). A
+    model that computes in single precision may differ by its rounding.
     """
+    rtol = max(rtol, response.rounding)
     rows = _spread(len(weights), PROBE_ROWS)
     scale = np.abs(base).max() + np.ptp(base)
     for e in _spread(len(entries), PROBE_ENTRIES):

@@ -39,6 +39,9 @@ class Ensemble:
         Whether values are compared in single precision.
     categories : dict
         Column -> categories, encoded by their positions.
+    encoders : dict
+        Column -> functions that turn its values, one after the other, into those
+        that the splits compare.
     """
 
     trees: list
@@ -46,6 +49,7 @@ class Ensemble:
     offset: np.ndarray | float | None = 0.0
     single: bool = True
     categories: dict = field(default_factory=dict)
+    encoders: dict = field(default_factory=dict)
 
 
 def read(estimator, method):

@@ -62,6 +62,9 @@ class TreeTable:
         Whether values are compared in single precision.
     categories : dict
         Column -> its categories, whose positions are the codes.
+    encoders : dict or None
+        Column -> functions that turn its values, one after the other, into those
+        that the splits compare.
 
     Attributes
     ----------
@@ -105,8 +108,8 @@ class TreeTable:
     edge_sets : ndarray of shape (n_edge_sets, n_codes)
     """
 
-    def __init__(self, trees, single, categories):
-        self.single = single
+    def __init__(self, trees, single, categories, encoders=None):
+        self.single, self.encoders = single, encoders or {}
         sizes = np.array([len(tree.column) for tree in trees])
         self.roots = (np.cumsum(sizes) - sizes).astype(np.int32)
         self.tree = np.repeat(np.arange(len(trees), dtype=np.int32), sizes)
@@ -266,6 +269,8 @@ class TreeTable:
 
     def codes(self, feature, values):
         """Codes of a column's values, (n,) int32."""
+        for encode in self.encoders.get(int(self.columns[feature]), ()):
+            values = encode(values)
         if feature in self.categories:
             return self._category_codes(feature, values)
         with np.errstate(over="ignore"):

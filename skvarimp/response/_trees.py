@@ -24,9 +24,15 @@ from skvarimp.response._tree_walk import Descent, own_raw
 
 
 def lower_trees(model, table):
-    """The response of a tree or an ensemble of trees."""
-    ensemble = read(model.estimator, model.method)
-    trees = TreeTable(ensemble.trees, ensemble.single, ensemble.categories)
+    """The response of scikit-learn's trees and ensembles of trees."""
+    return tree_response(model, table, read(model.estimator, model.method))
+
+
+def tree_response(model, table, ensemble):
+    """The response of an ensemble as read, `_tree_readers.Ensemble`."""
+    trees = TreeTable(
+        ensemble.trees, ensemble.single, ensemble.categories, ensemble.encoders
+    )
     response = TreeResponse(model, trees, ensemble.link)
     response.codes(table)
     if ensemble.link is None:
