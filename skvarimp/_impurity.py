@@ -15,7 +15,7 @@ from skvarimp._impurity_registry import READERS, read_trees
 from skvarimp._impurity_search import Findings, Plan, batches, search_batch
 from skvarimp._response_importance import Progress, within_callbacks
 from skvarimp._surrogate_levels import SortedColumns
-from skvarimp._surrogates import Rules
+from skvarimp._surrogate_splits import Rules
 from skvarimp._table import as_table
 from skvarimp._validation import (
     Interval,

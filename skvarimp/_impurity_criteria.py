@@ -17,6 +17,8 @@ from skvarimp._surrogate_levels import levels
 class _SumCriterion:
     """A criterion that needs only sums of row statistics over each side."""
 
+    of_sums = True
+
     def decrease(self, target, weight, slots, starts, cuts, ends):
         """Decrease of weight times impurity by splits of runs of rows.
 
@@ -47,7 +49,7 @@ class _SumCriterion:
             sides.append(np.add.reduceat(ordered, bounds))
         left = np.array([s[0::3] for s in sides])  # (n_statistics, n_splits)
         right = np.array([s[1::3] for s in sides])
-        return self._decrease(left, right)
+        return self.decrease_of_sums(left, right)
 
     def primary_decreases(self, grove):
         """Decrease of weight times impurity by every split of some trees.
@@ -66,7 +68,7 @@ class _SumCriterion:
         branch = np.flatnonzero(grove.left != LEAF)
         left, right = sums[:, grove.left[branch]], sums[:, grove.right[branch]]
         decrease = np.zeros(len(grove.left))
-        decrease[branch] = self._decrease(left, right)
+        decrease[branch] = self.decrease_of_sums(left, right)
         return decrease
 
 
@@ -76,12 +78,31 @@ class _ClassCriterion(_SumCriterion):
     def __init__(self, n_classes):
         self.n_classes = n_classes
 
+    @staticmethod
+    def scale(target):
+        """Size of the impurity of each row, (n_slots,), that rounding is relative to."""
+        return np.ones(len(target))
+
+    def addends(self, target, weight):
+        """What each row adds to which statistics.
+
+        Returns
+        -------
+        index, value : ndarray of shape (n_slots, n_addends)
+            Statistic `index[i, k]` grows by `value[i, k]` with row i.
+        n_statistics : int
+        """
+        first = np.cumsum([0, *self.n_classes[:-1]])
+        value = np.repeat(weight[:, np.newaxis], len(first), axis=1)
+        return target + first, value, sum(self.n_classes)
+
     def _statistics(self, target, weight):
         for code, n_classes in zip(target.T, self.n_classes):
             for k in range(n_classes):
                 yield np.where(code == k, weight, 0.0)
 
-    def _decrease(self, left, right):
+    def decrease_of_sums(self, left, right):
+        """Decrease from the statistics of both sides, (n_statistics, n_splits) each."""
         bounds = np.cumsum([0, *self.n_classes])
         outputs = [self._one_output(left[a:b], right[a:b]) for a, b in pairwise(bounds)]
         return np.mean(outputs, axis=0)
@@ -123,6 +144,17 @@ class NodeError(_ClassCriterion):
 class _MeanCriterion(_SumCriterion):
     """Statistics are the weight and the weighted sum of each output."""
 
+    @staticmethod
+    def scale(target):
+        """See `_ClassCriterion.scale`."""
+        return np.mean(np.square(target), axis=1)
+
+    def addends(self, target, weight):
+        """See `_ClassCriterion.addends`."""
+        value = np.column_stack(list(self._statistics(target, weight)))
+        n_statistics = value.shape[1]
+        return np.tile(np.arange(n_statistics), (len(value), 1)), value, n_statistics
+
     def _statistics(self, target, weight):
         yield weight
         for column in target.T:
@@ -133,7 +165,8 @@ class MeanSquaredError(_MeanCriterion):
     """Variance of the target."""
 
     @staticmethod
-    def _decrease(left, right):
+    def decrease_of_sums(left, right):
+        """See `_ClassCriterion.decrease_of_sums`."""
         w_left, w_right = left[0], right[0]
         gap = left[1:] / w_left - right[1:] / w_right
         return w_left * w_right / (w_left + w_right) * np.mean(gap**2, axis=0)
@@ -143,7 +176,8 @@ class Poisson(_MeanCriterion):
     """Half the Poisson deviance, mean of y log(y / mean)."""
 
     @staticmethod
-    def _decrease(left, right):
+    def decrease_of_sums(left, right):
+        """See `_ClassCriterion.decrease_of_sums`."""
         total = left + right
         mean = total[1:] / total[0]
         gain = np.zeros_like(mean)
@@ -157,6 +191,13 @@ class Poisson(_MeanCriterion):
 
 class MeanAbsoluteError:
     """Mean distance to the median."""
+
+    of_sums = False
+
+    @staticmethod
+    def scale(target):
+        """See `_ClassCriterion.scale`."""
+        return np.mean(np.abs(target), axis=1)
 
     def decrease(self, target, weight, slots, starts, cuts, ends):
         """See `_SumCriterion.decrease`; sorts the rows, n log n."""

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._impurity_tables import Grove, check_training
-from skvarimp._surrogates import BLOCK_SIZE, Rules, Surrogates, find_surrogates
+from skvarimp._surrogate_splits import Rules, Surrogates
+from skvarimp._surrogates import BLOCK_SIZE, find_surrogates
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,17 @@ class Plan:
         Where splits have to be judged anew.
     own : bool
         Whether that is the trees' own criterion, so that their recorded decreases
-        stand, and serve to check the target.
+        serve to check the target.
     rules : Rules or None
         Which surrogates to find.
+    compiled : bool
+        Whether compiled kernels find them.
     """
 
     criterion: object
     own: bool
     rules: Rules | None
+    compiled: bool = False
 
     @property
     def with_target(self):
@@ -93,11 +97,11 @@ def search_batch(batch, columns, plan):
     grove = Grove(tables, trainings)
     decrease = grove.decrease
     if plan.criterion is not None:
-        anew = plan.criterion.primary_decreases(grove)
+        # Anew also where recorded: trees take differences of large numbers, and equal
+        # partitions are to earn alike.
+        decrease = plan.criterion.primary_decreases(grove)
         if plan.own:
-            _check_target(grove, anew)
-        else:
-            decrease = anew
+            _check_target(grove, plan.criterion, decrease)
     bounds = [*grove.root, len(grove.left)]
     nodes = [slice(a, b) for a, b in pairwise(bounds)]
     if plan.rules is None:
@@ -117,14 +121,14 @@ def search_batch(batch, columns, plan):
     ]
 
 
-def _check_target(grove, decrease):
+def _check_target(grove, criterion, decrease):
     """Raise ValueError where the trees' own criterion gives other decreases."""
     n_trees = len(grove.root)
     anew = np.bincount(grove.tree_of_node, decrease, n_trees)
     recorded = np.bincount(grove.tree_of_node, grove.decrease, n_trees)
-    # Trees compute a variance as a difference of two squares, rounded at their scale.
-    square = np.mean(np.square(grove.target, dtype=np.float64), axis=1)
-    scale = np.bincount(grove.tree, grove.weight * square, n_trees)
+    # Trees take differences of larger numbers, rounded at the scale of those.
+    scale = criterion.scale(grove.target)
+    scale = np.bincount(grove.tree, grove.weight * scale, n_trees)
     wrong = np.abs(anew - recorded) > 1e-6 * recorded + 1e-11 * scale
     if wrong.any():
         t = int(np.argmax(wrong))

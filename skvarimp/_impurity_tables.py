@@ -154,7 +154,9 @@ def check_training(table, training, tree):
 class Grove:
     """A few trees in one table, with their in-bag rows; what the search works on.
 
-    A slot is one in-bag row of one tree. Node numbers run on from tree to tree.
+    A slot is one in-bag row of one tree. Node numbers run on from tree to tree. Slots
+    are numbered leaf by leaf from left to right, so that those of a node follow each
+    other, its left child's before its right child's.
 
     Parameters
     ----------
@@ -165,6 +167,11 @@ class Grove:
     ----------
     left, right, feature : ndarray of shape (n_nodes,)
     root : ndarray of shape (n_trees,)
+    preorder : ndarray of shape (n_nodes,)
+        Number of each node such that it comes before its left subtree, that before its
+        right subtree, and trees come in turn.
+    start : ndarray of shape (n_nodes,)
+        First slot of each node.
     row, weight, leaf : ndarray of shape (n_slots,)
         Row of X, in-bag weight and leaf of each slot.
     target : ndarray of shape (n_slots, n_outputs) or None
@@ -188,11 +195,15 @@ class Grove:
         self.tree = np.repeat(np.arange(len(tables)), [len(r) for r in rows])
         self.weight = np.concatenate([t.weight[r] for t, r in zip(trainings, rows)])
         leaf = np.concatenate([t.leaf[r] for t, r in zip(trainings, rows)])
-        self.leaf = leaf + self.root[self.tree]
+        leaf = leaf + self.root[self.tree]
+        by_leaf = np.argsort(self.preorder[leaf], kind="stable")
+        self.leaf = leaf[by_leaf]
+        self.row, self.weight = self.row[by_leaf], self.weight[by_leaf]
+        self.start = np.searchsorted(self.preorder[self.leaf], self.preorder)
         self.target = None
         if trainings[0].target is not None:
             targets = [t.target[r] for t, r in zip(trainings, rows)]
-            self.target = np.concatenate(targets)
+            self.target = np.concatenate(targets)[by_leaf]
 
     @property
     def n_slots(self):
@@ -200,13 +211,10 @@ class Grove:
         return len(self.row)
 
     def _preorder(self):
-        """Number each node before its left subtree, that before its right subtree.
-
-        A leaf then lies below the left child of one of its ancestors exactly when
-        its number is smaller than the right child's.
-        """
+        """Number each node before its left subtree, that before its right subtree."""
         size = self._summed_upwards(np.ones(len(self.left), dtype=np.intp))
         number = np.zeros(len(self.left), dtype=np.intp)
+        number[self.root] = self.root
         for branch in self._branches:
             number[self.left[branch]] = number[branch] + 1
             number[self.right[branch]] = number[branch] + 1 + size[self.left[branch]]
@@ -244,7 +252,7 @@ class Grove:
 
     def goes_left(self, slots, nodes):
         """Whether the rows in `slots`, which lie in `nodes`, go to the left child."""
-        return self.preorder[self.leaf[slots]] < self.preorder[self.right[nodes]]
+        return slots < self.start[self.right[nodes]]
 
 
 def _shifted(children, offsets):

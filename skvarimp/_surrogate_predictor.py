@@ -15,7 +15,7 @@ from skvarimp._impurity_registry import READERS
 from skvarimp._impurity_search import Plan, batches, search_batch
 from skvarimp._impurity_tables import LEAF
 from skvarimp._surrogate_levels import SortedColumns
-from skvarimp._surrogates import Rules
+from skvarimp._surrogate_splits import Rules
 from skvarimp._table import as_table
 from skvarimp._validation import check_sample_weight
 

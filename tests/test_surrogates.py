@@ -11,7 +11,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skvarimp import ImpurityImportance, _impurity_search, _surrogates
 from skvarimp._impurity_tables import Grove, Training, TreeTable
 from skvarimp._surrogate_levels import SortedColumns
-from skvarimp._surrogates import Rules, find_surrogates
+from skvarimp._surrogate_splits import Rules
+from skvarimp._surrogates import find_surrogates
 
 FIELDS = ["node", "feature", "threshold", "direction", "association", "rank"]
 
