@@ -249,13 +249,18 @@ class NullDisplay:
         for ax, panel in zip(self.axes_, self.panels):
             _draw_null(ax, panel, bins, style)
             ax.set_xlabel(self.label)
+        handles = self.axes_[0].get_legend_handles_labels()
+        if own_figure:
+            self.figure_.legend(
+                *handles, loc="outside upper right", ncols=2, frameon=False
+            )
         return self
 
 
 def _draw_null(ax, panel, bins, style):
     name, importance, null, pvalue, familywise = panel
     ax.hist(null, bins=bins, label="shuffled y", **style)
-    ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y")
+    ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
     low, high = min(np.min(null), importance), max(np.max(null), importance)
     margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)
     ax.set_xlim(low - margin, high + margin)

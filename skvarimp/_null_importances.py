@@ -108,16 +108,21 @@ def null_importances(
     The one in it is y itself, which is one of its own permutations: without it p could
     be 0 and would be too small on average. Ties count against the entry: an entry that
     is 0 with every target has p = 1. The family-wise p-value compares T_j with the
-    largest null importance of *any* entry, max_k T_kb: below 0.05 for at least one
-    entry in at most 5% of data sets where y has nothing to do with X, however many
-    entries there are. It suits measures whose entries share one unit.
+    largest null importance of *any* entry, each entry standardised by its mean and
+    standard deviation over the 1 + B targets [3]_: it is below 0.05 for one entry or
+    more in at most 5% of the data sets where y has nothing to do with X, however many
+    entries there are.
 
     What is tested is that y has nothing to do with *any* column, given the strata. If
     some columns matter, those that do not are compared with models fitted to noise
     alone, which give them more: their p-values then tend to be too large. A column
     that is correlated with one that matters gets some importance from many models, and
-    a small p-value for good reason. With discrete importances (trees, few rows) many
-    ties make p-values larger than uniform, never smaller.
+    a small p-value for good reason. Many ties (trees, few rows) make p-values larger
+    than uniform, never smaller.
+
+    Measures that look at the response alone, such as `SensitivityImportance`, find a
+    model that overfits shuffled targets as lively as the real one, and few entries
+    stand out; `PermutationImportance` with ``cv=5`` is near 0 for such a model.
 
     Cost: (1 + n_permutations) * n_repeats refits and importances, times the folds.
 
@@ -267,16 +272,22 @@ class NullImportances:
 
         (1 + #{b : T_jb >= T_j}) / (1 + n_permutations), ties up to rounding included.
         """
-        return self._pvalues(self.null)
+        return _pvalues(self.importances, self.null)
 
     @property
     def familywise_pvalues(self):
-        """The same against the largest null importance of any entry, (n_entries,)."""
-        return self._pvalues(self.null.max(axis=1, keepdims=True))
+        """The same for standardised importances against the largest of any entry.
 
-    def _pvalues(self, null):
-        reached = self.importances - TIE * np.abs(self.importances)
-        return (1 + (null >= reached).sum(axis=0)) / (1 + len(null))
+        Of shape (n_entries,). Each entry is standardised by its own mean and standard
+        deviation over y and the shuffled targets, so that entries whose importance
+        varies much do not drown the others; one that never varies stands at 0.
+        """
+        both = np.vstack([self.importances, self.null])
+        spread = both.std(axis=0)
+        varies = spread > TIE * np.abs(both).max(axis=0)
+        standard = np.zeros_like(both)
+        np.divide(both - both.mean(axis=0), spread, out=standard, where=varies)
+        return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
 
     @property
     def ranking(self):
@@ -327,3 +338,9 @@ class NullImportances:
         from skvarimp._display_stability import NullDisplay
 
         return NullDisplay.from_null(self, axes=axes, **kwargs)
+
+
+def _pvalues(importances, null):
+    """(1 + #{null >= importance}) / (1 + n) along the first axis of the null."""
+    reached = importances - TIE * np.abs(importances)
+    return (1 + (null >= reached).sum(axis=0)) / (1 + len(null))
