@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from skvarimp._base import BaseImportance
+from skvarimp._compiled import use_compiled
 from skvarimp._entries import column_names
 from skvarimp._impurity_credit import Tally
 from skvarimp._impurity_criteria import CLASS_CRITERIA, make_criterion
@@ -288,7 +289,7 @@ class ImpurityImportance(BaseImportance):
                 class_boundary=boundary,
                 criterion=criterion if own_credit else None,
             )
-        return Plan(criterion, own, rules)
+        return Plan(criterion, own, rules, compiled=use_compiled())
 
     def _search(self, plan, trees, tally, training):
         rows, y, sample_weight = training
@@ -296,7 +297,13 @@ class ImpurityImportance(BaseImportance):
         trainings = trees.trainings(rows, y, sample_weight, plan.with_target)
         tasks = batches(trees.tables, trainings, len(columns))
         with Progress([self], len(trees.tables)) as progress:
-            results = in_order(search_batch, tasks, (columns, plan), self.n_jobs)
+            results = in_order(
+                search_batch,
+                tasks,
+                (columns, plan),
+                self.n_jobs,
+                prefer="threads" if plan.compiled else None,
+            )
             for _, of_batch in results:
                 for findings in of_batch:
                     tally.add(findings)

@@ -107,7 +107,7 @@ def search_batch(batch, columns, plan):
     if plan.rules is None:
         return [Findings(decrease[own]) for own in nodes]
 
-    found = find_surrogates(grove, columns, plan.rules)
+    found = find_surrogates(grove, columns, plan.rules, plan.compiled)
     if plan.rules.criterion is None:  # the rpart convention
         credit = found.association * decrease[found.node]
     else:

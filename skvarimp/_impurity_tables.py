@@ -170,8 +170,8 @@ class Grove:
     preorder : ndarray of shape (n_nodes,)
         Number of each node such that it comes before its left subtree, that before its
         right subtree, and trees come in turn.
-    start : ndarray of shape (n_nodes,)
-        First slot of each node.
+    start, stop : ndarray of shape (n_nodes,)
+        First slot of each node, and the one behind its last.
     row, weight, leaf : ndarray of shape (n_slots,)
         Row of X, in-bag weight and leaf of each slot.
     target : ndarray of shape (n_slots, n_outputs) or None
@@ -188,7 +188,7 @@ class Grove:
         self.tree_of_node = np.repeat(np.arange(len(tables)), sizes)
         self.columns = [t.columns for t in tables]
         self._branches = self._branches_by_depth()
-        self.preorder = self._preorder()
+        self.preorder, size = self._preorder()
 
         rows = [np.flatnonzero(training.weight) for training in trainings]
         self.row = np.concatenate(rows)
@@ -199,7 +199,9 @@ class Grove:
         by_leaf = np.argsort(self.preorder[leaf], kind="stable")
         self.leaf = leaf[by_leaf]
         self.row, self.weight = self.row[by_leaf], self.weight[by_leaf]
-        self.start = np.searchsorted(self.preorder[self.leaf], self.preorder)
+        ascending = self.preorder[self.leaf]
+        self.start = np.searchsorted(ascending, self.preorder)
+        self.stop = np.searchsorted(ascending, self.preorder + size)
         self.target = None
         if trainings[0].target is not None:
             targets = [t.target[r] for t, r in zip(trainings, rows)]
@@ -211,14 +213,14 @@ class Grove:
         return len(self.row)
 
     def _preorder(self):
-        """Number each node before its left subtree, that before its right subtree."""
+        """Number of each node, and the number of nodes below it with itself."""
         size = self._summed_upwards(np.ones(len(self.left), dtype=np.intp))
         number = np.zeros(len(self.left), dtype=np.intp)
         number[self.root] = self.root
         for branch in self._branches:
             number[self.left[branch]] = number[branch] + 1
             number[self.right[branch]] = number[branch] + 1 + size[self.left[branch]]
-        return number
+        return number, size
 
     def _branches_by_depth(self):
         """The branch nodes of every depth, from the roots down."""

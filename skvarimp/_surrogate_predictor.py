@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skvarimp._compiled import use_compiled
 from skvarimp._impurity_credit import SplitRecords
 from skvarimp._impurity_readers import TREE_TYPES, Forest, SingleTree, class_lists
 from skvarimp._impurity_registry import READERS
@@ -127,7 +128,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         columns = SortedColumns(matrix)
         rows = trees.rows(as_table(matrix))
         trainings = trees.trainings(rows, target, sample_weight, with_target=False)
-        plan = Plan(criterion=None, own=True, rules=Rules())
+        plan = Plan(criterion=None, own=True, rules=Rules(), compiled=use_compiled())
         largest = max(len(table.left) for table in trees.tables)
         records = SplitRecords(len(trees.tables), largest, matrix.shape[1])
         for batch in batches(trees.tables, trainings, matrix.shape[1]):

@@ -99,13 +99,14 @@ def _run_task(task, walk):
     return walk.response.run(walk, task)
 
 
-def in_order(function, tasks, arguments, n_jobs):
+def in_order(function, tasks, arguments, n_jobs, prefer=None):
     """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
 
     Results arrive while later tasks run, so that little is held; a backend that cannot
     hand out results one by one gives them at once. A consumer may close the generator:
     no more tasks are sent then, and those under way are waited for (killing joblib's
-    workers at their work makes them complain).
+    workers at their work makes them complain). `prefer="threads"` serves functions
+    that let go of the interpreter.
     """
     sent = deque()  # kept here: a worker need not send its task back
     closed = False
@@ -118,9 +119,9 @@ def in_order(function, tasks, arguments, n_jobs):
             yield delayed(function)(task, *arguments)
 
     try:
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
     except ValueError:  # "Backend ... does not support return_as"
-        parallel = Parallel(n_jobs=n_jobs)
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer)
     results = iter(parallel(calls()))
     try:
         for result in results:
