@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp._entries import resolve_features
 from skvarimp._validation import check_features_seen, check_fitted
 
@@ -50,7 +51,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             The fitted instance.
         """
         self._validate_params()
-        self._fit(estimator, X, y, sample_weight)
+        with no_overflow():
+            self._fit(estimator, X, y, sample_weight)
         return self
 
     def _set_entries(self, table, features, estimator=None):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from sklearn.base import clone
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance, require_pandas
 from skvarimp._response_importance import ResponseImportance, fit_together
 from skvarimp._sensitivity import SensitivityImportance
@@ -71,6 +72,7 @@ def compare_importances(estimators, X, y=None, importances=None, *, sample_weigh
     return Comparison.from_fitted(fitted)
 
 
+@no_overflow()
 def fit_measures(measures, estimator, X, y, sample_weight):
     """Fit measures on one model; those on the response engine share its walks."""
     on_engine = [m for m in measures if isinstance(m, ResponseImportance)]

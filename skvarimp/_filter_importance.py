@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 
+from skvarimp._arithmetic import users_code
 from skvarimp._base import BaseImportance
 from skvarimp._table import as_table
 from skvarimp._validation import check_sample_weight, check_target
@@ -110,9 +111,9 @@ class FilterImportance(BaseImportance):
                 rows = _repeated_rows(weights, self.score_func)
             table, y = table.take(rows), y[rows]
         numeric = table.numeric()
-        result = self.score_func(
-            table.native if numeric is None else numeric, y, **extra
-        )
+        X = table.native if numeric is None else numeric
+        with users_code():
+            result = self.score_func(X, y, **extra)
         if isinstance(result, tuple | list) and len(result) == 2:
             scores, p_values = (np.asarray(part, dtype=np.float64) for part in result)
             return scores, p_values

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from skvarimp._arithmetic import users_code
 from skvarimp._blocks import column_blocks
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
@@ -332,7 +333,8 @@ class FittedCovariance:
         X = X.toarray() if sparse.issparse(X) else X
         fitted = None
         if not get_tags(estimator).target_tags.required:
-            fitted = clone(estimator).fit(X)
+            with users_code():
+                fitted = clone(estimator).fit(X)
         if not hasattr(fitted, "covariance_"):
             raise ValueError(
                 f"`covariance`={estimator!r} is no covariance estimator: it has no "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skvarimp._arithmetic import users_code
 from skvarimp._feature_function import FeatureFunction
 from skvarimp.feature_functions import Linear
 
@@ -140,7 +141,8 @@ class Values:
 
     def _of_function(self, feature):
         known = isinstance(feature.function, FeatureFunction)
-        raw = feature.function(self.table if known else self.table.native)
+        with users_code():
+            raw = feature.function(self.table if known else self.table.native)
         try:
             values = np.asarray(raw, dtype=np.float64)
         except (TypeError, ValueError):

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance
 from skvarimp._compiled import use_compiled
 from skvarimp._entries import column_names
@@ -216,7 +217,8 @@ class ImpurityImportance(BaseImportance):
             The fitted instance.
         """
         self._validate_params()
-        self._fit(estimator, X, y, sample_weight, tree_weights)
+        with no_overflow():
+            self._fit(estimator, X, y, sample_weight, tree_weights)
         return self
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):

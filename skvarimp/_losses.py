@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._arithmetic import users_code
 from skvarimp._model import class_indicators
 from skvarimp.response._reductions import Loss, SquaredError
 from skvarimp.response._sampling import Draw
@@ -154,7 +155,9 @@ class CallableLoss(RowLoss):
         n_outputs, n_rows, n_cells = outputs.shape
         flat = outputs.reshape(n_outputs, -1)
         predicted = flat[0] if n_outputs == 1 else flat.T
-        of_rows = np.asarray(self.function(y[:, 0].repeat(n_cells, axis=0), predicted))
+        with users_code():
+            of_rows = self.function(y[:, 0].repeat(n_cells, axis=0), predicted)
+        of_rows = np.asarray(of_rows)
         if of_rows.shape != (n_rows * n_cells,):
             raise ValueError(
                 f"`loss` must return one loss a row, shape ({n_rows * n_cells},), got "

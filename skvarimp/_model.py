@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
 
+from skvarimp._arithmetic import users_code
 from skvarimp._validation import check_finite_response, check_fitted, has_tags
 
 RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
@@ -80,7 +81,7 @@ class Model:
 
     def raw(self, X):
         """The method's own output, warnings about missing feature names aside."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), users_code():
             warnings.filterwarnings("ignore", message="X does not have valid feature")
             warnings.filterwarnings("ignore", message="X has feature names")
             return getattr(self.estimator, self.method)(X)
@@ -118,7 +119,7 @@ class Model:
             return self._indicators(raw)
         if self.kind == "probability":
             return self._probabilities(raw)
-        outputs = np.asarray(raw, dtype=np.float64)
+        outputs = _numbers(raw)
         if outputs.ndim == 1:
             outputs = outputs[:, np.newaxis]
         if outputs.ndim != 2 or outputs.shape[1] == 0:
@@ -141,7 +142,7 @@ class Model:
     def _probabilities(self, raw):
         """Probabilities side by side, a two-class output's first class dropped."""
         blocks = raw if isinstance(raw, list) else [raw]
-        blocks = [np.asarray(block, dtype=np.float64) for block in blocks]
+        blocks = [_numbers(block) for block in blocks]
         if self.output_names is None and len(blocks) == 1:
             self._notice_labels(blocks[0])
         if len(blocks) == 1 and len(self._class_lists) > 1:
@@ -199,6 +200,19 @@ class Model:
     def class_lists(self):
         """One array of classes a column of y; None where there are no classes."""
         return self._class_lists
+
+
+def _numbers(raw):
+    """A response as float64, or an error that says it is none."""
+    if np.iscomplexobj(raw):
+        raise ValueError("The model's response is complex; it must be real numbers.")
+    try:
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "The model's response must be an array of numbers, one row a row of X, got "
+            f"{raw!r:.60}. Watch a score or a probability instead."
+        ) from None
 
 
 def class_indicators(y, class_lists):

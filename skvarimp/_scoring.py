@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from skvarimp._arithmetic import users_code
+
 
 @dataclass
 class ScoreLost:
@@ -56,7 +58,8 @@ class ScoreLost:
         options = {}
         if self.scorer_weights is not None:
             options["sample_weight"] = self.scorer_weights
-        score = self.scorer(self.estimator, X, self.y, **options)
+        with users_code():
+            score = self.scorer(self.estimator, X, self.y, **options)
         if np.ndim(score) != 0 or not np.isfinite(score):
             raise ValueError(
                 f"`scoring` must give one finite number, got {score!r} from "

@@ -172,9 +172,11 @@ def respond(model, table, base, weights, entries):
     black_box = BlackBoxResponse(model, len(base))
     try:
         response = lowered(model, table)
+        difference = probe(response, black_box, table, base, weights, entries)
     except NotLowerable as declined:
         return BlackBoxResponse(model, len(base), str(declined))
-    difference = probe(response, black_box, table, base, weights, entries)
+    except FloatingPointError as error:
+        return BlackBoxResponse(model, len(base), f"fast response: {error}")
     if difference is None:
         return response
     warnings.warn(

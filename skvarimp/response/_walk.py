@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp.response._states import Finished, Merging
 
 
@@ -99,6 +100,11 @@ def _run_task(task, walk):
     return walk.response.run(walk, task)
 
 
+def _guarded(function, task, *arguments):
+    with no_overflow():  # here, where a worker does not share the caller's settings
+        return function(task, *arguments)
+
+
 def in_order(function, tasks, arguments, n_jobs, prefer=None):
     """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
 
@@ -116,7 +122,7 @@ def in_order(function, tasks, arguments, n_jobs, prefer=None):
             if closed:
                 return
             sent.append(task)
-            yield delayed(function)(task, *arguments)
+            yield delayed(_guarded)(function, task, *arguments)
 
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
