@@ -127,14 +127,13 @@ class BackwardEliminationSelector(PathSelector):
         while True:
             start = time.perf_counter()
             last = len(columns) == self.min_features_to_select
-            folds = evaluation.folds(table, with_importance=not last)
+            folds = evaluation.folds(table, columns, with_importance=not last)
             if self._record(path, columns, dropped, folds, start, context) or last:
                 return path
             importances = np.mean([np.abs(fold.importances) for fold in folds], axis=0)
             keep = self._kept(importances)
             dropped, columns = columns[~keep], columns[keep]
-            check_named_columns(self.estimator, table, np.flatnonzero(~keep))
-            table = table.select(np.flatnonzero(keep))
+            check_named_columns(self.estimator, table, dropped)
 
     def _kept(self, importances):
         """Mask of the columns that stay; ties drop the highest index first."""
@@ -255,7 +254,8 @@ class ForwardSelector(PathSelector):
         """Grow from `min_features_to_select`; the path of steps."""
         path = {name: [] for name in ("n_features", "score", "fold_scores", "seconds")}
         path["added"] = []
-        folds = evaluation.folds(table, with_importance=True)
+        everything = np.arange(table.n_columns)
+        folds = evaluation.folds(table, everything, with_importance=True)
         importances = np.mean([np.abs(fold.importances) for fold in folds], axis=0)
         order = np.argsort(-importances, kind="stable")
         high = importances >= self.importance_threshold * importances.max()
@@ -269,7 +269,7 @@ class ForwardSelector(PathSelector):
         while True:
             start = time.perf_counter()
             columns = np.sort(order[:n_used])
-            folds = evaluation.folds(table.select(columns), with_importance=False)
+            folds = evaluation.folds(table, columns, with_importance=False)
             stop = self._record(path, columns, added, folds, start, context)
             if stop or n_used >= last:
                 return path

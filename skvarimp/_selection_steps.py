@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.metadata_routing import process_routing
@@ -10,6 +11,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._base import BaseImportance
+
+LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
 
 @dataclass
@@ -41,8 +44,6 @@ def routed(router, estimator, params, n_samples):
     params : dict
     n_samples : int
     """
-    from sklearn import get_config
-
     params = {name: value for name, value in params.items() if value is not None}
     for name, value in params.items():
         if np.ndim(value) == 0 or len(value) != n_samples:
@@ -84,6 +85,9 @@ class Evaluation:
     splits : list of (ndarray, ndarray)
     passed : Passed
     n_jobs : int or None
+
+    A subset of columns is cut out of the table fold by fold, so that there are never
+    more copies of X than the rows of one fold.
     """
 
     estimator: object
@@ -94,10 +98,10 @@ class Evaluation:
     passed: Passed
     n_jobs: int | None
 
-    def folds(self, table, with_importance):
-        """A `Fold` for each split of the table's rows."""
+    def folds(self, table, columns, with_importance):
+        """A `Fold` for each split of the table's rows; some of its columns."""
         calls = (
-            delayed(_evaluate)(self, table, train, held_out, with_importance)
+            delayed(_evaluate)(self, table, columns, train, held_out, with_importance)
             for train, held_out in self.splits
         )
         return Parallel(n_jobs=self.n_jobs)(calls)
@@ -107,24 +111,36 @@ class Evaluation:
         return clone(self.estimator).fit(table.native, self.y, **self.passed.fit)
 
 
-def _evaluate(step, table, train, held_out, with_importance):
+def _evaluate(step, table, columns, train, held_out, with_importance):
     estimator = clone(step.estimator)
     estimator.fit(
-        table.take(train).native, step.y[train], **rows_of(step.passed.fit, train)
+        table.part(train, columns).native,
+        step.y[train],
+        **rows_of(step.passed.fit, train),
     )
-    held = table.take(held_out)
-    y = step.y[held_out]
+    part, y = table.part(held_out, columns), step.y[held_out]
     params = rows_of(step.passed.score, held_out)
-    score = step.scorer(estimator, held.native, y, **params)
+    score = step.scorer(estimator, part.native, y, **params)
     if not np.isfinite(score):
         raise ValueError(f"The scorer returned {score}; subsets cannot be compared.")
     if not with_importance:
         return Fold(float(score), None)
+    rows = held_out
     if reads_training_rows(step.importance):
-        held, held_out, y = table.take(train), train, step.y[train]
-    params = rows_of(step.passed.importance, held_out)
-    found = measured(step.importance, estimator, held, y, params)
-    return Fold(float(score), one_a_column(found, held))
+        part, y, rows = table.part(train, columns), step.y[train], train
+    params = rows_of(step.passed.importance, rows)
+    with config_context(working_memory=_working_memory(table)):
+        found = measured(step.importance, estimator, part, y, params)
+    return Fold(float(score), one_a_column(found, part))
+
+
+def _working_memory(table):
+    """MiB for the blocks of a measure: the setting, but not much more than X.
+
+    Of the moved rows that a measure asks a model for at once, it makes an eighth.
+    """
+    as_large = 4 * table.n_samples * table.n_columns * 8 / 2**20  # half of X at once
+    return min(get_config()["working_memory"], max(LEAST_WORKING_MEMORY, as_large))
 
 
 def rows_of(params, rows):

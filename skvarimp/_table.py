@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._entries import column_names
+from skvarimp._native_boosters import check_no_container
 
 
 def as_table(X):
@@ -18,6 +19,7 @@ def as_table(X):
         return SparseTable(X)
     if hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema")):
         return FrameTable(X)
+    check_no_container(X)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -55,6 +57,15 @@ class Table:
     def select(self, columns):
         """Table of the given columns, an integer array of positions."""
         raise NotImplementedError
+
+    def part(self, rows, columns):
+        """Table of the given rows and columns, ascending positions."""
+        share = len(columns) / self.n_columns
+        if share == 1.0:
+            return self.take(rows)
+        if share < len(rows) / self.n_samples:  # the smaller cut first
+            return self.select(columns).take(rows)
+        return self.take(rows).select(columns)
 
     def column(self, j):
         """Values of column j as a 1-d array; object dtype for non-numbers."""
@@ -116,6 +127,12 @@ class ArrayTable(Table):
         """See `Table.select`."""
         return ArrayTable(self.native[:, columns])
 
+    def part(self, rows, columns):
+        """See `Table.part`: one copy, of no more than is asked for."""
+        if len(columns) == self.n_columns:
+            return self.take(rows)
+        return ArrayTable(self.native[np.ix_(rows, columns)])
+
     def column(self, j):
         """See `Table.column`."""
         return _numbers_if_possible(self.native[:, j])
@@ -147,26 +164,39 @@ class SparseTable(Table):
                 f"X must be 2-dimensional, got {native.ndim} dimension(s)."
             )
         super().__init__(native)
-        self._csr = native.tocsr()
-        self._csc = None
+        self._rows = self._csc = None
 
     def __getstate__(self):
-        return {**self.__dict__, "_csc": None}
+        return {**self.__dict__, "_rows": None, "_csc": None}
+
+    @property
+    def _csr(self):
+        """X by rows, made once; X itself if it is CSR."""
+        if self._rows is None:
+            self._rows = self.native.tocsr()
+        return self._rows
+
+    def _sliced(self):
+        """X in a format that can be sliced, without a copy if there is one."""
+        return self.native if self.native.format == "csc" else self._csr
 
     def csc(self):
-        """X by columns, made once."""
+        """X by columns, made once; X itself if it is CSC without duplicates."""
         if self._csc is None:
+            native = self.native
+            if native.format == "csc" and native.has_canonical_format:
+                return native
             self._csc = self._csr.tocsc()
             self._csc.sum_duplicates()
         return self._csc
 
     def take(self, rows):
         """See `Table.take`."""
-        return SparseTable(self._like(self._csr[rows]))
+        return SparseTable(self._like(self._sliced()[rows]))
 
     def select(self, columns):
         """See `Table.select`."""
-        return SparseTable(self._like(self._csr[:, columns]))
+        return SparseTable(self._like(self._sliced()[:, columns]))
 
     def column(self, j):
         """See `Table.column`."""
@@ -197,7 +227,7 @@ class SparseTable(Table):
         """
         form = self.native.format
         X = X.asformat("csr" if form == "dia" else form)
-        index_type = self._csr.indices.dtype
+        index_type = self._sliced().indices.dtype
         if X.format == "coo":
             X.coords = tuple(c.astype(index_type, copy=False) for c in X.coords)
         for part in ("indices", "indptr"):

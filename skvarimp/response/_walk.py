@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from skvarimp._arithmetic import no_overflow
+from skvarimp.response._base import working_bytes
 from skvarimp.response._states import Finished, Merging
 
 
@@ -71,8 +72,8 @@ def merged_states(walk, n_jobs=None):
 def _merged(walk, n_jobs):
     """`merged_states` over the response's own cells."""
     waiting = {}
-    tasks = walk.response.tasks(walk)
-    with closing(in_order(_run_task, tasks, (walk,), n_jobs)) as arriving:
+    tasks, prefer = walk.response.tasks(walk), walk.response.prefer
+    with closing(in_order(_run_task, tasks, (walk,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             for positions, states in results:
                 if isinstance(states[0], Finished):
@@ -96,7 +97,7 @@ def _run_task(task, walk):
     # The C library returns freed blocks to the system and must fetch them anew, page
     # by page, for the next block of curves; having freed a block of (untouched) 32 MB
     # once, it keeps as much. A sixth of the time of a walk.
-    np.empty(KEPT_ELEMENTS)
+    np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 8))
     return walk.response.run(walk, task)
 
 
