@@ -1,6 +1,6 @@
 """All measures on three data sets: where they agree, and what it means where not.
 
-    python examples/compare_measures.py [--figures FOLDER]
+    python benchmarks/compare_measures.py [--figures FOLDER]
 
 For a linear model, a network and a forest on each data set: the importances under every
 measure that the model has, and the rank correlations between all of them.

@@ -1,5 +1,18 @@
 """Sphinx configuration."""
 
+import os
+import sys
+import warnings
+from pathlib import Path
+
+# One thread for BLAS: the gallery's pictures and times do not depend on the machine.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import generated_pages
+
 import skvarimp
 
 project = "skvarimp"
@@ -12,54 +25,53 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "sg_execution_times.rst"]
 default_role = "any"
+suppress_warnings = ["ref.any"]  # single backticks in docstrings are mostly code
+nitpicky = False
+
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
-suppress_warnings = ["ref.any"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "generated_pages.gallery_position",
+    "doc_module": ("skvarimp",),
+    "backreferences_dir": "generated/backreferences",
+    "image_scrapers": ("matplotlib",),
+    "plot_gallery": "True",
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1000,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+}
+# An example that warns is an example to repair; matplotlib's backend draws to files.
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
 html_theme = "pydata_sphinx_theme"
 html_title = "skvarimp"
-html_theme_options = {"show_prev_next": False}
-
-
-def write_supported_models(app):
-    """The table of models with a fast response, from the registry itself."""
-    from pathlib import Path
-
-    from skvarimp.response._column_sources import columnwise_types
-    from skvarimp.response._lowering import REGISTRY
-
-    families = {
-        "_linear": "linear",
-        "_trees": "trees",
-        "_kernel": "kernel machine",
-        "_network": "network",
-        "_columnwise": "column-wise steps, then that of the last step",
-        "_composite": "that of the estimators inside",
-    }
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    rows = [("Package", "Estimator", "Path")]
-    rows += [
-        (
-            f"``{x.package}``",
-            f"``{x.name}``",
-            families.get(x.module, x.module.strip("_")),
-        )
-        for x in sorted(REGISTRY, key=lambda x: (x.package, x.name))
-    ]
-    for row in rows:
-        lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
-    steps = ", ".join(f"``{kind.__name__}``" for kind in columnwise_types())
-    lines += ["", f"Column-wise steps: {steps}.", ""]
-    target = Path(app.srcdir) / "generated" / "supported_models.inc"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text("\n".join(lines))
+html_theme_options = {
+    "show_prev_next": False,
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": [], "which_measure": [], "glossary": [], "changes": []}
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["wide_tables.css"]
 
 
 def setup(app):
     """Generate before the pages are read."""
-    app.connect("builder-inited", write_supported_models)
+    app.connect("builder-inited", generated_pages.write_supported_models)

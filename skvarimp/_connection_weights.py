@@ -44,16 +44,16 @@ class ConnectionWeightImportance(WeightImportance):
         Classes (of two, the second), or "y", or "y0", "y1", ...
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when there are any.
 
     Notes
     -----
     With w_jh the weight from column j to hidden unit h, and v_h from h to the output,
     Olden is W_1 W_2 ... W_L, sum_h w_jh v_h for one hidden layer. Garson in Goh's form
-    is sum_h |w_jh v_h| / sum_r |w_rh v_h|, divided by its sum over j: v_h cancels, so
-    that the outputs differ only where a v_h is 0 (the unit then counts nothing), and a
-    hidden unit that hardly reaches the output counts as much as any other. Where no
+    is ``sum_h |w_jh v_h| / sum_r |w_rh v_h|``, divided by its sum over j: v_h cancels,
+    so that the outputs differ only where a v_h is 0 (the unit then counts nothing), and
+    a hidden unit that hardly reaches the output counts as much as any other. Where no
     hidden unit reaches an output, its importances are 0.
 
     A network whose hidden units cancel each other at work, or saturate, has weights

@@ -75,7 +75,7 @@ default="auto"
 
     Notes
     -----
-    For a linear model |coefficient| x standard deviation (divisor n). Analytic for
+    For a linear model abs(coefficient) x standard deviation (divisor n). Analytic for
     linear models, kernel machines and multilayer perceptrons, alone or behind
     column-wise scaling; else central differences with a step of 1e-5 standard
     deviations (5e-3 where column or response are in single precision): 2 n_samples

@@ -46,7 +46,7 @@ class FilterImportance(BaseImportance):
         Always ["y"].
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X had any.
 
     See Also

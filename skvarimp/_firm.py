@@ -100,7 +100,7 @@ default="auto"
         Labels of the entries and the outputs.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X has some.
 
     See Also

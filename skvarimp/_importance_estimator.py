@@ -33,7 +33,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         Its `importances_`.
     n_features_in_ : int
         Number of columns seen.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X had names.
 
     See Also

@@ -83,11 +83,11 @@ default="auto"
 
     Notes
     -----
-    With F centred over the rows i of X, and F_-j the partial dependence on all
+    With F centred over the rows i of X, and ``F_-j`` the partial dependence on all
     inputs but j, weights left out:
 
     - H_jk^2 = sum_i (F_jk - F_j - F_k)^2 / sum_i F_jk^2 [2]_, eq. 44,
-    - H_j^2 = sum_i (f - F_j - F_-j)^2 / sum_i f^2 [2]_, eq. 45.
+    - H_j^2 = ``sum_i (f - F_j - F_-j)^2 / sum_i f^2`` [2]_, eq. 45.
 
     H is a share: a strong interaction of two unimportant inputs has a large H and a
     small conditional standard deviation. It is 0 for additive effects, 1 where the

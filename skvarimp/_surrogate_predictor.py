@@ -56,7 +56,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         Classes of a classifier.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they have names.
 
     See Also

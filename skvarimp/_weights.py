@@ -89,9 +89,9 @@ class CoefficientImportance(WeightImportance):
         "t": the absolute t statistic of least squares, or Wald's statistic of a
         generalised linear model, from its training data; for LinearRegression,
         LogisticRegression(C=np.inf), and PoissonRegressor, GammaRegressor and
-        TweedieRegressor with alpha=0. "standardized": |coefficient| sd(x) / sd(y), for
-        any model with `coef_`; without sd(y) where the coefficients are not in y's
-        unit, in classifiers and with a log link. "absolute": |coefficient|, which
+        TweedieRegressor with alpha=0. "standardized": abs(coefficient) sd(x) / sd(y),
+        for any model with `coef_`; without sd(y) where the coefficients are not in y's
+        unit, in classifiers and with a log link. "absolute": abs(coefficient), which
         depends on each column's unit.
 
     Attributes
@@ -120,7 +120,7 @@ class CoefficientImportance(WeightImportance):
         Classes (of two, the second), or "y", or "y0", "y1", ...
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when there are any.
 
     Notes

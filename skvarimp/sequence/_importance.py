@@ -260,7 +260,7 @@ class PositionalOligomerImportance(BaseEstimator):
         Returns
         -------
         MotifProfile
-            What figure 3, right, of [1]_ shows.
+            What figure 3, right, of the paper shows.
         """
         code = self._column(motif, "motif")
         return motif_profile(
@@ -290,7 +290,7 @@ class PositionalOligomerImportance(BaseEstimator):
         )
 
     def plot_motif(self, motif, ax=None):
-        """Draw the importances of a motif by position: figure 3, right, of [1]_.
+        """Draw the importances of a motif by position: figure 3, right, of the paper.
 
         Parameters
         ----------

@@ -132,7 +132,7 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        scipy.sparse.csr_array of shape (n_samples, n_features_out_)
+        scipy.sparse.csr_array of shape (n_samples, n_oligomers)
             Sorted indices, one common value.
         """
         check_is_fitted(self)
@@ -167,7 +167,7 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of str objects of shape (n_features_out_,)
+        ndarray of str objects of shape (n_oligomers,)
             Such as "3:GATT": the sequence reads GATT from position 3 on.
         """
         check_is_fitted(self)

@@ -262,7 +262,7 @@ class OligomerWeights:
         Returns
         -------
         MotifProfile
-            What figure 3, left, of [1]_ shows.
+            What figure 3, left, of the paper shows.
         """
         code = oligomer_code(motif, self.alphabet, "motif")
         order = check_order("len(motif)", len(motif), self.sequence_length)
@@ -273,7 +273,7 @@ class OligomerWeights:
         return motif_profile(table.toarray(), motif, code, len(self.alphabet), "weight")
 
     def plot_motif(self, motif, ax=None):
-        """Draw the weights of a motif by position: figure 3, left, of [1]_.
+        """Draw the weights of a motif by position: figure 3, left, of the paper.
 
         Parameters
         ----------

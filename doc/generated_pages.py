@@ -1,0 +1,60 @@
+"""Parts of the site that come from the code itself."""
+
+from itertools import groupby
+from pathlib import Path
+
+from skvarimp.response._column_sources import columnwise_types
+from skvarimp.response._lowering import REGISTRY
+
+# The order a reader meets the examples in; new ones come last.
+GALLERY = [
+    "quickstart.py",
+    "correlated_features.py",
+    "categorical_columns.py",
+    "feature_selection.py",
+    "interactions.py",
+    "surrogates.py",
+    "many_columns.py",
+    "dna_motifs.py",
+]
+
+FAMILIES = {
+    "_linear": "linear",
+    "_trees": "trees",
+    "_tree_readers_xgboost": "trees",
+    "_tree_readers_lightgbm": "trees",
+    "_tree_readers_catboost": "trees",
+    "_kernel": "kernel machine",
+    "_network": "network",
+    "_columnwise": "column-wise steps, then that of the last step",
+    "_composite": "that of the estimators inside",
+}
+
+
+def gallery_position(filename):
+    """Sort key of the examples."""
+    name = Path(filename).name
+    return (GALLERY.index(name) if name in GALLERY else len(GALLERY)), name
+
+
+def write_supported_models(app):
+    """The table of models with a fast response, from the registry itself."""
+    rows = [("Path", "Package", "Estimators")]
+    for (path, package), members in groupby(
+        sorted(REGISTRY, key=_family), key=lambda x: _family(x)[:2]
+    ):
+        names = ", ".join(f"``{member.name}``" for member in members)
+        rows.append((path, f"``{package}``", names))
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 25 55", ""]
+    for row in rows:
+        lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
+    steps = ", ".join(f"``{kind.__name__}``" for kind in columnwise_types())
+    lines += ["", f"Column-wise steps: {steps}.", ""]
+    target = Path(app.srcdir) / "generated" / "supported_models.inc"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text("\n".join(lines))
+
+
+def _family(lowering):
+    path = FAMILIES.get(lowering.module, lowering.module.strip("_"))
+    return path, lowering.package, lowering.name
