@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display_curves import COLORS
+from skvarimp._drawing import check_count, drawable
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
@@ -104,7 +105,7 @@ class ImportanceDisplay:
         display : ImportanceDisplay
             This object.
         """
-        values = np.asarray(self.importances, dtype=np.float64)
+        values = drawable(self.importances, (len(self.entry_names),), "importances")
         shown = _most_important(values, max_entries)
         names = [_wrapped(self.entry_names[e]) for e in shown]
         if ax is None:
@@ -226,11 +227,14 @@ class ComparisonDisplay:
         display : ComparisonDisplay
             This object.
         """
+        shape = (len(self.entry_names),)
         columns = [
-            np.asarray(values, dtype=np.float64)
-            for of_measure in self.importances.values()
-            for values in of_measure.values()
+            drawable(values, shape, f"importances[{measure!r}][{model!r}]")
+            for measure, of_measure in self.importances.items()
+            for model, values in of_measure.items()
         ]
+        if not columns:
+            raise ValueError("`importances` holds no model's importances to draw.")
         models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
         order = _mean_share(columns)
         shown = _most_important(order, max_entries)
@@ -296,6 +300,7 @@ class ComparisonDisplay:
 
 def _most_important(values, max_entries):
     """Positions of the largest values, largest first; NaN never."""
+    check_count("max_entries", max_entries)
     order = np.argsort(-values, kind="stable")
     return order[~np.isnan(values[order])][:max_entries]
 
@@ -331,7 +336,7 @@ def _note(values, shown, threshold=True):
 def _draw_errors(ax, at, values, errors, shown):
     if errors is None:
         return None
-    errors = np.asarray(errors, dtype=np.float64)[shown]
+    errors = drawable(errors, values.shape, "standard_errors")[shown]
     known = errors > 1e-9 * np.abs(values[shown])  # neither NaN nor rounding of 0
     if not known.any():
         return None

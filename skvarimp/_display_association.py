@@ -1,8 +1,10 @@
 """`AssociationDisplay`: heat map of the predictive measure of association."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display_matrix import MatrixDisplay
+from skvarimp._drawing import check_count
 
 
 class AssociationDisplay(MatrixDisplay):
@@ -58,6 +60,8 @@ class AssociationDisplay(MatrixDisplay):
         display : AssociationDisplay
             Holds `ax_` and `figure_`.
         """
+        check_count("max_entries", max_entries)
+        check_is_fitted(importance)
         if importance.association_ is None:
             raise ValueError(
                 "There are no associations to draw: `surrogates` must be True or a "

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._drawing import plain, pyplot, wrapped
+from skvarimp._drawing import check_count, check_has, drawable, plain, pyplot, wrapped
 from skvarimp._table import is_missing
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
@@ -69,6 +69,9 @@ class CurvesDisplay:
         display : CurvesDisplay
             Holds `axes_` and `figure_`.
         """
+        check_has(importance, "curves_", "a PartialDependenceImportance")
+        if n_curves is not None:
+            check_count("n_curves", n_curves)
         curves = []
         for e in np.argsort(importance.ranking_):
             name = importance.entry_names_[e]
@@ -99,6 +102,11 @@ class CurvesDisplay:
             This object.
         """
         n, own_figure = len(self.curves), axes is None
+        if n == 0:
+            raise ValueError("`curves` is empty: there is nothing to draw.")
+        for name, grid, averages in self.curves:
+            shape = (len(grid), len(self.output_names))
+            drawable(averages, shape, f"curves of {name!r}")
         if own_figure:
             axes = _new_axes(n)
         self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
@@ -133,12 +141,15 @@ class CurvesDisplay:
     def _limits(self):
         """One vertical scale for all panels: flat curves look flat."""
         values = np.concatenate([np.ravel(averages) for *_, averages in self.curves])
-        low, high = values.min(), values.max()
+        values = values[~np.isnan(values)]
+        low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+        if low > high:  # nothing but NaN
+            return 0.0, 1.0
         margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
         return low - 1.5 * margin, high + margin
 
     def _panel(self, ax, name, grid, averages):
-        missing = np.array([is_missing(value) for value in grid])
+        missing = np.array([is_missing(value) for value in grid], dtype=bool)
         known = grid[~missing]
         as_levels = grid.dtype.kind not in "fiu" or (
             self.deciles is not None and name not in self.deciles

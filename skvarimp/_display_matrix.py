@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._drawing import plain, pyplot, wrapped
+from skvarimp._drawing import check_count, check_has, drawable, plain, pyplot, wrapped
 
 LARGEST_WITH_NUMBERS = 12
 LONGEST_LINE = 26
@@ -61,6 +61,8 @@ class MatrixDisplay:
         display : MatrixDisplay
             Holds `ax_` and `figure_`.
         """
+        check_has(importance, "matrix_", "an InteractionImportance of pairs")
+        check_count("max_entries", max_entries)
         matrix = importance.matrix_
         kept = np.flatnonzero(~np.isnan(matrix).all(axis=0))
         strongest = np.nanmax(matrix[kept], axis=1)
@@ -85,8 +87,10 @@ class MatrixDisplay:
         display : MatrixDisplay
             This object.
         """
-        matrix = np.ma.masked_invalid(np.asarray(self.matrix, dtype=np.float64))
-        n, names = len(matrix), [wrapped(name, LONGEST_LINE) for name in self.names]
+        n, names = len(self.names), [wrapped(name, LONGEST_LINE) for name in self.names]
+        if n == 0:
+            raise ValueError("`names` is empty: there is nothing to draw.")
+        matrix = np.ma.masked_invalid(drawable(self.matrix, (n, n), "matrix"))
         if ax is None:
             ax = _new_axes(names)
         self.ax_, self.figure_ = ax, ax.figure

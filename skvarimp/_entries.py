@@ -98,9 +98,13 @@ def resolve_features(features, names, n_columns):
     list of Entry
     """
     labels = column_names(names, n_columns)
+    if n_columns == 0:
+        raise ValueError("X has no columns.")
     if features is None:
         return [Entry(name, (j,)) for j, name in enumerate(labels)]
-    if isinstance(features, str | numbers.Integral):
+    if isinstance(features, str | numbers.Integral) or (
+        isinstance(features, np.ndarray) and features.ndim == 0
+    ):
         raise TypeError(
             f"`features` must be a sequence or a dict, got {features!r}. Use "
             f"features=[{features!r}] for one column."

@@ -10,6 +10,9 @@ from skvarimp._table import as_table
 from skvarimp._validation import check_sample_weight, check_target
 
 
+LARGEST_REPEATED = 10**8
+
+
 class FilterImportance(BaseImportance):
     """Importance of each column by itself for y, whatever the model.
 
@@ -129,6 +132,11 @@ def _takes_sample_weight(function):
 
 def _repeated_rows(weights, score_func):
     counts = np.rint(weights)
+    if counts.sum() > LARGEST_REPEATED:
+        raise ValueError(
+            f"`sample_weight` sums to {counts.sum():g}, and as many rows would have to "
+            "be repeated: the score function takes no weights."
+        )
     if np.any(counts != weights):
         bad = weights[counts != weights][0]
         name = getattr(score_func, "__name__", type(score_func).__name__)

@@ -344,7 +344,12 @@ def _check_tree_weights(tree_weights, trees):
     n_trees = len(trees.tables)
     if tree_weights is None:
         return trees.weights
-    weights = np.asarray(tree_weights, dtype=np.float64)
+    try:
+        weights = np.asarray(tree_weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`tree_weights` must be an array of numbers, got {tree_weights!r:.60}."
+        ) from None
     if weights.shape != (n_trees,):
         raise ValueError(
             f"`tree_weights` must have shape ({n_trees},), one weight a tree, got "

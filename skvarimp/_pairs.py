@@ -37,6 +37,11 @@ def resolve_pairs(pairs, entries):
             )
         resolved = list(combinations(range(len(entries)), 2))
     else:
+        if np.ndim(pairs) == 0:
+            raise TypeError(
+                f"`pairs` must be a sequence of pairs, got {pairs!r}. Use pairs=[(0, 1)] "
+                "for one pair."
+            )
         resolved = [_resolved_pair(pair, entries) for pair in pairs]
     if not resolved:
         raise ValueError("`pairs` is empty. Use pairs=None for every pair.")

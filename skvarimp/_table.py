@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._entries import column_names
+from skvarimp._validation import as_array
 from skvarimp._native_boosters import check_no_container
 
 
@@ -18,9 +19,14 @@ def as_table(X):
     if sparse.issparse(X):
         return SparseTable(X)
     if hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema")):
+        if hasattr(X, "collect"):
+            raise TypeError(
+                f"X must be a frame in memory, got a {type(X).__name__}. Pass "
+                "X.collect()."
+            )
         return FrameTable(X)
     check_no_container(X)
-    X = np.asarray(X)
+    X = as_array(X, "X")
     if X.ndim != 2:
         raise ValueError(
             f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "

@@ -23,6 +23,7 @@ __all__ = [
     "Interval",
     "InvalidParameterError",
     "StrOptions",
+    "as_array",
     "check_features_seen",
     "check_finite_response",
     "check_fitted",
@@ -85,6 +86,8 @@ def check_sample_weight(sample_weight, n_samples):
         weight = np.ones(n_samples)
     else:
         try:
+            if np.iscomplexobj(sample_weight):
+                raise TypeError
             weight = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
@@ -103,6 +106,11 @@ def check_sample_weight(sample_weight, n_samples):
             f"`sample_weight` must be non-negative, got {weight.min():g}. Rows to "
             "leave out take weight 0."
         )
+    if not weight.max(initial=0.0) * max(n_samples, 1) < np.finfo(np.float64).max:
+        raise ValueError(
+            f"`sample_weight` is too large to be summed, got {weight.max():g}. Only "
+            "ratios of weights matter: divide them by their maximum."
+        )
     n_positive = np.count_nonzero(weight)
     if n_positive == 0:
         raise ValueError(
@@ -116,11 +124,31 @@ def check_sample_weight(sample_weight, n_samples):
     return weight
 
 
+def as_array(values, name):
+    """Values as an array of real numbers or objects, or an error that names them."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, whose masked values would be read as if they "
+            f"were known. Pass {name}.filled(np.nan)."
+        )
+    try:
+        values = np.asarray(values)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be an array with rows of one length, got {values!r:.60}."
+        ) from None
+    if values.dtype.kind in "cV":
+        raise ValueError(
+            f"{name} must hold real numbers or labels, got dtype {values.dtype}."
+        )
+    return values
+
+
 def check_target(y, n_samples):
     """Return y as an array with one entry (or row of outputs) a row of X, or None."""
     if y is None:
         return None
-    y = np.asarray(y)
+    y = as_array(y, "y")
     if y.ndim == 0 or y.ndim > 2:
         raise ValueError(f"y must be 1- or 2-dimensional, got {y.ndim} dimensions.")
     if y.ndim == 2 and y.shape[1] == 1:

@@ -213,6 +213,11 @@ class Level(FeatureFunction):
 
     def _values(self, table):
         column, value = self.arguments
+        if np.ndim(value) > 0:
+            raise TypeError(
+                f"`value` must be one value of the column, got {value!r:.60}. Use a "
+                "callable for membership in a set."
+            )
         values = table.column(column_position(column, table.names, table.n_columns))
         if is_missing(value):
             return np.array([is_missing(v) for v in values], dtype=np.float64)

@@ -21,6 +21,7 @@ from scipy import sparse, special
 from scipy.stats import rankdata
 from sklearn.utils.multiclass import type_of_target
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp._blocks import column_blocks
 from skvarimp._lowess import lowess_fit
 from skvarimp._table import as_table
@@ -29,6 +30,7 @@ from skvarimp._validation import check_target
 __all__ = ["auc", "group_statistic", "lowess_r2"]
 
 
+@no_overflow()
 def lowess_r2(X, y, *, frac=2 / 3, n_iter=3, n_fits=200):
     """Share of y's variance explained by a smooth curve in each column by itself.
 
@@ -98,6 +100,7 @@ def lowess_r2(X, y, *, frac=2 / 3, n_iter=3, n_fits=200):
     return scores
 
 
+@no_overflow()
 def auc(X, y):
     """Area under the ROC curve of each column by itself, in either direction.
 
@@ -147,6 +150,7 @@ def auc(X, y):
     return scores
 
 
+@no_overflow()
 def group_statistic(X, y, *, groups="y"):
     """F statistic of each column by itself: variance between over within groups.
 
@@ -191,7 +195,7 @@ def group_statistic(X, y, *, groups="y"):
     >>> f, p.round(4)
     (array([13.5]), array([0.0213]))
     """
-    if groups not in ("y", "X"):
+    if not isinstance(groups, str) or groups not in ("y", "X"):
         raise ValueError(f"`groups` must be 'y' or 'X', got {groups!r}.")
     if groups == "X":
         return _target_between_levels(X, y)
@@ -261,6 +265,8 @@ def _check_rows(table, y):
         raise ValueError(
             f"y must be 1-dimensional, got {y.shape[1]} outputs. Score each by itself."
         )
+    if table.n_columns == 0:
+        raise ValueError("X has no columns.")
     if table.n_samples < 2:
         raise ValueError(f"X must have at least two rows, got {table.n_samples}.")
     return y

@@ -3,10 +3,20 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._drawing import drawable
 from skvarimp.sequence._sequences import check_order
 
 # Told apart with any colour vision, and by their line styles.
 _VERMILLION, _PURPLE, _BLUE, _GREY = "#D55E00", "#AA4499", "#0072B2", "#BBBBBB"
+
+
+PROFILE_CURVES = (
+    "exact",
+    "one_replaced",
+    "two_replaced",
+    "irrelevant_mean",
+    "irrelevant_std",
+)
 
 
 def _axes(ax, figsize):
@@ -64,7 +74,11 @@ class MotifDisplay:
         """
         ax = _axes(ax, (7.0, 4.2))
         profile = self.profile
-        x = profile.positions
+        x = drawable(profile.positions, np.shape(profile.positions), "positions")
+        if not len(x):
+            raise ValueError("`profile` has no positions: there is nothing to draw.")
+        for quantity in PROFILE_CURVES:
+            drawable(getattr(profile, quantity), x.shape, quantity)
         ax.fill_between(
             x,
             profile.irrelevant_mean - profile.irrelevant_std,
@@ -157,10 +171,14 @@ class OligomerHeatmapDisplay:
             This object.
         """
         n_rows = len(self.oligomers)
+        shape = (len(self.importances), n_rows)
+        values = drawable(self.importances, shape, "importances")
+        if not values.size:
+            raise ValueError("`importances` is empty: there is nothing to draw.")
         ax = _axes(ax, (8.0, 1.4 + 0.22 * n_rows))
-        limit = np.abs(self.importances).max(initial=0) or 1.0
+        limit = np.nanmax(np.abs(values), initial=0.0) or 1.0
         image = ax.imshow(
-            self.importances.T,
+            values.T,
             aspect="auto",
             interpolation="nearest",
             cmap="PuOr_r",  # diverging, safe for colour-blind readers

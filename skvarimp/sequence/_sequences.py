@@ -17,7 +17,7 @@ _LARGEST_CODE = 2**62
 def check_alphabet(alphabet):
     """Return the alphabet as one string of at least two different letters."""
     if not isinstance(alphabet, str):
-        alphabet = list(alphabet)
+        alphabet = list(alphabet) if np.iterable(alphabet) else [alphabet]
         if not all(isinstance(a, str) and len(a) == 1 for a in alphabet):
             raise ValueError(
                 "`alphabet` must be a string or a sequence of single letters, got "
@@ -34,7 +34,7 @@ def check_alphabet(alphabet):
 
 def check_unknown(unknown):
     """Raise ValueError unless `unknown` names one of the two rules."""
-    if unknown not in ("error", "ignore"):
+    if not isinstance(unknown, str) or unknown not in ("error", "ignore"):
         raise ValueError(f"`unknown` must be 'error' or 'ignore', got {unknown!r}.")
 
 

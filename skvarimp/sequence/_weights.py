@@ -84,18 +84,22 @@ class OligomerWeights:
         self.alphabet = check_alphabet(alphabet)
         check_unknown(unknown)
         self.unknown = unknown
+        if not isinstance(intercept, Real) or not np.isfinite(intercept):
+            raise ValueError(f"`intercept` must be a finite number, got {intercept!r}.")
+        if not isinstance(tables, Mapping) or not tables:
+            raise TypeError(
+                "`tables` must be a dict from orders to tables of weights, with at "
+                f"least one, got {tables!r:.60}."
+            )
         self.intercept = float(intercept)
         self.tables = {}
         self.sequence_length = None
-        for order, table in sorted(dict(tables).items()):
-            self.tables[order] = self._checked(order, table)
-        if not self.tables:
-            raise ValueError("`tables` must hold at least one table of weights.")
+        for order in sorted(check_order("order", order) for order in tables):
+            self.tables[order] = self._checked(order, tables[order])
         self.max_order = max(self.tables)
 
     def _checked(self, order, table):
-        order = check_order("order", order)
-        table = sparse.csr_array(table, dtype=np.float64, copy=True)
+        table = _as_sparse(order, table)
         n_oligomers = len(self.alphabet) ** order
         if self.sequence_length is None:
             self.sequence_length = table.shape[0] + order - 1
@@ -297,6 +301,22 @@ class OligomerWeights:
             f"OligomerWeights(sequence_length={self.sequence_length}, "
             f"alphabet={self.alphabet!r}, weights by order: {n_weights})"
         )
+
+
+def _as_sparse(order, table):
+    try:
+        if np.iscomplexobj(table):
+            raise TypeError
+        if not sparse.issparse(table):
+            table = np.asarray(table, dtype=np.float64)
+        if table.ndim != 2:
+            raise ValueError
+        return sparse.csr_array(table, dtype=np.float64, copy=True)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"The table of order {order} must be a matrix of numbers, one row a "
+            "position and one column an oligomer."
+        ) from None
 
 
 def _sorted_keys(table):
