@@ -1,5 +1,8 @@
 """Weights of positional oligomers: a score unfolded into what it adds up."""
 
+from collections.abc import Mapping
+from numbers import Real
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
