@@ -6,13 +6,19 @@ import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
 
 from skvarimp._arithmetic import users_code
+from skvarimp._native_boosters import is_native, rows_for
 from skvarimp._validation import check_finite_response, check_fitted, has_tags
 
 RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
 
 
 def is_classifier(estimator):
-    """Whether a model is a classifier: its tags say so, or it has `classes_`."""
+    """Whether a model is a classifier: its tags say so, or it has `classes_`.
+
+    A boosting library's own model is none: its `predict` returns scores.
+    """
+    if is_native(estimator):
+        return False
     if has_tags(estimator):
         return sklearn_is_classifier(estimator)
     return hasattr(estimator, "classes_")
@@ -84,7 +90,7 @@ class Model:
         with warnings.catch_warnings(), users_code():
             warnings.filterwarnings("ignore", message="X does not have valid feature")
             warnings.filterwarnings("ignore", message="X has feature names")
-            return getattr(self.estimator, self.method)(X)
+            return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
     def __call__(self, X, where="at the rows of X"):
         """The response at X, checked to be finite and of one length.

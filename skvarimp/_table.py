@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._entries import column_names
-from skvarimp._validation import as_array
 from skvarimp._native_boosters import check_no_container
+from skvarimp._validation import as_array
 
 
 def as_table(X):

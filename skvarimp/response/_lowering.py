@@ -86,6 +86,22 @@ REGISTRY: list[Lowering] = [
         "AdaBoostRegressor AdaBoostClassifier",
     ),
     *_family(
+        "_tree_readers_xgboost",
+        "lower_xgboost",
+        xgboost="XGBRegressor XGBClassifier XGBRanker XGBRFRegressor XGBRFClassifier "
+        "Booster",
+    ),
+    *_family(
+        "_tree_readers_lightgbm",
+        "lower_lightgbm",
+        lightgbm="LGBMRegressor LGBMClassifier LGBMRanker Booster",
+    ),
+    *_family(
+        "_tree_readers_catboost",
+        "lower_catboost",
+        catboost="CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
+    ),
+    *_family(
         "_linear",
         "lower_linear",
         sklearn__linear_model="LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet "
@@ -219,8 +235,10 @@ def _probe_move(response, table, weights, entry):
     cells = _spread(full.n_cells, PROBE_CELLS)
     values = full.values[cells]
     critical = getattr(response, "critical_values", None)
+    more = np.empty(0)
     if critical is not None and len(entry.columns) == 1 and values.dtype.kind in "fiub":
         more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
+    if len(more):
         more = more[_spread(len(more), PROBE_CELLS)]
         values = np.unique(np.concatenate([values.astype(np.float64), more]))
         k = len(values)

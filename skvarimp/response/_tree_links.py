@@ -44,6 +44,45 @@ class Softmax:
 
 
 @dataclass(frozen=True)
+class Softplus:
+    """log(1 + exp(raw)): rates."""
+
+    discrete = False
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return np.logaddexp(0.0, raw)
+
+
+@dataclass(frozen=True)
+class SignedSquare:
+    """sign(raw) raw²: targets modelled by their roots."""
+
+    discrete = False
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return np.sign(raw) * raw**2
+
+
+@dataclass(frozen=True)
+class Second:
+    """The second output of a link of two.
+
+    Parameters
+    ----------
+    link : callable
+    """
+
+    link: object
+    discrete = False
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return self.link(raw)[1:]
+
+
+@dataclass(frozen=True)
 class Labels:
     """Indicators of the class with the largest raw output, of the first of equals.
 
@@ -73,6 +112,21 @@ class Labels:
         return np.min(leads, axis=0) if leads else np.full(raw.shape[1], np.inf)
 
 
+@dataclass(frozen=True)
+class LargestNumber(Labels):
+    """Number of the class with the largest raw output, of the first of equals.
+
+    Parameters
+    ----------
+    blocks : tuple of int
+        The number of classes.
+    """
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return raw.argmax(axis=0)[np.newaxis].astype(np.float64)
+
+
 def _largest(raw):
     return raw.argmax(axis=0) == np.arange(len(raw))[:, np.newaxis]
 
@@ -96,7 +150,7 @@ class Sign:
 
     def lead(self, raw):
         """See `Labels.lead`."""
-        return np.abs(raw[0])
+        return np.abs(raw).min(axis=0)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,54 @@
+"""Models of boosting libraries that take no arrays or frames, in one place.
+
+`lightgbm.Booster` and `catboost.CatBoost` predict rows in any container; only
+`xgboost.Booster` insists on its own. Nothing here imports a library: whoever holds a
+model of it has imported it.
+"""
+
+import sys
+
+# What the libraries wrap rows in; none of them gives the rows back.
+CONTAINERS = {
+    "xgboost": ("DMatrix", "QuantileDMatrix", "ExtMemQuantileDMatrix"),
+    "lightgbm": ("Dataset",),
+    "catboost": ("Pool",),
+}
+
+
+# What they call models whose `predict` returns scores, whatever the target was.
+NATIVE = {"xgboost": "Booster", "lightgbm": "Booster", "catboost": "CatBoost"}
+
+
+def is_native(estimator):
+    """Whether a model is a library's own, which has no classes, not a wrapper."""
+    return any(_is_exactly(estimator, *native) for native in NATIVE.items())
+
+
+def _is_exactly(estimator, library, name):
+    module = sys.modules.get(library)
+    return module is not None and type(estimator) is getattr(module, name, None)
+
+
+def rows_for(estimator, X):
+    """X as a model takes it: a `DMatrix` for `xgboost.Booster`, else X itself.
+
+    Columns of codes of categories are told by the types the booster was trained with.
+    """
+    if not _is_exactly(estimator, "xgboost", "Booster"):
+        return X
+    options = {"enable_categorical": True}
+    if not hasattr(X, "columns"):
+        options["feature_types"] = estimator.feature_types
+        options["feature_names"] = estimator.feature_names
+    return sys.modules["xgboost"].DMatrix(X, **options)
+
+
+def check_no_container(X):
+    """Raise TypeError where X is wrapped in a boosting library's own container."""
+    kind = type(X)
+    library = kind.__module__.split(".")[0]
+    if kind.__name__ in CONTAINERS.get(library, ()):
+        raise TypeError(
+            f"X must hold the rows themselves, got a {library} {kind.__name__}. Pass "
+            "the array, frame or sparse matrix it was made from."
+        )
