@@ -25,8 +25,8 @@ def no_overflow():
         if getattr(error, "of_users_code", False):
             raise
         raise ValueError(
-            "X, y, `sample_weight` or the model's response hold numbers so large, or so "
-            f"far apart, that float64 arithmetic fails ({error}). Rescale them."
+            "X, y, `sample_weight` or the model's response hold numbers so large, or "
+            f"so far apart, that float64 arithmetic fails ({error}). Rescale them."
         ) from None
     finally:
         _settings_outside.reset(token)

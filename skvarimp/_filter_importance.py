@@ -9,8 +9,7 @@ from skvarimp._base import BaseImportance
 from skvarimp._table import as_table
 from skvarimp._validation import check_sample_weight, check_target
 
-
-LARGEST_REPEATED = 10**8
+LARGEST_REPEATED = 10**8  # rows
 
 
 class FilterImportance(BaseImportance):

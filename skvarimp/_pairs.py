@@ -39,8 +39,8 @@ def resolve_pairs(pairs, entries):
     else:
         if np.ndim(pairs) == 0:
             raise TypeError(
-                f"`pairs` must be a sequence of pairs, got {pairs!r}. Use pairs=[(0, 1)] "
-                "for one pair."
+                f"`pairs` must be a sequence of pairs, got {pairs!r}. Use "
+                "pairs=[(0, 1)] for one pair."
             )
         resolved = [_resolved_pair(pair, entries) for pair in pairs]
     if not resolved:

@@ -90,9 +90,9 @@ class OligomerWeights:
         if not isinstance(intercept, Real) or not np.isfinite(intercept):
             raise ValueError(f"`intercept` must be a finite number, got {intercept!r}.")
         if not isinstance(tables, Mapping) or not tables:
-            raise TypeError(
+            raise ValueError(
                 "`tables` must be a dict from orders to tables of weights, with at "
-                f"least one, got {tables!r:.60}."
+                f"least one table, got {tables!r:.60}."
             )
         self.intercept = float(intercept)
         self.tables = {}
