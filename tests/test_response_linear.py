@@ -1,5 +1,6 @@
 """Linear responses equal the black box, in closed form wherever there is one."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -301,6 +302,20 @@ def test_behind_a_pipeline():
     assert imp.response_path_ == "column-wise steps, linear"
     inner = SensitivityImportance(scale=None).fit(model[-1], model[0].transform(X))
     np.testing.assert_allclose(imp.importances_, inner.importances_, 1e-9, 1e-12)
+
+
+def test_in_another_process():
+    """What goes to a worker and back takes the same path there."""
+    X = np.random.RandomState(0).randn(40, 3)
+    models = LinearRegression(), LogisticRegression(), PoissonRegressor()
+    for model, y in zip(models, (X[:, 0], X[:, 0] > 0, np.exp(X[:, 0]))):
+        model.fit(X, y)
+        one = SensitivityImportance(scale=None).fit(model, X)
+        _, response = problem_of(model, X)
+        again = pickle.loads(pickle.dumps(response))
+        assert again.link is response.link
+        two = SensitivityImportance(scale=None, n_jobs=2).fit(model, X)
+        np.testing.assert_array_equal(one.importances_, two.importances_)
 
 
 def test_many_columns_in_batches():

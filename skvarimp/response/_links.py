@@ -36,6 +36,9 @@ class Elementwise:
 
     name: str
 
+    def __reduce__(self):
+        return self.name.upper()  # the constant below, which `is` knows in workers too
+
     def __call__(self, scores):
         """See the module."""
         if self.name == "identity":
