@@ -11,7 +11,6 @@ import sys
 import numpy as np
 
 from skvarimp._entries import column_position
-from skvarimp._table import is_missing
 
 
 class NotColumnwise(Exception):
@@ -92,7 +91,9 @@ def _function(transformer, n_columns, names):
 def _imputer(transformer, n_columns, names):
     kept = np.arange(n_columns)
     if not transformer.keep_empty_features and transformer.strategy != "constant":
-        kept = kept[[not is_missing(s) for s in transformer.statistics_]]
+        # a column is dropped where its statistic is NaN; None is a value like others
+        empty = [isinstance(s, float) and s != s for s in transformer.statistics_]
+        kept = kept[~np.array(empty, dtype=bool)]
     if transformer.add_indicator:
         return np.concatenate([kept, transformer.indicator_.features_])
     return kept
