@@ -1,19 +1,12 @@
 """Sphinx configuration."""
 
-import os
 import sys
 import warnings
 from pathlib import Path
 
-# One thread for BLAS: the gallery's pictures and times do not depend on the machine.
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import generated_pages
-
 import skvarimp
+
+sys.path.insert(0, str(Path(__file__).parent))  # generated_pages
 
 project = "skvarimp"
 author = "the skvarimp developers"
@@ -31,7 +24,6 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "gallery/*.ipynb", "sg_execution_times.rst"]
 default_role = "any"
 suppress_warnings = ["ref.any"]  # single backticks in docstrings are mostly code
-nitpicky = False
 
 autosummary_generate = True
 numpydoc_show_class_members = False
@@ -74,4 +66,6 @@ html_css_files = ["wide_tables.css"]
 
 def setup(app):
     """Generate before the pages are read."""
-    app.connect("builder-inited", generated_pages.write_supported_models)
+    from generated_pages import write_supported_models
+
+    app.connect("builder-inited", write_supported_models)
