@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 
+from skvarimp._arithmetic import users_code
 from skvarimp._base import BaseImportance
 from skvarimp._entries import resolve_features
 from skvarimp._response_importance import Progress, within_callbacks
@@ -117,6 +118,10 @@ class Refits:
 
         Every `random_state` that is None gets a seed from the Generator `random`.
         """
+        with users_code():
+            return self._measure(train, rows, random)
+
+    def _measure(self, train, rows, random):
         if reads_training_rows(self.importance):
             rows = train
         estimator = None
