@@ -11,28 +11,24 @@ import numpy as np
 
 from skvarimp._table import is_missing
 from skvarimp.response._lowering import NotLowerable
-from skvarimp.response._tree_tables import RawTree
 
 
 @dataclass(frozen=True)
 class Recoded:
-    """Categories by their numbers.
+    """Categories by their numbers, NaN where there is none.
 
     Attributes
     ----------
     number_of : dict
         Category -> number.
-    unknown : float
-        What other values become; missing ones become NaN.
     """
 
     number_of: dict
-    unknown: float = np.nan
 
     def __call__(self, values):
         """(n,) float64 of values of any type."""
         numbers = (
-            np.nan if is_missing(v) else self.number_of.get(v, self.unknown)
+            np.nan if is_missing(v) else self.number_of.get(v, np.nan)
             for v in values.tolist()
         )
         return np.fromiter(numbers, dtype=np.float64, count=len(values))
@@ -108,12 +104,6 @@ def used_columns(trees):
     """Columns that any of some raw trees splits on, ascending."""
     columns = np.unique(np.concatenate([tree.column for tree in trees]))
     return columns[columns >= 0].tolist()
-
-
-def constant_tree(n_raw):
-    """A leaf that adds nothing."""
-    none = np.array([-1])
-    return RawTree(none, np.zeros(1), none, none, none >= 0, np.zeros((1, n_raw)))
 
 
 def number_categories(trees, others_left):

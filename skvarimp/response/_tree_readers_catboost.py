@@ -15,11 +15,7 @@ import numpy as np
 
 from skvarimp._table import Table, is_missing
 from skvarimp.response._lowering import NotLowerable
-from skvarimp.response._tree_encoders import (
-    constant_tree,
-    number_categories,
-    used_columns,
-)
+from skvarimp.response._tree_encoders import number_categories, used_columns
 from skvarimp.response._tree_links import (
     Exponential,
     Labels,
@@ -45,7 +41,8 @@ def lower_catboost(model, table):
         features = _Features(content)
         scale, bias = content["scale_and_bias"]
         trees = [_tree(tree, features, scale) for tree in _expanded(content)]
-        trees = trees or [constant_tree(len(np.atleast_1d(bias)))]
+        if not trees:
+            raise NotLowerable("the model has no trees")
         number_categories(trees, True)
         encoders, categories = {}, {}
         if set(used_columns(trees)) & set(features.splits):

@@ -16,7 +16,6 @@ from skvarimp.response._tree_encoders import (
     Band,
     Positions,
     Recoded,
-    constant_tree,
     number_categories,
     used_columns,
 )
@@ -99,9 +98,10 @@ def _numbers(block, key, dtype=np.float64):
 
 def _trees(header, blocks, averaged):
     n_raw = int(header["num_tree_per_iteration"])
-    share = n_raw / len(blocks) if averaged and blocks else 1.0
-    trees = [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
-    return trees or [constant_tree(n_raw)]
+    if not blocks:
+        raise NotLowerable("the model has no trees")
+    share = n_raw / len(blocks) if averaged else 1.0
+    return [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
 
 
 def _tree(block, group, n_raw, share):

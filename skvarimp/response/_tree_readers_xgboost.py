@@ -11,14 +11,13 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._native_boosters import rows_for
-from skvarimp._table import FrameTable, SparseTable
+from skvarimp._table import FrameTable, SparseTable, is_missing
 from skvarimp.response._lowering import NotLowerable
 from skvarimp.response._tree_encoders import (
     Band,
     Marked,
     Positions,
     Recoded,
-    constant_tree,
     number_categories,
     used_columns,
 )
@@ -110,7 +109,9 @@ def _trees(learner, n_rounds):
     for t, tree in enumerate(model["trees"][:n_trees]):
         weight = 1.0 if weights is None else weights[t]
         trees.append(_tree(tree, model["tree_info"][t], max(n_raw, 1), weight))
-    return trees or [constant_tree(max(n_raw, 1))]
+    if not trees:
+        raise NotLowerable("the model has no trees")
+    return trees
 
 
 def _tree(tree, group, n_raw, weight):
@@ -175,7 +176,7 @@ def _encoders(learner, trees, table, marker):
         steps = [Band(0.0, np.nan)] if absent else []
         number_of = _number_of(learner, j, table)
         if number_of is not None:
-            steps.append(Recoded(number_of, -1.0))
+            steps.append(Recoded(number_of))
         elif not np.isnan(marker):
             steps.append(Marked(float(marker)))
         if j in named:  # what no split names goes left
@@ -205,17 +206,24 @@ def _number_of(learner, j, table):
     model = model.get("gbtree", model)["model"]
     encoded = model.get("cats", {}).get("enc", [])
     labels = _labels(encoded[j]) if j < len(encoded) else []
-    if not labels and table.column(j).dtype.kind != "b":
-        raise NotLowerable(f"the model does not know the categories of column {j}")
-    return {label: k for k, label in enumerate(labels)} or None
+    values = table.column(j)
+    if not labels and values.dtype.kind == "b":
+        return None
+    number_of = {label: k for k, label in enumerate(labels)}
+    met = (value for value in set(values.tolist()) if not is_missing(value))
+    if not number_of or not all(value in number_of for value in met):
+        raise NotLowerable(f"the model does not know all categories of column {j}")
+    return number_of
 
 
 def _labels(encoded):
     if "offsets" not in encoded:
         return encoded["values"]
-    text = np.array(encoded["values"], dtype=np.int64).astype(np.uint8).tobytes()
-    offsets = encoded["offsets"]
-    return [text[a:b].decode() for a, b in pairwise(offsets)]
+    values = encoded["values"]
+    if min(values, default=0) < 0:  # XGBoost counts letters of pandas' texts as bytes
+        raise NotLowerable("XGBoost may mix up categories that are not ASCII texts")
+    text = bytes(values).decode()
+    return [text[a:b] for a, b in pairwise(encoded["offsets"])]
 
 
 # Link, offset, and what XGBoost itself says
