@@ -6,7 +6,7 @@ can make the refits alone look slower than the selection that contains them.
 1. Madelon, a random forest of 100 trees, 500 columns at step=0.1: total over the
    summed time of the same refits alone, for two importances.
 2. 100 000 sparse columns with a linear model: a path of one step.
-3. Peak memory beyond X while eliminating columns of a dense X, in copies of X.
+3. Peak memory beyond X while eliminating columns, in copies of X.
 
     python benchmarks/selection_speed.py
 """
@@ -18,11 +18,10 @@ import tracemalloc
 import numpy as np
 from data import NotAvailable, add_option, nips2003
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.naive_bayes import GaussianNB
 
 from skvarimp import (
     BackwardEliminationSelector,
@@ -53,7 +52,7 @@ def timed(call):
 
 
 def forest_ratio(X, y):
-    """Total over refits for the default importance and the forest's own."""
+    """Total over refits alone, for the default importance and the forest's own."""
     for label, importance in (
         ("default", None),
         ("impurity", ImpurityImportance(convention="sklearn")),
@@ -100,31 +99,54 @@ def sparse_first_step(n_features):
             )
 
 
-def memory(n_samples, n_features):
-    """Peak beyond X, in copies of X, of a model that keeps no rows."""
-    X = np.random.default_rng(0).standard_normal((n_samples, n_features))
-    y = (X[:, 0] > 0).astype(int)
-    model = GaussianNB()
-    tracemalloc.start()
-    model.fit(X, y)
-    own = tracemalloc.get_traced_memory()[1]
-    for label, importance in (
-        ("held-out rows", lambda model, X, y: X.var(axis=0)),
-        ("default", None),
-    ):
-        tracemalloc.reset_peak()
-        before = tracemalloc.get_traced_memory()[0]
-        BackwardEliminationSelector(model, importance, step=0.3, random_state=0).fit(
-            X, y
-        )
-        peak = tracemalloc.get_traced_memory()[1] - before
-        print(
-            f"memory, {n_samples} rows, {label}: peak {peak / 1e6:.0f} MB, "
-            f"{peak / X.nbytes:.2f} copies of X, "
-            f"{(peak - own) / X.nbytes:.2f} beyond the estimator's fit",
-            flush=True,
-        )
-    tracemalloc.stop()
+class FirstColumn(RegressorMixin, BaseEstimator):
+    """Predicts the first column: a model that needs no memory of its own."""
+
+    def fit(self, X, y):
+        """Learn nothing."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        """The first column."""
+        return X[:, [0]].toarray()[:, 0] if sparse.issparse(X) else X[:, 0]
+
+
+def memory():
+    """Peak while columns go, in copies of X, of models that need next to nothing."""
+    random = np.random.default_rng(0)
+    dense = random.standard_normal((5000, 2000))
+    thin = sparse.random_array((20_000, 2000), density=0.05, rng=random).tocsr()
+    few_draws = SensitivityImportance(
+        contrast="observed", scale=None, estimation="sampled", n_repeats=2
+    )
+    drivers = (
+        ("callable", FirstColumn(), lambda model, X, y: np.arange(X.shape[1])[::-1]),
+        ("default", SGDRegressor(max_iter=5, tol=None), None),
+        ("black box", FirstColumn(), few_draws),
+    )
+    for form, X in (("dense", dense), ("CSR", thin), ("CSC", thin.tocsc())):
+        size = X.nbytes if X is dense else sum(a.nbytes for a in (X.data, X.indices))
+        y = X[:, [0]].toarray()[:, 0] if sparse.issparse(X) else X[:, 0].copy()
+        for label, model, importance in drivers:
+            if label == "black box" and X is not dense:
+                continue
+            selector = BackwardEliminationSelector(
+                model,
+                importance,
+                min_features_to_select=X.shape[1] - 2,
+                importance_threshold=0.0,
+                random_state=0,
+            )
+            tracemalloc.start()
+            selector.fit(X, y)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            print(
+                f"memory, {form} {X.shape[0]} x {X.shape[1]}, {size / 1e6:.0f} MB, "
+                f"{label}: peak {peak / 1e6:.0f} MB, {peak / size:.2f} copies of X",
+                flush=True,
+            )
 
 
 def main():
@@ -133,8 +155,7 @@ def main():
     parser.add_argument("--columns", type=int, default=100_000)
     add_option(parser)
     options = parser.parse_args()
-    memory(4000, 300)
-    memory(16000, 300)
+    memory()
     sparse_first_step(options.columns)
     try:
         X, y, _, _ = nips2003("madelon", options.data)

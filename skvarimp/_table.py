@@ -131,7 +131,9 @@ class ArrayTable(Table):
 
     def select(self, columns):
         """See `Table.select`."""
-        return ArrayTable(self.native[:, columns])
+        X = self.native
+        rows_first = X.flags.c_contiguous  # then so is the result; else `take` copies X
+        return ArrayTable(X.take(columns, axis=1) if rows_first else X[:, columns])
 
     def part(self, rows, columns):
         """See `Table.part`: one copy, of no more than is asked for."""

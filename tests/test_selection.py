@@ -8,12 +8,17 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.feature_selection import RFE, SelectFromModel, f_classif
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    SGDRegressor,
+)
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import (
     GridSearchCV,
@@ -508,29 +513,65 @@ def test_known_before_the_first_fit():
         ).fit(X, Y.mean() < Y)
 
 
-def test_memory_of_narrowing_data():
-    """At most two copies of X beside it while columns go."""
+class FirstColumn(RegressorMixin, BaseEstimator):
+    """A model that needs no memory of its own."""
+
+    def fit(self, X, y):
+        """Learn nothing."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        """The first column."""
+        return X[:, [0]].toarray()[:, 0] if sparse.issparse(X) else X[:, 0]
+
+
+DRAWS = SensitivityImportance(
+    contrast="observed", scale=None, estimation="sampled", n_repeats=1
+)
+STEEP = SGDRegressor(max_iter=1, tol=None, learning_rate="constant", eta0=1e-6)
+
+
+BY_CALLABLE = (FirstColumn(), lambda model, X, y: np.arange(X.shape[1])[::-1])
+
+
+@pytest.mark.parametrize(
+    ("form", "model", "importance"),
+    [
+        *((form, *BY_CALLABLE) for form in ("C", "F", "csr", "csc")),
+        *((form, STEEP, None) for form in ("C", "F", "csr", "csc")),
+        ("C", FirstColumn(), DRAWS),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_memory_of_narrowing_data(form, model, importance):
+    """At most two copies of X beside it while columns go, the measure included."""
     import tracemalloc
 
-    Z = np.random.RandomState(0).randn(2000, 100)
-    y = Z[:, 0] + 0.1 * Z[:, 1]
-
-    class Mean(LinearRegression):
-        def fit(self, X, y):
-            self.mean_ = y.mean()
-            return self
-
-        def predict(self, X):
-            return np.full(len(X), self.mean_) + 1e-3 * X[:, 0]
-
-    def importance(estimator, X, y):
-        return np.arange(X.shape[1])[::-1] + 1.0
-
+    shape = (60_000, 50) if importance is DRAWS else (6000, 500)
+    Z = np.random.default_rng(0).standard_normal(shape)
+    y = Z[:, 0].copy()
+    size = Z.nbytes
+    if form == "F":
+        Z = np.asfortranarray(Z)
+    elif form != "C":
+        Z = sparse.random_array(shape, density=0.5, rng=0).asformat(form)
+        size = Z.data.nbytes + Z.indices.nbytes
+    n = Z.shape[1]
+    selector = BackwardEliminationSelector(
+        model,
+        importance,
+        importance_threshold=0.0,
+        min_features_to_select=n - 2,
+        random_state=0,
+    )
     tracemalloc.start()
-    BackwardEliminationSelector(Mean(), importance, step=0.2, random_state=0).fit(Z, y)
+    selector.fit(Z, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= 2.0 * Z.nbytes
+    assert selector.path_["n_features"] == [n, n - 1, n - 2]
+    own = size if model is STEEP and form in {"F", "csc"} else 0  # it wants rows
+    assert peak <= 2.0 * size + own
 
 
 def test_plot_path():
