@@ -7,6 +7,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skvarimp._table import as_table
+
 
 def _estimator_has(method):
     """Whether the fitted estimator, or else the one given, has a method."""
@@ -28,7 +30,8 @@ class Delegating(MetaEstimatorMixin):
 
     def _validated(self, X, reset):
         """X checked as scikit-learn does; frames as they are."""
-        if hasattr(X, "columns"):
+        if hasattr(X, "collect") or hasattr(X, "columns"):
+            as_table(X)  # says what is wrong with a frame
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         return validate_data(

@@ -35,6 +35,7 @@ def distinct_counts(F, limit):
     -------
     ndarray of shape (n_entries,)
     """
+    limit = min(limit, len(F))  # there are no more values than rows
     low, high = F.min(axis=0), F.max(axis=0)  # NaN where a column holds one
     pair = np.all((low == F) | (high == F), axis=0)
     counts = np.where(pair, np.where(low == high, 1, 2), limit + 1)

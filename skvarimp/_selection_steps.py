@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._base import BaseImportance
+from skvarimp._validation import as_array
 
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
@@ -46,9 +47,9 @@ def routed(router, estimator, params, n_samples):
     """
     params = {name: value for name, value in params.items() if value is not None}
     for name, value in params.items():
-        if np.ndim(value) == 0 or len(value) != n_samples:
+        if not np.iterable(value) or len(value) != n_samples:
             raise ValueError(f"`{name}` must have {n_samples} entries, one a row of X.")
-    params = {name: np.asarray(value) for name, value in params.items()}
+    params = {name: as_array(value, f"`{name}`") for name, value in params.items()}
     if get_config()["enable_metadata_routing"]:
         by_part = process_routing(router, "fit", **params)
         groups = None

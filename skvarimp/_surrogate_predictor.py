@@ -244,9 +244,17 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
 
     def _checked_rows(self, X):
         check_is_fitted(self)
-        return validate_data(
+        if hasattr(X, "collect") or hasattr(X, "columns"):
+            as_table(X)  # says what is wrong with a frame
+        X = validate_data(
             self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
         )
+        if np.nanmax(np.abs(X), initial=0.0) > np.finfo(np.float32).max:
+            raise ValueError(
+                "X holds numbers too large for float32, in which trees compare. "
+                "Rescale or clip them."
+            )
+        return X
 
     def _mean_values(self, matrix):
         """Leaf values averaged over the trees, (n_samples, n_outputs, n_classes)."""

@@ -18,12 +18,11 @@ def as_table(X):
         return X
     if sparse.issparse(X):
         return SparseTable(X)
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        raise TypeError(
+            f"X must be a frame in memory, got a {type(X).__name__}. Pass X.collect()."
+        )
     if hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema")):
-        if hasattr(X, "collect"):
-            raise TypeError(
-                f"X must be a frame in memory, got a {type(X).__name__}. Pass "
-                "X.collect()."
-            )
         return FrameTable(X)
     check_no_container(X)
     X = as_array(X, "X")

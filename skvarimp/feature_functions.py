@@ -94,8 +94,8 @@ class Step(FeatureFunction):
     """
 
     def __init__(self, column, threshold):
-        if not np.isfinite(threshold):
-            raise ValueError(f"`threshold` must be finite, got {threshold}.")
+        if not isinstance(threshold, numbers.Real) or not np.isfinite(threshold):
+            raise ValueError(f"`threshold` must be a finite number, got {threshold!r}.")
         super().__init__(column, threshold)
 
     def _values(self, table):
@@ -126,10 +126,10 @@ class Linear(FeatureFunction):
 
     def __init__(self, weights):
         if isinstance(weights, Mapping):
-            weights = tuple((column, float(w)) for column, w in weights.items())
-            values = [w for _, w in weights]
+            values = _as_numbers(list(weights.values())).tolist()
+            weights = tuple(zip(weights, values))
         else:
-            weights = np.asarray(weights, dtype=np.float64)
+            weights = _as_numbers(weights)
             if weights.ndim != 1:
                 raise ValueError(
                     "`weights` must be 1-dimensional, one weight a column, got shape "
@@ -344,6 +344,13 @@ class Not(FeatureFunction):
 
     def _text(self, names, n_columns):
         return f"~{operand_text(self.arguments[0], names, n_columns)}"
+
+
+def _as_numbers(weights):
+    try:
+        return np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"`weights` must be numbers, got {weights!r:.60}.") from None
 
 
 def _term(weight, label):

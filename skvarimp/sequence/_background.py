@@ -5,6 +5,8 @@ the joint probabilities of the (d + 1)-mers at every position where one fits, wh
 agree where neighbouring windows overlap. d = 0 makes the letters independent.
 """
 
+from numbers import Real
+
 import numpy as np
 
 from skvarimp.sequence._sequences import (
@@ -15,6 +17,7 @@ from skvarimp.sequence._sequences import (
     iterate_codes,
 )
 
+LARGEST_COUNT = 1e100  # of pseudocounts that can be added up
 _TOLERANCE = 1e-8  # on given probabilities: sums and agreement of neighbours
 
 
@@ -67,8 +70,11 @@ def oligomer_frequencies(
     """
     alphabet = check_alphabet(alphabet)
     check_unknown(unknown)
-    if not pseudocount >= 0:
-        raise ValueError(f"`pseudocount` must be non-negative, got {pseudocount!r}.")
+    if not isinstance(pseudocount, Real) or not 0 <= pseudocount <= LARGEST_COUNT:
+        raise ValueError(
+            f"`pseudocount` must be a number from 0 to {LARGEST_COUNT:g}, got "
+            f"{pseudocount!r}."
+        )
     letters = encode(X, alphabet, unknown=unknown)
     check_order("order", order, letters.shape[1])
     return frequencies_of_letters(

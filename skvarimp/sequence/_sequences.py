@@ -117,6 +117,8 @@ def _as_strings(X, name):
             f"{type(X).__name__} of shape {getattr(X, 'shape', None)}. Pass a single "
             "column."
         )
+    if not np.iterable(X):
+        raise TypeError(f"{name} must be a list or array of strings, got {X!r:.60}.")
     sequences = list(X)
     if not sequences:
         raise ValueError(f"{name} has no sequences; at least one is needed.")
