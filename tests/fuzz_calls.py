@@ -1,0 +1,449 @@
+"""Fuzzed calls of everything public; each checks its own result."""
+
+import warnings
+
+import numpy as np
+from fuzz_inputs import (
+    ODD,
+    chance,
+    chosen,
+    datasets,
+    features,
+    models,
+    parameters,
+    targets,
+    weights,
+)
+from fuzz_models import CALLABLES, MODELS, bounded, constant, unfitted
+from fuzz_sequences import sequence_call
+from fuzz_verdict import judge, require
+from hypothesis import strategies as st
+from sklearn.covariance import LedoitWolf
+from sklearn.feature_selection import (
+    SelectFromModel,
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_regression,
+)
+
+import skvarimp
+from skvarimp import feature_functions, filters
+
+GRIDS = ["all", "equidistant", "deciles", 3, 1, [0.0, 1.0], {"x0": [0.5]}, [np.nan]]
+METHODS = ["auto", "predict", "predict_proba", "decision_function"]
+COMMON = {"response_method": METHODS, "n_jobs": [None, 1]}
+CATEGORICAL = [None, [0], ["x0"], [True, False], "x0", [5]]
+SEEDS = [0, None, np.random.default_rng(0)]
+FUNCTIONS = [
+    None,
+    [feature_functions.Product(0, 1)],
+    [feature_functions.Step(0, 0.5)],
+    [feature_functions.Level(0, "red")],
+    [feature_functions.Level(0, 1.0)],
+    [feature_functions.Linear([1.0, 2.0])],
+    [feature_functions.Conjunction(0, feature_functions.Not(1))],
+    {"or": feature_functions.Disjunction(0, 1)},
+    [feature_functions.ExclusiveOr("x0", "x1")],
+    [bounded, constant],
+    bounded,
+    [lambda X: np.full(X.shape[0], np.nan)],
+    [lambda X: "text"],
+    [3],
+]
+OPTIONS = {
+    "SensitivityImportance": {
+        "contrast": ["pairs", "observed", "range"],
+        "estimation": ["auto", "exact", "sampled", "rows"],
+        "grid": ["auto", *GRIDS],
+        "n_repeats": [2, 1],
+        "tol": [None, 0.5],
+        "scale": [None, "auto"],
+        "categorical_features": CATEGORICAL,
+        "random_state": SEEDS,
+        **COMMON,
+    },
+    "DerivativeImportance": {"response_method": METHODS},
+    "PartialDependenceImportance": {
+        "statistic": ["auto", "std", "range"],
+        "kind": ["average", "individual"],
+        "grid": GRIDS,
+        "categorical_features": CATEGORICAL,
+        **COMMON,
+    },
+    "InteractionImportance": {
+        "statistic": ["conditional_std", "h", "h_overall"],
+        "pairs": [None, [(0, 1)], [(0, 0)], [("x0", "x1")], [(0, 9)], [0], []],
+        "grid": GRIDS,
+        "categorical_features": CATEGORICAL,
+        **COMMON,
+    },
+    "PermutationImportance": {
+        "loss": [
+            "auto",
+            "squared_error",
+            "log_loss",
+            "zero_one",
+            "absolute_error",
+            lambda y, f: np.abs(np.asarray(f, dtype=float).reshape(len(y), -1)).sum(1),
+            lambda y, f: 1.0,
+        ],
+        "scoring": [None, "r2", "accuracy", "neg_log_loss", lambda e, X, y, **weights: 0.5],
+        "estimation": ["auto", "exact", "sampled"],
+        "n_repeats": [2, 1],
+        "relative": [False, True],
+        "subset": [None, "oob"],
+        "random_state": SEEDS,
+        **COMMON,
+    },
+    "FIRMImportance": {
+        "method": ["auto", "binary", "conditional_mean", "linear", "gaussian"],
+        "feature_functions": FUNCTIONS,
+        "covariance": ["empirical", "ledoit_wolf", "schaefer_strimmer", LedoitWolf()],
+        "n_bins": ["auto", 2, 5],
+        "standardize": [False, True],
+        "response_method": METHODS,
+    },
+    "ImpurityImportance": {
+        "criterion": ["auto", "gini", "deviance", "error", "mse"],
+        "surrogates": [False, True, 1],
+        "convention": ["matlab", "rpart", "sklearn"],
+        "surrogate_cuts": ["all", "class_boundary"],
+        "n_jobs": [None, 1],
+    },
+    "CoefficientImportance": {"statistic": ["t", "standardized", "absolute"]},
+    "ConnectionWeightImportance": {"method": ["olden", "garson"]},
+    "FilterImportance": {
+        "score_func": [
+            filters.auc,
+            filters.lowess_r2,
+            filters.group_statistic,
+            f_regression,
+            f_classif,
+            chi2,
+            mutual_info_regression,
+            lambda X, y: np.full(X.shape[1], np.nan),
+            lambda X, y: None,
+        ]
+    },
+}
+NAMES = list(OPTIONS)
+TREES = [name for name in MODELS if "tree" in name or "forest" in name]
+TREES += ["boosting", "boosting_classifier", "adaboost"]
+LINEAR = ["linear", "ridge", "logistic", "poisson", "pipeline", "pipeline_classifier"]
+NETWORKS = ["network", "network_classifier"]
+SUITED = {
+    "ImpurityImportance": TREES,
+    "CoefficientImportance": LINEAR,
+    "ConnectionWeightImportance": NETWORKS,
+    "DerivativeImportance": [*LINEAR, *NETWORKS, "svr", "svc", "kernel_ridge"],
+}
+WITH_FEATURES = {
+    "SensitivityImportance",
+    "DerivativeImportance",
+    "PartialDependenceImportance",
+    "InteractionImportance",
+    "PermutationImportance",
+    "FIRMImportance",
+}
+
+
+def some_importance(draw, name, data=None, odd_one_in=10):
+    """An unfitted instance with fuzzed parameters."""
+    given = draw(parameters(OPTIONS[name], odd_one_in))
+    if name == "FilterImportance" and "score_func" not in given:
+        given["score_func"] = filters.group_statistic
+    if data is not None and name in WITH_FEATURES and chance(draw, 3):
+        given["features"] = draw(features(data))
+    return getattr(skvarimp, name)(**given)
+
+
+def some_problem(draw, suited=None):
+    """Data, y, weights and a model."""
+    plain = not chance(draw, 3)
+    data = draw(datasets(plain))
+    y = draw(targets(data, plain))
+    return data, y, draw(weights(data)), draw(models(data, y, suited))
+
+
+def name_of(importance):
+    """Name of an object's class."""
+    return type(importance).__name__
+
+
+def check_importances(importance, ours):
+    """What every fitted importance promises: numbers, or a warning that says why not."""
+    values = importance.importances_
+    require(values.ndim == 1, "importances_ is not one-dimensional")
+    said = bool(ours)
+    require(said or not np.isnan(values).any(), f"silent NaN in importances_: {values}")
+    infinite = np.isinf(values).any() and name_of(importance) != "FilterImportance"
+    require(not infinite, f"infinite importances_: {values}")
+    relative = getattr(importance, "relative", False)
+    signed = name_of(importance) in {"PermutationImportance", "FilterImportance"}
+    if not (relative or signed):
+        require(not (values < 0).any(), f"negative importances_: {values}")
+    require(
+        sorted(importance.ranking_) == list(range(1, len(values) + 1)),
+        "ranking_ is no permutation",
+    )
+    errors = importance.standard_errors_
+    if errors is not None:
+        require(errors.shape == values.shape, "standard_errors_ of another shape")
+        require(not np.isinf(errors).any(), f"infinite standard_errors_: {errors}")
+        require(not (errors < 0).any(), f"negative standard_errors_: {errors}")
+    frame = importance.to_frame()
+    require(frame.shape == (len(values), 4), "to_frame() of another shape")
+
+
+def importance_call(draw, part):
+    """Fit any importance class on anything."""
+    name = NAMES[part]
+    data, y, weight, model = some_problem(draw, SUITED.get(name))
+    importance = some_importance(draw, name, data)
+    if name in {"ImpurityImportance", "CoefficientImportance"} and chance(draw, 4):
+        data.X = None
+    extra = {}
+    if name == "ImpurityImportance" and chance(draw, 6):
+        extra["tree_weights"] = chosen(draw, [*ODD, [1.0] * 5, [1.0] * 4])
+    drawn = chance(draw, 25)
+
+    def call(ours):
+        importance.fit(model, data.X, y, sample_weight=weight, **extra)
+        check_importances(importance, ours)
+        if drawn:
+            draw_and_close(importance.plot)
+
+    state = (importance, model, data, y, weight, extra)
+    judge(call, (data.X, y, weight), state, may_draw(importance))
+
+
+def may_draw(importance):
+    """Whether NumPy's global generator is asked for: `random_state=None` or so."""
+    parameters = getattr(importance, "get_params", dict)()
+    return parameters.get("random_state", 0) is None or "score_func" in parameters
+
+
+def draw_and_close(plot, *arguments, **options):
+    """Draw, render, close."""
+    import matplotlib.pyplot as plt
+
+    try:
+        plot(*arguments, **options)
+        for number in plt.get_fignums():
+            plt.figure(number).canvas.draw()
+    finally:
+        plt.close("all")
+
+
+def compare_call(draw, part):
+    """`compare_importances` of several models and measures."""
+    data, y, weight, model = some_problem(draw)
+    other = draw(models(data, y))
+    measures = [
+        some_importance(draw, chosen(draw, NAMES), data, odd_one_in=20)
+        for _ in range(draw(st.integers(0, 2)))
+    ]
+    given = chosen(draw, [measures, dict(enumerate(measures)), None, *measures, "x"])
+    estimators = chosen(draw, [[model], {"a": model, "b": other}, model, {}, None])
+
+    def call(ours):
+        table = skvarimp.compare_importances(
+            estimators, data.X, y, given, sample_weight=weight
+        )
+        for fitted in table.fitted.values():
+            check_importances(fitted, ours)
+        if part == -1:
+            draw_and_close(table.plot)
+
+    state = (estimators, given, data, y, weight)
+    judge(call, (data.X, y, weight), state, draws=True)
+
+
+SELECTOR_OPTIONS = {
+    "performance_threshold": [0.95, 0.0, 1.0],
+    "importance_threshold": [1e-6, 0.0, 0.5],
+    "step": [1, 0.5, 3],
+    "min_features_to_select": [1, 2, 9],
+    "scoring": [None, "r2", "accuracy", "neg_log_loss", lambda e, X, y, **weights: 0.5, "nope"],
+    "cv": [None, 2, 3, 50],
+    "n_jobs": [None],
+    "random_state": SEEDS,
+}
+
+
+def some_estimator(draw, measure):
+    """An unfitted model, most often one that the measure serves."""
+    if chance(draw, 12):
+        return chosen(draw, [None, bounded, 3, "ridge"])
+    return unfitted(chosen(draw, SUITED.get(measure, list(MODELS))))
+
+
+def selector_call(draw, part):
+    """Both selectors, and what they delegate."""
+    data = draw(datasets(not chance(draw, 3)))
+    y = draw(targets(data, not chance(draw, 3)))
+    kinds = [None, lambda e, X, y: np.arange(X.shape[1]), "odd", *NAMES]
+    kind = chosen(draw, kinds)
+    estimator = some_estimator(draw, kind)
+    importance = some_importance(draw, kind) if kind in OPTIONS else kind
+    cls = chosen(draw, [skvarimp.BackwardEliminationSelector, skvarimp.ForwardSelector])
+    selector = cls(estimator, importance, **draw(parameters(SELECTOR_OPTIONS, 12)))
+    weight = draw(weights(data))
+    given = {} if weight is None else {"sample_weight": weight}
+    drawn = chance(draw, 25)
+
+    def call(ours):
+        selector.fit(data.X, y, **given)
+        require(selector.support_.any(), "nothing is kept")
+        require(selector.support_.sum() == selector.n_features_, "counts differ")
+        require(np.all(np.isfinite(selector.path_["score"])), "a score is NaN")
+        selector.predict(data.X)
+        selector.transform(data.X)
+        if drawn:
+            draw_and_close(selector.plot_path)
+
+    judge(call, (data.X, y, weight), (selector, data, y, weight), draws=True)
+
+
+def importance_estimator_call(draw, part):
+    """`ImportanceEstimator`, alone and within `SelectFromModel`."""
+    data = draw(datasets(not chance(draw, 3)))
+    y = draw(targets(data, not chance(draw, 3)))
+    name = chosen(draw, [*NAMES, None])
+    estimator = some_estimator(draw, name)
+    importance = "odd" if name is None else some_importance(draw, name, data)
+    model = skvarimp.ImportanceEstimator(estimator, importance)
+    weight = draw(weights(data))
+    given = {} if weight is None else {"sample_weight": weight}
+
+    def call(ours):
+        model.fit(data.X, y, **given)
+        values = model.feature_importances_
+        require(bool(ours) or np.all(np.isfinite(values)), "silent NaN")
+        model.predict(data.X)
+        if not given and len(values) == model.n_features_in_:
+            selector = SelectFromModel(model, threshold=-np.inf, prefit=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    selector.transform(data.X)
+                except (ValueError, TypeError):  # scikit-learn's own refusals
+                    return
+
+    judge(call, (data.X, y, weight), (model, data, y, weight), draws=True)
+
+
+def surrogate_predictor_call(draw, part):
+    """`SurrogateTreePredictor`, missing values included."""
+    trees = ["tree", "tree_classifier", "forest", "forest_classifier", "extra_trees"]
+    data, y, weight, model = some_problem(draw, trees)
+    other = draw(datasets())
+    predictor = skvarimp.SurrogateTreePredictor(model)
+    method = chosen(draw, ["predict", "predict_proba", "apply", "score"])
+
+    def call(ours):
+        predictor.fit(data.X, y, sample_weight=weight)
+        for X in (data.X, other.X):
+            if method == "score":
+                predictor.score(X, y, sample_weight=weight)
+                continue
+            result = getattr(predictor, method)(X)
+            results = result if isinstance(result, list) else [result]
+            for r in results:
+                if np.asarray(r).dtype.kind == "f":
+                    require(np.all(np.isfinite(r)), "a prediction is NaN")
+
+    judge(call, (data.X, y, weight, other.X), (model, method, data, y, weight, other))
+
+
+def filter_call(draw, part):
+    """The filters themselves."""
+    data = draw(datasets(draw(st.booleans())))
+    y = draw(targets(data))
+    name = chosen(draw, filters.__all__)
+    options = {
+        "lowess_r2": {"frac": [0.5, 1.0, 0.01], "n_iter": [0, 2], "n_fits": [20, 2]},
+        "group_statistic": {"groups": ["y", "x", "levels"]},
+        "auc": {},
+    }[name]
+    given = draw(parameters(options, 4))
+
+    def call(ours):
+        result = getattr(filters, name)(data.X, y, **given)
+        scores, *p_values = result if isinstance(result, tuple) else (result,)
+        require(np.shape(scores) == (data.X.shape[1],), "one score a column")
+        require(not np.isnan(scores).any(), f"silent NaN: {scores}")
+        for p in p_values:
+            require(np.all((p >= 0) & (p <= 1)), f"p-values {p}")
+
+    judge(call, (data.X, y), (name, given, data, y))
+
+
+def feature_function_call(draw, part):
+    """Feature functions with odd arguments, called on odd tables."""
+    data = draw(datasets())
+    names = [n for n in feature_functions.__all__ if n != "FeatureFunction"]
+    name = chosen(draw, names)
+    members = [0, 1, "x0", "x1", -1, 0.5, 7, feature_functions.Not(0), [1.0, 2.0], *ODD]
+    arguments = [chosen(draw, members) for _ in range(draw(st.integers(0, 3)))]
+
+    def call(ours):
+        function = getattr(feature_functions, name)(*arguments)
+        repr(function)
+        function.label(None, data.p)
+        values = function(data.X)
+        require(np.shape(values) == (data.X.shape[0],), "one value a row")
+
+    judge(call, (data.X,), (name, arguments, data))
+
+
+DISPLAY_OPTIONS = {
+    "max_entries": [30, 1, 2],
+    "color": ["C1"],
+    "ax": [None],
+    "cmap": ["cividis"],
+    "n_curves": [9, 1],
+    "label": ["importance", "$x", ""],
+}
+
+
+def display_call(draw, part):
+    """Displays of fitted importances, and built by hand from anything."""
+    from fuzz_displays import draw_something
+
+    judge(*draw_something(draw, draw_and_close, some_importance, NAMES))
+
+
+CALLS = {
+    "importance": importance_call,
+    "compare": compare_call,
+    "selector": selector_call,
+    "importance_estimator": importance_estimator_call,
+    "surrogate_predictor": surrogate_predictor_call,
+    "filter": filter_call,
+    "feature_function": feature_function_call,
+    "sequence": sequence_call,
+    "display": display_call,
+}
+CALLED = {
+    *OPTIONS,
+    "BackwardEliminationSelector",
+    "ForwardSelector",
+    "ImportanceEstimator",
+    "SurrogateTreePredictor",
+    "compare_importances",
+    "ImportanceDisplay",
+    "ComparisonDisplay",
+    "CurvesDisplay",
+    "MatrixDisplay",
+    "OligomerVectorizer",
+    "weighted_degree_kernel",
+    "OligomerWeights",
+    "PositionalOligomerImportance",
+    "oligomer_frequencies",
+    "MotifProfile",
+    "MotifDisplay",
+    "OligomerHeatmapDisplay",
+}
+assert CALLABLES  # used through the strategies

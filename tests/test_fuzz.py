@@ -1,0 +1,79 @@
+"""Every public class and function, called with anything.
+
+Each call works or refuses in words of ours (see `fuzz_verdict`). The suite makes a few
+hundred calls; ``HYPOTHESIS_PROFILE=nightly pytest -n 2 tests/test_fuzz.py`` makes ten
+thousand others.
+"""
+
+import os
+
+import fuzz_calls
+import pytest
+import skvarimp
+import skvarimp.sequence
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+EVERYTHING = list(HealthCheck)
+settings.register_profile("suite", max_examples=500, derandomize=True)
+settings.register_profile("nightly", max_examples=10_000)
+N_CALLS = settings.get_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "suite")
+).max_examples
+
+# What is called, and its share of the calls.
+SHARES = {
+    "importance": 0.5,
+    "compare": 0.06,
+    "selector": 0.1,
+    "importance_estimator": 0.05,
+    "surrogate_predictor": 0.05,
+    "filter": 0.05,
+    "feature_function": 0.05,
+    "sequence": 0.09,
+    "display": 0.05,
+}
+
+
+def fuzzed(share):
+    """Settings and data for a share of the calls."""
+
+    def decorate(test):
+        profile = os.environ.get("HYPOTHESIS_PROFILE", "suite")
+        chosen = settings(
+            settings.get_profile(profile),
+            max_examples=max(1, round(share * N_CALLS)),
+            deadline=None,
+            database=None,
+            suppress_health_check=EVERYTHING,
+        )
+        return chosen(given(st.data())(test))
+
+    return decorate
+
+
+# The importances' share in parts, so that workers divide it.
+PARTS = {name: 10 if name == "importance" else 1 for name in SHARES}
+
+
+def _make(kind, part):
+    @fuzzed(SHARES[kind] / PARTS[kind])
+    def test(data):
+        fuzz_calls.CALLS[kind](data.draw, part)
+
+    test.__name__ = f"test_{kind}_{part}"
+    test.__doc__ = f"Calls of the kind {kind!r}."
+    return test
+
+
+for _kind, _parts in PARTS.items():
+    for _part in range(_parts):
+        globals()[f"test_{_kind}_{_part}"] = _make(_kind, _part)
+
+
+def test_everything_public_is_called():
+    """A new public name gets its calls."""
+    assert set(SHARES) == set(fuzz_calls.CALLS)
+    assert sum(SHARES.values()) == pytest.approx(1.0)
+    public = {*skvarimp.__all__, *skvarimp.sequence.__all__} - {"BaseImportance"}
+    assert public == fuzz_calls.CALLED
