@@ -1,9 +1,9 @@
 """LightGBM's trees, as its own text format writes them.
 
-Values are compared, and leaves summed, in double precision. A number next to 0 counts
-as 0. How each split sends missing values: as 0 does (missing type none), or where the
-split says (type NaN), together with 0 (type zero). A category goes left where the
-split names it; missing ones go right.
+Values are compared, and leaves summed, in double precision. In most containers a
+number next to 0 counts as 0. A split sends missing values where it sends 0 (missing
+type none), where it says (type NaN), or where it says together with 0 (type zero). A
+category goes left where the split names it; missing ones go right.
 """
 
 from itertools import pairwise
@@ -170,10 +170,20 @@ def _encoders(booster, trees, blocks, table):
         if j in named:
             steps.append(Positions(named[j]))
             categories[j] = range(len(named[j]) + 1)
-        else:
-            steps.append(Band(ZERO, np.nan if j in missing_zero else 0.0))
+        elif j in missing_zero:
+            steps.append(Band(ZERO, np.nan))
+        elif _drops_near_zero(table):
+            steps.append(Band(ZERO, 0.0))
         encoders[j] = tuple(steps)
     return encoders, categories
+
+
+def _drops_near_zero(table):
+    """Rows of a sparse X are handed over as stored, and so are frames but pandas'."""
+    if isinstance(table, SparseTable):
+        return table.native.format == "csc"
+    library = type(table.native).__module__.split(".")[0]
+    return library == "pandas" or not isinstance(table, FrameTable)
 
 
 def _pandas_labels(booster, table):
