@@ -41,6 +41,7 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),  # what is to be seen is printed
     "min_reported_time": 1000,
     "write_computation_times": False,
     "remove_config_comments": True,

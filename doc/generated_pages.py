@@ -40,8 +40,8 @@ def gallery_position(filename):
 def write_supported_models(app):
     """The table of models with a fast response, from the registry itself."""
     rows = [("Path", "Package", "Estimators")]
-    for (path, package), members in groupby(
-        sorted(REGISTRY, key=_family), key=lambda x: _family(x)[:2]
+    for (_, path, package), members in groupby(
+        sorted(REGISTRY, key=_family), key=lambda x: _family(x)[:3]
     ):
         names = ", ".join(f"``{member.name}``" for member in members)
         rows.append((path, f"``{package}``", names))
@@ -56,5 +56,8 @@ def write_supported_models(app):
 
 
 def _family(lowering):
+    """Sort key: the paths in the order above, packages and names by alphabet."""
     path = FAMILIES.get(lowering.module, lowering.module.strip("_"))
-    return path, lowering.package, lowering.name
+    order = list(dict.fromkeys(FAMILIES.values()))
+    place = order.index(path) if path in order else len(order)
+    return place, path, lowering.package, lowering.name

@@ -80,7 +80,7 @@ styles = [("#0072B2", "o-"), ("#D55E00", "s--"), ("#009E73", "^:")]
 for (way, values), (colour, line) in zip(scores.items(), styles):
     ax.plot(shares, values, line, color=colour, label=way)
 ax.set(xlabel="share of values missing at prediction", ylabel="area under the curve")
-ax.set_title("A forest trained on complete rows, asked about incomplete ones")
+ax.set_title("A forest asked about incomplete rows")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
