@@ -264,6 +264,7 @@ def _draw_null(ax, panel, bins, style):
     low, high = min(np.min(null), importance), max(np.max(null), importance)
     margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)
     ax.set_xlim(low - margin, high + margin)
+    ax.locator_params(axis="x", nbins=4)
     ax.set_ylim(top=1.3 * ax.get_ylim()[1])  # room for the two lines of text
     side, at = ("left", 0.03) if importance > (low + high) / 2 else ("right", 0.97)
     ax.text(
