@@ -273,3 +273,33 @@ def test_sources():
     assert sources(PolynomialFeatures(1).fit(X[["a", "e"]]), 2).tolist() == [-1, 0, 1]
     with pytest.raises(NotColumnwise, match="Normalizer"):
         sources(Normalizer(), 2)
+
+
+@pytest.mark.parametrize(
+    ("target", "outputs"),
+    [
+        (np.linspace(0, 1, 60), 1),
+        (np.arange(60) % 2, 1),
+        (np.arange(60) % 3, 3),
+    ],
+)
+def test_sources_of_a_target_encoder(target, outputs):
+    """One column a class of more than two classes, else one."""
+    X, _ = frame()
+    encoder = TargetEncoder(random_state=0).fit(X[["c", "d"]].astype(str), target)
+    moved = encoder.transform(X[["c", "d"]].astype(str))
+    expected = np.repeat([0, 1], moved.shape[1] // 2)
+    assert sources(encoder, 2).tolist() == expected.tolist()
+    assert len(expected) == 2 * outputs
+
+
+def test_imputers_drop_empty_columns_only():
+    """A column whose most frequent value is None stays, as in scikit-learn."""
+    X = np.array([[None, np.nan, 1.0], [None, np.nan, 2.0], ["u", np.nan, 2.0]], object)
+    imputer = SimpleImputer(strategy="most_frequent").fit(X[:, [0, 2]])
+    assert sources(imputer, 2).tolist() == [0, 1]
+    assert imputer.transform(X[:, [0, 2]]).shape[1] == 2
+    numbers = X[:, 1:].astype(float)
+    assert sources(SimpleImputer().fit(numbers), 2).tolist() == [1]
+    kept = SimpleImputer(keep_empty_features=True).fit(numbers)
+    assert sources(kept, 2).tolist() == [0, 1]

@@ -114,7 +114,8 @@ def _one_hot(transformer, n_columns, names):
 
 
 def _target_encoder(transformer, n_columns, names):
-    n_classes = len(getattr(transformer, "classes_", None) or ())
+    classes = getattr(transformer, "classes_", None)  # None of a numeric target
+    n_classes = 0 if classes is None else len(classes)
     return _repeated([n_classes if n_classes > 2 else 1] * n_columns)
 
 
