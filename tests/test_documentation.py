@@ -1,0 +1,133 @@
+"""The documentation is complete, and a newcomer's first paste from each page works."""
+
+import doctest
+import importlib
+import re
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOC, EXAMPLES = ROOT / "doc", ROOT / "examples"
+PUBLIC_MODULES = [
+    "skvarimp",
+    "skvarimp.exceptions",
+    "skvarimp.feature_functions",
+    "skvarimp.filters",
+    "skvarimp.sequence",
+]
+
+# Pages of the guide that are no page on a measure: no fixed parts asked of them.
+NO_MEASURE = {
+    "compiled",
+    "dask",
+    "measures_compared",
+    "performance",
+    "selection",
+    "stability",
+    "supported_models",
+}
+
+
+def listed_in(page):
+    """Names in the toctrees of a page."""
+    text = (DOC / f"{page}.rst").read_text("utf8")
+    trees = re.findall(r"^\.\. toctree::\n((?:[ ].*\n|\n)*)", text, re.MULTILINE)
+    lines = [line.strip() for tree in trees for line in tree.splitlines()]
+    return [line for line in lines if line and not line.startswith(":")]
+
+
+GUIDE = listed_in("guide")
+
+
+def first_block(text):
+    """The first block of Python in a page, as a reader would copy it, or None."""
+    of_doctest = re.search(r"^>>> (?:.+\n?)+", text, re.MULTILINE)
+    of_code = re.search(
+        r"^\.\. code-block:: python\n\n((?:[ ]{3,}.*\n|\n)+)", text, re.MULTILINE
+    )
+    if of_doctest and not (of_code and of_code.start() < of_doctest.start()):
+        examples = doctest.DocTestParser().get_examples(of_doctest[0])
+        return "".join(example.source for example in examples)
+    return textwrap.dedent(of_code[1]) if of_code else None
+
+
+PAGES = sorted(
+    page
+    for page in [*GUIDE, *listed_in("extending"), "index"]
+    if first_block((DOC / f"{page}.rst").read_text("utf8"))
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_first_code_block_runs_as_pasted(page):
+    """By itself, and in less CPU time than a reader waits."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    source = first_block((DOC / f"{page}.rst").read_text("utf8"))
+    start = time.process_time()
+    exec(compile(source, f"{page}.rst", "exec"), {"__name__": "__main__"})
+    assert time.process_time() - start < 10
+    plt.close("all")
+
+
+def test_measure_pages_have_a_first_block():
+    """So that the test above leaves no measure out."""
+    assert set(GUIDE) - NO_MEASURE <= set(PAGES)
+
+
+@pytest.mark.parametrize("page", sorted(set(GUIDE) - NO_MEASURE))
+def test_measure_pages_have_all_parts(page):
+    """Definition with a formula, worked numbers, when it misleads, cost."""
+    text = (DOC / f"{page}.rst").read_text("utf8")
+    headings = re.findall(r"^(.+)\n[=\-]{4,}$", text, re.MULTILINE)
+    for part in ("Definition|What is added up", "misleads", "Cost"):
+        assert any(re.search(part, h) for h in headings), f"no heading with {part}"
+    assert ".. math::" in text or ":math:" in text
+    assert re.search(r"^>>> .+\n(\.\.\. .*\n)*[^>\s]", text, re.MULTILINE), "no numbers"
+
+
+def test_every_page_is_listed():
+    """In the front page's toctree or that of a page listed there."""
+    listed = set()
+    for page in ("index", "guide", "extending"):
+        listed |= {name.split("/")[0] for name in listed_in(page)}
+    pages = {path.stem for path in DOC.glob("*.rst")}
+    assert pages - {"index"} <= listed
+    reproductions = {path.stem for path in (DOC / "reproductions").glob("*.rst")}
+    assert reproductions - {"index"} == set(listed_in("reproductions/index"))
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES)
+def test_api_reference_has_every_public_name(module):
+    """And no other."""
+    text = (DOC / "api.rst").read_text("utf8")
+    sections = re.split(r"^\.\. currentmodule:: (\S+)$", text, flags=re.MULTILINE)
+    found = set()
+    for name, section in zip(sections[1::2], sections[2::2]):
+        if name == module:
+            lists = re.findall(r":toctree: generated\n\n((?:   \w+\n)+)", section)
+            found |= {entry.strip() for block in lists for entry in block.split("\n")}
+    public = importlib.import_module(module).__all__
+    assert found - {""} == set(public)
+
+
+def test_gallery_stays_small():
+    """At most eight scripts of fewer than 100 lines, each with a title and text."""
+    scripts = sorted(EXAMPLES.glob("*.py"))
+    assert len(scripts) <= 8
+    for script in scripts:
+        text = script.read_text("utf8")
+        assert len(text.splitlines()) < 100, script.name
+        assert re.match(r'"""\n(.+)\n(=+)\n\n', text), f"{script.name} has no title"
+        assert "# %%" in text, f"{script.name} says nothing of its results"
+
+
+def test_readme_has_two_commands():
+    """One that runs the main job, one that runs the tests."""
+    readme = (ROOT / "README.rst").read_text("utf8")
+    commands = re.findall(r"^    python3 -m venv.*$", readme, re.MULTILINE)
+    assert len(commands) == 2
+    assert "examples/quickstart.py" in commands[0]
+    assert "pytest" in commands[1]
