@@ -15,7 +15,7 @@ import numpy as np
 
 from skvarimp._table import Table, is_missing
 from skvarimp.response._lowering import NotLowerable
-from skvarimp.response._tree_encoders import number_categories, used_columns
+from skvarimp.response._tree_dumps import number_categories, reading, used_columns
 from skvarimp.response._tree_links import (
     Exponential,
     Labels,
@@ -35,9 +35,8 @@ EACH_CLASS = ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy")
 
 def lower_catboost(model, table):
     """The response of a CatBoost model."""
-    estimator = model.estimator
-    with tempfile.TemporaryDirectory() as folder:
-        content = _written(estimator, Path(folder) / "model.json")
+    with tempfile.TemporaryDirectory() as folder, reading("CatBoost"):
+        content = _written(model.estimator, Path(folder) / "model.json")
         features = _Features(content)
         scale, bias = content["scale_and_bias"]
         trees = [_tree(tree, features, scale) for tree in _expanded(content)]
@@ -48,18 +47,18 @@ def lower_catboost(model, table):
         if set(used_columns(trees)) & set(features.splits):
             stub = _stub(content, features, Path(folder) / "stub.json")
             encoders, categories = _categories(stub, features, table)
-    link, shift = _link(content, model, table, trees[0].values.shape[1])
+        link, shift = _link(content, model, table, trees[0].values.shape[1])
     offset = np.atleast_1d(bias) - shift
     ensemble = Ensemble(trees, link, offset, True, categories, encoders)
     return tree_response(model, table, ensemble)
 
 
 def _written(estimator, path):
+    from catboost import CatBoostError  # whoever has a model has the library
+
     try:
         estimator.save_model(str(path), format="json")
-    except Exception as refused:
-        if type(refused).__module__.split(".")[0] not in ("catboost", "_catboost"):
-            raise
+    except CatBoostError as refused:
         reason = str(refused).strip().splitlines()[-1]
         raise NotLowerable(f"CatBoost writes no JSON of it: {reason}") from None
     return json.loads(path.read_text())
@@ -177,7 +176,7 @@ def _stub(content, features, path):
         for split in splits
     ]
     path.write_text(json.dumps(stub))
-    from catboost import CatBoost  # whoever has a model has the library
+    from catboost import CatBoost
 
     return CatBoost().load_model(str(path), format="json")
 

@@ -12,13 +12,8 @@ import numpy as np
 
 from skvarimp._table import FrameTable, SparseTable
 from skvarimp.response._lowering import NotLowerable
-from skvarimp.response._tree_encoders import (
-    Band,
-    Positions,
-    Recoded,
-    number_categories,
-    used_columns,
-)
+from skvarimp.response._tree_dumps import number_categories, reading, used_columns
+from skvarimp.response._tree_encoders import Band, Positions, Recoded
 from skvarimp.response._tree_links import (
     Exponential,
     Labels,
@@ -51,12 +46,13 @@ def lower_lightgbm(model, table):
     if not native:
         _refuse_early_stop(estimator)
     _refuse_rounded_integers(table)
-    header, *blocks = _blocks(booster)
-    # `decision_function` leaves the mean over a random forest to the caller
-    averaged = "average_output" in header and model.method != "decision_function"
-    trees = _trees(header, blocks, averaged)
-    encoders, categories = _encoders(booster, trees, blocks, table)
-    link = _link(header, model, native)
+    with reading("LightGBM"):
+        header, *blocks = _blocks(booster)
+        # `decision_function` leaves the mean over a random forest to the caller
+        averaged = "average_output" in header and model.method != "decision_function"
+        trees = _trees(header, blocks, averaged)
+        encoders, categories = _encoders(booster, trees, blocks, table)
+        link = _link(header, model, native)
     ensemble = Ensemble(trees, link, 0.0, False, categories, encoders)
     return tree_response(model, table, ensemble)
 
@@ -71,7 +67,8 @@ def _refuse_rounded_integers(table):
     """Integers in arrays become single precision, but not when moved among numbers."""
     if isinstance(table, FrameTable) or table.native.dtype.kind == "f":
         return
-    stored = table.native.data if isinstance(table, SparseTable) else table.native
+    sparse = isinstance(table, SparseTable)
+    stored = table.native.tocoo().data if sparse else table.native
     whole = stored.dtype.kind in "iu" and stored.size
     if whole and max(int(stored.max()), -int(stored.min())) > 2**24:
         raise NotLowerable("LightGBM rounds integers above 2**24 in this X")

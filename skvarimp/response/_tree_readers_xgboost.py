@@ -13,14 +13,8 @@ import numpy as np
 from skvarimp._native_boosters import rows_for
 from skvarimp._table import FrameTable, SparseTable, is_missing
 from skvarimp.response._lowering import NotLowerable
-from skvarimp.response._tree_encoders import (
-    Band,
-    Marked,
-    Positions,
-    Recoded,
-    number_categories,
-    used_columns,
-)
+from skvarimp.response._tree_dumps import number_categories, reading, used_columns
+from skvarimp.response._tree_encoders import Band, Marked, Positions, Recoded
 from skvarimp.response._tree_links import (
     Exponential,
     Labels,
@@ -68,12 +62,13 @@ def lower_xgboost(model, table):
     estimator = model.estimator
     native = type(estimator).__name__ == "Booster"
     booster = estimator if native else estimator.get_booster()
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-    trees = _trees(learner, None if native else _rounds(estimator))
-    marker = np.nan if native else estimator.missing
-    encoders, categories = _encoders(learner, trees, table, marker)
-    n_raw = trees[0].values.shape[1]
-    link = _link(learner["objective"]["name"], model, native, n_raw)
+    with reading("XGBoost"):
+        learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+        trees = _trees(learner, None if native else _rounds(estimator))
+        marker = None if native else estimator.missing
+        encoders, categories = _encoders(learner, trees, table, marker)
+        n_raw = trees[0].values.shape[1]
+        link = _link(learner["objective"]["name"], model, native, n_raw)
     ensemble = Ensemble(trees, link, 0.0, True, categories, encoders)
     response = tree_response(model, table, ensemble)
     _check(learner, response, table, _Asked(estimator, native))
@@ -177,7 +172,7 @@ def _encoders(learner, trees, table, marker):
         number_of = _number_of(learner, j, table)
         if number_of is not None:
             steps.append(Recoded(number_of))
-        elif not np.isnan(marker):
+        elif marker is not None and not np.isnan(marker):
             steps.append(Marked(float(marker)))
         if j in named:  # what no split names goes left
             steps.append(Positions(named[j]))
@@ -286,12 +281,13 @@ def _check(learner, response, table, asked):
     Rounding could hide small misreadings from the probe, but not from the leaves.
     """
     rows = np.linspace(0, table.n_samples - 1, min(table.n_samples, CHECKED_ROWS))
-    part = table.take(np.unique(rows.astype(np.intp)))
-    trees, codes = response.trees, response.codes(part)
+    rows = np.unique(rows.astype(np.intp))
+    part = table.take(rows)
+    trees, codes = response.trees, response.codes(table)[rows]
     if not np.array_equal(_leaves(trees, codes), asked.leaves(part.native)):
         raise NotLowerable("XGBoost puts rows into other leaves than its JSON says")
     sums, margins = response.raw(codes).T, asked.margins(part.native)
-    size = max(np.abs(sums).max(), np.abs(margins).max())
+    size = max(np.abs(sums).max(), np.abs(margins).max(), UNIT)
     rounding = WALK * np.sqrt(len(trees.roots)) * UNIT * size
     if rounding > COARSE * np.ptp(sums, axis=0).max() > 0:
         raise NotLowerable(
