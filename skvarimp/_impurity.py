@@ -286,7 +286,7 @@ class ImpurityImportance(BaseImportance):
                 )
             every = isinstance(self.surrogates, bool | np.bool_)
             rules = Rules(
-                n_kept=None if every else self.surrogates,
+                n_kept=None if every else min(self.surrogates, self.n_features_in_),
                 min_rows=1 if own_credit else 2,
                 class_boundary=boundary,
                 criterion=criterion if own_credit else None,

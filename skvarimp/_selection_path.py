@@ -154,7 +154,10 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
                 random_state = int(random_state.integers(2**32))
             splitter = kind(1, test_size=HELD_OUT, random_state=random_state)
         rows = np.zeros((table.n_samples, 1))  # splitters look at the length only
-        return list(splitter.split(rows, y, groups))
+        splits = list(splitter.split(rows, y, groups))
+        if not splits:
+            raise ValueError(f"`cv` gives no fold, got {self.cv!r}.")
+        return splits
 
     def _n_steps(self, n_left):
         """How many columns a step takes, of those left."""

@@ -35,7 +35,11 @@ __all__ = [
     "validate_parameter_constraints",
 ]
 
-n_jobs_constraint = [numbers.Integral, None]
+n_jobs_constraint = [
+    Interval(numbers.Integral, 1, 2**16, closed="both"),
+    Interval(numbers.Integral, None, -1, closed="right"),
+    None,
+]
 random_state_constraint = [
     "random_state",
     np.random.Generator,

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp._validation import Interval
 from skvarimp.sequence._background import markov_chain
 from skvarimp.sequence._conditional import conditional_scores
@@ -116,6 +117,7 @@ class PositionalOligomerImportance(BaseEstimator):
         self.markov_order = markov_order
         self.background = background
 
+    @no_overflow()
     def fit(self, weights_or_estimator, X=None):
         """Compute the importances of a score.
 
@@ -173,6 +175,7 @@ class PositionalOligomerImportance(BaseEstimator):
         check_is_fitted(self)
         return oligomer_names(self.weights_.alphabet, self.order)
 
+    @no_overflow()
     def score_of(self, oligomer):
         """Importances of one oligomer at every position.
 
@@ -198,6 +201,7 @@ class PositionalOligomerImportance(BaseEstimator):
             )
         return code
 
+    @no_overflow()
     def max_by_order(self, max_order):
         """Largest absolute importance at each position, for orders 1, 2, ...
 
@@ -249,6 +253,7 @@ class PositionalOligomerImportance(BaseEstimator):
             }
         )
 
+    @no_overflow()
     def motif_profile(self, motif):
         """Importances of a motif and of its neighbours by position.
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp.sequence._motif import motif_profile
 from skvarimp.sequence._sequences import (
     check_alphabet,
@@ -119,6 +120,7 @@ class OligomerWeights:
         return table
 
     @classmethod
+    @no_overflow()
     def from_estimator(
         cls,
         estimator,
@@ -211,6 +213,7 @@ class OligomerWeights:
             sample_weight,
         )
 
+    @no_overflow()
     def decision_function(self, X):
         """Scores of sequences: the intercept and the weights of their oligomers.
 
@@ -258,6 +261,7 @@ class OligomerWeights:
             return np.zeros(self.sequence_length - len(oligomer) + 1)
         return self.tables[len(oligomer)][:, [code]].toarray()[:, 0]
 
+    @no_overflow()
     def motif_profile(self, motif):
         """Weights of a motif and of its neighbours by position.
 
