@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -140,8 +141,11 @@ def _working_memory(table):
 
     Of the moved rows that a measure asks a model for at once, it makes an eighth.
     """
-    as_large = 4 * table.n_samples * table.n_columns * 8 / 2**20  # half of X at once
-    return min(get_config()["working_memory"], max(LEAST_WORKING_MEMORY, as_large))
+    X = table.native
+    n_values = X.nnz if sparse.issparse(X) else table.n_samples * table.n_columns
+    half_of_X_at_once = 4 * 8 * n_values / 2**20
+    largest = max(LEAST_WORKING_MEMORY, half_of_X_at_once)
+    return min(get_config()["working_memory"], largest)
 
 
 def rows_of(params, rows):
