@@ -158,6 +158,11 @@ class Refits:
 
 def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, params):
     """Check what the user gave; returns the `Refits` and the splitter, or None."""
+    if isinstance(importance, type):
+        name = importance.__name__
+        raise TypeError(
+            f"`importance` must be an instance, got the class {name}. Use {name}()."
+        )
     check_can_serve(importance, estimator)
     if isinstance(estimator, type) or not (
         estimator is None or hasattr(estimator, "fit")

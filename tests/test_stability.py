@@ -416,6 +416,11 @@ def test_nothing_is_modified(function):
 BAD = {
     "importance is no measure": (dict(importance="pairs"), ValueError, "'importance'"),
     "importance is a class": (
+        dict(importance=SensitivityImportance),
+        TypeError,
+        r"Use SensitivityImportance\(\)",
+    ),
+    "parameter of the importance": (
         dict(importance=SensitivityImportance(contrast="pair")),
         ValueError,
         "'contrast'",
