@@ -197,7 +197,7 @@ def test_standard_errors_are_the_derivative_by_the_rows(statistic):
 @pytest.mark.parametrize("statistic", ["std", "range"])
 @pytest.mark.parametrize("rounding", [-1e-14, 0.0, 1e-14])
 def test_rounding_decides_no_standard_error(statistic, rounding):
-    """Tied extremes: the first counts; a constant mean curve: no error."""
+    """Tied extremes share; a constant mean curve: no error."""
     z = np.array([-1.0, 1.0, -0.5, 0.5, -2.0, 2.0])
     X = np.column_stack([[0, 1, 2, 0, 1, 2], z])
 
@@ -212,8 +212,12 @@ def test_rounding_decides_no_standard_error(statistic, rounding):
     assert imp.fit(constant, X).standard_errors_[0] == 0
     np.testing.assert_allclose(imp.importances_, 0, atol=1e-13)
     if statistic == "range":
-        error = np.sqrt(np.mean(z**2) / len(z))
+        # the largest mean is half that of level 1, half that of level 2
+        error = np.sqrt(np.mean((z / 2) ** 2) / len(z))
         np.testing.assert_allclose(imp.fit(tied, X).standard_errors_, error)
+        other_order = np.column_stack([2 - X[:, 0], z])
+        imp.fit(lambda X: tied(np.column_stack([2 - X[:, 0], X[:, 1]])), other_order)
+        np.testing.assert_allclose(imp.standard_errors_, error)
 
 
 def test_standard_errors_of_many_rows_are_close_to_exact():

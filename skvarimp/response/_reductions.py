@@ -306,7 +306,8 @@ _TIED = 1e-12
 def _slope(curves, multiplicity, statistic, categorical, size):
     """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
 
-    Of tied extremes the first counts. `size`, (n_outputs,): the responses' size.
+    Tied extremes share, each value alike, so that no order of values decides. `size`,
+    (n_outputs,): the responses' size.
     """
     if statistic == "auto":
         std = _slope(curves, multiplicity, "std", categorical, size)
@@ -317,11 +318,14 @@ def _slope(curves, multiplicity, statistic, categorical, size):
     tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
     moves = top - bottom > tied
     if statistic == "range":
-        high = (curves >= top - tied).argmax(axis=-1)[..., np.newaxis]
-        low = (curves <= bottom + tied).argmax(axis=-1)[..., np.newaxis]
-        np.put_along_axis(slope, high, 1.0 * moves, axis=-1)
-        np.put_along_axis(slope, low, -1.0 * moves, axis=-1)
-        return slope
+        count = multiplicity[:, np.newaxis]
+        for sign, extreme in (
+            (1.0, curves >= top - tied),
+            (-1.0, curves <= bottom + tied),
+        ):
+            share = extreme * count
+            slope += sign * share / share.sum(axis=-1, keepdims=True)
+        return slope * moves
     centred, count = _centred(curves, multiplicity)
     divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
     np.divide(
