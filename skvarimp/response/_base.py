@@ -144,10 +144,14 @@ class Response:
         How far the model's own output may be off the sum that the response forms,
         relative to the output's scale: 0 for a model that computes in double
         precision.
+    prefer : {None, "threads"}
+        Kind of workers for `run`, where it is free to choose: "threads" for one that
+        works without the interpreter's lock.
     """
 
     path = "response"
     rounding = 0.0
+    prefer = None
 
     # Evaluations in one task: large enough that a worker is kept busy, small enough
     # that a progress bar moves and a stop is heard.
