@@ -62,6 +62,11 @@ def check_equal(model, X, weights=None, method="auto", features=None, grids=None
     """
     problem, fast = problem_of(model, X, weights, method)
     assert not fast.path.startswith("black box")
+    return check_response(problem, fast, features, grids)
+
+
+def check_response(problem, fast, features=None, grids=None):
+    """Assert that a response equals the problem's model in everything; see above."""
     slow = BlackBoxResponse(problem.model, len(problem.base))
     table = problem.table
     entries = resolve_features(features, table.names, table.n_columns)
