@@ -1,6 +1,6 @@
 """All measures on three data sets: where they agree, and what it means where not.
 
-    python benchmarks/compare_measures.py [--figures FOLDER]
+    python benchmarks/compare_measures.py [--figures FOLDER] [--full]
 
 For a linear model, a network and a forest on each data set: the importances under every
 measure that the model has, and the rank correlations between all of them.
@@ -146,7 +146,11 @@ def main():
     """Print the tables and draw the heat maps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--figures", type=Path)
-    folder = parser.parse_args().figures
+    parser.add_argument(
+        "--full", action="store_true", help="all importances and correlations"
+    )
+    options = parser.parse_args()
+    folder = options.figures
     print("Mean rank correlation with the general measures of the same model (filters:")
     print("of all models), and the three most important columns")
     for title, data in DATA.items():
@@ -155,6 +159,9 @@ def main():
         scores = {k: cross_val_score(m, X, y).mean() for k, m in models.items()}
         table = table_of(X, y, models, filters)
         show(title, table, scores)
+        if options.full:
+            print(table.T.round(3).to_string())
+            print(table.corr(method="spearman").round(2).to_string())
         if folder is not None:
             matrix = table.corr(method="spearman").to_numpy()
             display = MatrixDisplay(matrix, list(table), "rank correlation").plot()
