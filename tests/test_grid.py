@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from literal import sensitivity
 
-from skvarimp import SensitivityImportance
+from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._entries import Entry
 from skvarimp._table import as_table
 from skvarimp.response._grid import distinct_values, make_move
@@ -354,3 +354,19 @@ def test_distinct_values_are_those_of_the_whole_grid(j, weights):
         values, probabilities = distinct_values(table, w, entry)
         np.testing.assert_array_equal(values, move.values)
         np.testing.assert_allclose(probabilities, move.probabilities, rtol=1e-14)
+
+
+@pytest.mark.parametrize("grid", [3, "equidistant", {"x0": [0.1, 0.7]}])
+def test_grids_of_single_precision_hold_what_the_model_is_given(grid):
+    """An array of single precision rounds a value put into it; the grid says so."""
+    single = X[:, :1].astype(np.float32)
+    seen = []
+
+    def watched(X):
+        seen.append(X[:, 0])
+        return X[:, 0].astype(np.float64)
+
+    imp = PartialDependenceImportance(grid=grid).fit(watched, single)
+    values = imp.curves_["x0"][0]
+    assert np.isin(values, np.concatenate(seen)).all()
+    assert np.array_equal(values, values.astype(np.float32))

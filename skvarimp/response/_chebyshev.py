@@ -84,7 +84,7 @@ def interpolation(points, low, high, n):
     # barycentric formula with weights (-1)^m, halved at both ends
     signs = np.where(np.arange(n) % 2, -1.0, 1.0)
     signs[[0, -1]] /= 2.0
-    gaps = points[:, np.newaxis] - at
+    gaps = (points[:, np.newaxis] - at) / (high - low)  # free of overflow below
     point, node = np.nonzero(gaps == 0)
     gaps[point, node] = 1.0
     result = signs / gaps

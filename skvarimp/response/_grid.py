@@ -3,13 +3,13 @@
 import numbers
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skvarimp._entries import Entry
 from skvarimp._statistics import weighted_median
-from skvarimp._table import is_missing
+from skvarimp._table import ArrayTable, is_missing
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
 
@@ -81,9 +81,18 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     if named and (categorical or len(entry.columns) > 1):
         return _observed(table, weights, entry, categorical)
     if not named:
-        return _given(table, weights, entry, grid, categorical)
+        return _as_stored(table, _given(table, weights, entry, grid, categorical))
     column = table.column(entry.columns[0]).astype(np.float64)
-    return _summary(column, weights, entry, grid)
+    return _as_stored(table, _summary(column, weights, entry, grid))
+
+
+def _as_stored(table, move):
+    """The move with values as X holds them: an array of single precision rounds."""
+    own_values = move.donors is None and isinstance(table, ArrayTable)
+    if not own_values or table.native.dtype.kind != "f":
+        return move
+    rounded = move.values.astype(table.native.dtype).astype(np.float64)
+    return replace(move, values=rounded)
 
 
 def is_categorical(table, entry, categorical_columns):
@@ -97,7 +106,7 @@ def _observed(table, weights, entry, categorical):
     codes, donors = table.factorize(entry.columns)
     probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
     columns = [table.column(j)[donors] for j in entry.columns]
-    values = columns[0] if len(columns) == 1 else _side_by_side(columns)
+    values = columns[0] if len(columns) == 1 else side_by_side(columns)
     return Move(entry, values, donors, probabilities, codes, categorical)
 
 
@@ -126,7 +135,8 @@ def distinct_values(table, weights, entry):
     return column[first], counts / len(column)
 
 
-def _side_by_side(columns):
+def side_by_side(columns):
+    """Columns as one array, of objects where one of them holds no numbers."""
     if all(c.dtype.kind in "fbiu" for c in columns):
         return np.column_stack(columns).astype(np.float64)
     values = np.empty((len(columns[0]), len(columns)), dtype=object)
@@ -143,12 +153,12 @@ def _summary(column, weights, entry, grid):
     if len(column) == 0:
         values, probabilities = np.array([np.nan]), np.array([1.0])
     else:
-        distinct, codes = np.unique(column, return_inverse=True)
-        masses = np.bincount(codes, weights=weights) / weights.sum()
         if isinstance(grid, numbers.Integral):
+            distinct, codes = np.unique(column, return_inverse=True)
+            masses = np.bincount(codes, weights=weights) / weights.sum()
             values, probabilities = _bins(distinct, masses, grid)
         else:
-            values = _spread(distinct, entry, grid)
+            values = _spread(column, entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
         if missing.any():
             values = np.append(values, np.nan)
@@ -156,14 +166,15 @@ def _summary(column, weights, entry, grid):
     return Move(entry, values, None, probabilities, None, False)
 
 
-def _spread(distinct, entry, grid):
-    if not np.all(np.isfinite(distinct[[0, -1]])):
+def _spread(column, entry, grid):
+    ends = np.array([column.min(), column.max()])
+    if not np.all(np.isfinite(ends)):
         raise ValueError(
             f"grid={grid!r} needs finite values, got infinity in {entry.name!r}."
         )
     if grid == "equidistant":
-        return np.unique(np.linspace(distinct[0], distinct[-1], N_EQUIDISTANT))
-    return np.unique(np.quantile(distinct, np.linspace(0, 1, 11)))  # deciles
+        return np.unique(np.linspace(*ends, N_EQUIDISTANT))
+    return np.unique(np.quantile(np.unique(column), np.linspace(0, 1, 11)))  # deciles
 
 
 def _bins(distinct, masses, n_bins):
