@@ -184,7 +184,9 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
         resolve_features(features, table.names, table.n_columns)
     splitter = None if cv is None else check_cv(cv, y, classifier=classifier)
     given = {"sample_weight": sample_weight, "groups": groups, **(params or {})}
-    router = _router(caller, estimator, importance, splitter)
+    router = None
+    if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
+        router = _router(caller, estimator, importance, splitter)
     passed = routed(router, estimator, given, table.n_samples)
     return Refits(estimator, importance, table, y, passed), splitter
 

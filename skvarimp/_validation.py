@@ -110,11 +110,13 @@ def check_sample_weight(sample_weight, n_samples):
             f"`sample_weight` must be non-negative, got {weight.min():g}. Rows to "
             "leave out take weight 0."
         )
-    if not weight.max(initial=0.0) * max(n_samples, 1) < np.finfo(np.float64).max:
+    if weight.max(initial=0.0) > np.finfo(np.float64).max / max(n_samples, 1):
         raise ValueError(
             f"`sample_weight` is too large to be summed, got {weight.max():g}. Only "
             "ratios of weights matter: divide them by their maximum."
         )
+    # A weight that is lost in the division by the sum is 0.
+    weight = np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)
     n_positive = np.count_nonzero(weight)
     if n_positive == 0:
         raise ValueError(

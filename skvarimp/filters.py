@@ -325,7 +325,10 @@ def _class_members(y):
     """Indicators of the classes of y, (n_samples, n_classes) float64."""
     with warnings.catch_warnings():  # many classes of few rows are no mistake here
         warnings.filterwarnings("ignore", message="The number of unique classes")
-        kind = type_of_target(y)
+        try:
+            kind = type_of_target(y)
+        except TypeError:
+            kind = "mixture of types as"
     if kind not in ("binary", "multiclass"):
         raise ValueError(
             f"y must hold class labels, got a {kind} target. Use lowess_r2 for a "

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._table import is_missing
+from skvarimp.response._lowering import NotLowerable
 
 
 @dataclass
@@ -274,9 +275,14 @@ class TreeTable:
         if feature in self.categories:
             return self._category_codes(feature, values)
         with np.errstate(over="ignore"):
-            if self.single:
-                values = np.asarray(values).astype(np.float32)
-            values = np.asarray(values, dtype=np.float64)
+            try:
+                if self.single:
+                    values = np.asarray(values).astype(np.float32)
+                values = np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError):  # dates, which the model made numbers of
+                raise NotLowerable(
+                    "a column that trees split on holds no numbers"
+                ) from None
         codes = np.searchsorted(self.cuts[feature], values).astype(np.int32)
         codes[np.isnan(values)] = self.missing_code[feature]
         return codes
