@@ -21,6 +21,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
+from tree_models import path_of_trees
 
 from skvarimp import ImportanceDisplay, InteractionImportance, MatrixDisplay
 
@@ -420,7 +421,7 @@ def test_all_pairs_by_default():
 @pytest.mark.parametrize(
     ("model", "path"),
     [
-        (BOOSTING, "trees"),
+        (BOOSTING, path_of_trees()),
         (MODELS["kernel"][0], "kernel"),
         (ADDITIVE["linear"], "linear"),
     ],

@@ -38,6 +38,7 @@ from tree_models import (
     data,
     fitted,
     frame,
+    path_of_trees,
     three_classes,
     two_classes,
     uneven,
@@ -55,7 +56,7 @@ def test_every_model_equals_its_own_predictions(name):
     """All reductions, grids, groups and weights; what is unused is exactly 0."""
     model, X, method = fitted(name)
     fast = check_equal(model, X, uneven(len(X)), method, FEATURES, GRIDS)
-    assert fast.path == "trees"
+    assert fast.path == path_of_trees()
     _, of_all = walked(model, X, method)
     for outcome in of_all:
         assert np.all(outcome.importances[UNUSED] == 0)
@@ -233,7 +234,7 @@ def test_overriding_takes_the_black_box():
 
     model = RandomForestRegressor(3, random_state=0).fit(X, y)
     fast = SensitivityImportance(scale=None).fit(model, X)
-    assert fast.response_path_ == "trees"
+    assert fast.response_path_ == path_of_trees()
     plain = model.predict
     model.predict = lambda X: 2 * plain(X)
     imp = SensitivityImportance(scale=None).fit(model, X)
@@ -269,7 +270,7 @@ def test_trees_that_never_split():
     ):
         check_equal(model.fit(X, y), X, None, "auto", [0, 1, [0, 1]])
         imp = SensitivityImportance(scale=None).fit(model, X)
-        assert imp.response_path_ == "trees"
+        assert imp.response_path_ == path_of_trees()
         assert np.all(imp.importances_ == 0)
 
 
@@ -306,7 +307,7 @@ def test_poisson_is_in_the_units_of_predict():
     model = HistGradientBoostingRegressor(loss="poisson", max_iter=10)
     model.fit(X, np.exp(y / 2).round())
     imp = PartialDependenceImportance().fit(model, X)
-    assert imp.response_path_ == "trees"
+    assert imp.response_path_ == path_of_trees()
     grid, averages = imp.curves_["x0"]
     for value, average in zip(grid[::9], averages[::9]):
         moved = X.copy()

@@ -13,7 +13,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
-from tree_models import HIST, data, fitted, frame, uneven, walked
+from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._model import Model
@@ -78,6 +78,7 @@ def test_workers_change_nothing(backend, monkeypatch):
 
 def test_a_few_features_cost_their_share(monkeypatch):
     """Only leaves that the asked feature leads to are visited."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", "0")
     X, y, _ = data(200)
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
     visited = []
@@ -122,7 +123,7 @@ def test_evaluations_state_an_honest_cost():
     X, y, _ = data(400)
     model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
     imp = SensitivityImportance().fit(model, X, y)
-    assert (imp.estimation_, imp.response_path_) == ("exact", "trees")
+    assert (imp.estimation_, imp.response_path_) == ("exact", path_of_trees())
     response = lowered(Model(model), as_table(X))
     assert response.evaluations(100, 1) < response.evaluations(100, 1000)
     assert response.evaluations(200, 10**6) == 2 * response.evaluations(100, 10**6)

@@ -24,6 +24,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from skvarimp._compiled import use_compiled
 from skvarimp._entries import resolve_features
 from skvarimp._response_importance import Request, make_problem
 from skvarimp.response._lowering import lowered
@@ -247,6 +248,11 @@ def fitted(name, missing=False):
     X_train = X.copy()
     X_train[:, 5] = 0.0  # constant: no tree can split on it
     return clone(model).fit(X_train, y), X, method
+
+
+def path_of_trees():
+    """What `response_path_` says of trees here."""
+    return "trees, compiled" if use_compiled() else "trees"
 
 
 def uneven(n):

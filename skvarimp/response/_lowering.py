@@ -14,7 +14,7 @@ import numpy as np
 
 from skvarimp.exceptions import ResponseWarning
 from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._grid import Move, make_move
+from skvarimp.response._grid import Move, make_move, side_by_side
 
 
 class NotLowerable(Exception):
@@ -204,7 +204,7 @@ def respond(model, table, base, weights, entries):
     return BlackBoxResponse(model, len(base), "the fast response failed its probe")
 
 
-PROBE_ROWS, PROBE_ENTRIES, PROBE_CELLS = 12, 8, 12
+PROBE_ROWS, PROBE_ENTRIES, PROBE_CELLS, PROBE_SEEN = 12, 8, 12, 500
 
 
 def probe(response, black_box, table, base, weights, entries, rtol=1e-9):
@@ -217,35 +217,52 @@ def probe(response, black_box, table, base, weights, entries, rtol=1e-9):
     rtol = max(rtol, response.rounding)
     rows = _spread(len(weights), PROBE_ROWS)
     scale = np.abs(base).max() + np.ptp(base)
-    for e in _spread(len(entries), PROBE_ENTRIES):
-        move = _probe_move(response, table, weights, entries[e])
+    moves = [
+        _probe_move(response, table, weights, entries[e])
+        for e in _spread(len(entries), PROBE_ENTRIES)
+    ]
+    curves = black_box.curves_of(table, rows, moves, base[:, rows])
+    for move, own in zip(moves, curves):
         fast = response.curves(table, rows, move, base[:, rows])
-        own = black_box.curves(table, rows, move, base[:, rows])
         if fast.shape != own.shape:
             return f"in shape: {fast.shape} against {own.shape}"
         gap = np.abs(fast - own).max()
         if not gap <= rtol * max(scale, np.abs(own).max()):
-            return f"by {gap:.3g} as {entries[e].name!r} moves"
+            return f"by {gap:.3g} as {move.entry.name!r} moves"
     return None
 
 
 def _probe_move(response, table, weights, entry):
     """A few observed values, then critical ones next to where a response may jump."""
-    full = make_move(table, weights, entry, "all")
-    cells = _spread(full.n_cells, PROBE_CELLS)
-    values = full.values[cells]
-    critical = getattr(response, "critical_values", None)
-    more = np.empty(0)
-    if critical is not None and len(entry.columns) == 1 and values.dtype.kind in "fiub":
-        more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
-    if len(more):
-        more = more[_spread(len(more), PROBE_CELLS)]
-        values = np.unique(np.concatenate([values.astype(np.float64), more]))
-        k = len(values)
-        return Move(entry, values, None, np.full(k, 1 / k), None, full.categorical)
-    k = len(cells)
-    donors = full.donors[cells]
-    return Move(entry, values, donors, np.full(k, 1 / k), None, full.categorical)
+    donors, categorical = _probe_donors(table, weights, entry)
+    k = len(donors)
+    if len(entry.columns) > 1:
+        columns = [table.column(j)[donors] for j in entry.columns]
+        values = side_by_side(columns)
+    else:
+        values = table.column(entry.columns[0])[donors]
+        critical = getattr(response, "critical_values", None)
+        more = np.empty(0)
+        if critical is not None and values.dtype.kind in "fiub":
+            more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
+        if len(more):
+            more = more[_spread(len(more), PROBE_CELLS)]
+            values = np.unique(np.concatenate([values.astype(np.float64), more]))
+            donors, k = None, len(values)
+    return Move(entry, values, donors, np.full(k, 1 / k), None, categorical)
+
+
+def _probe_donors(table, weights, entry):
+    """Rows with a few different values of an entry, and whether it is categorical."""
+    column = table.column(entry.columns[0])
+    if len(entry.columns) > 1 or column.dtype.kind not in "fiu":
+        full = make_move(table, weights, entry, "all")
+        return full.donors[_spread(full.n_cells, PROBE_CELLS)], full.categorical
+    # a missing value is both smallest and largest to NumPy
+    ends = [column.argmin(), column.argmax()]
+    some = np.concatenate([_spread(len(column), PROBE_SEEN), ends])
+    _, first = np.unique(column[some], return_index=True)
+    return some[first[_spread(len(first), PROBE_CELLS)]], False
 
 
 def _spread(n, at_most):

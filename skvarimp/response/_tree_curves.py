@@ -42,7 +42,7 @@ class Member:
         self.feature = features[0] if features else -1
         if not features:
             codes = np.zeros((move.n_cells, 1), dtype=np.uint8)
-        used, cells = np.unique(codes[:, 0], return_inverse=True)
+        used, cells = _numbered(codes[:, 0])
         self.cell_of_value = cells.astype(np.min_scalar_type(len(used)))
         self.probabilities = np.bincount(cells, move.probabilities)
         self.multiplicity = np.bincount(cells).astype(np.float64)
@@ -100,6 +100,13 @@ class Member:
                     np.add.at(of_output, key, change.take(visit))
             s += 1
             visit = np.flatnonzero(count > s)
+
+
+def _numbered(codes):
+    """np.unique(codes, return_inverse=True) of small whole numbers, without a sort."""
+    present = np.zeros(int(codes.max()) + 1, dtype=bool)
+    present[codes] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
 
 
 def edge_steps(table, feature, used):

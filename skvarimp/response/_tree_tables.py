@@ -11,6 +11,7 @@ the last; a categorical column's codes are its categories, then missing.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -124,6 +125,26 @@ class TreeTable:
     def n_raw(self):
         """Number of raw outputs."""
         return len(self.values)
+
+    @cached_property
+    def max_depth(self):
+        """Depth of the deepest leaf."""
+        return int(self.depth.max())
+
+    @cached_property
+    def max_leaves(self):
+        """Leaves of the largest tree."""
+        return int(np.bincount(self.tree[self.feature < 0]).max())
+
+    @cached_property
+    def flat(self):
+        """As the compiled kernels read it."""
+        from skvarimp.response._compiled_trees import flat_trees
+
+        return flat_trees(self)
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != "flat"}
 
     def _read_splits(self, trees, categories):
         column = _joined(trees, "column", np.intp)

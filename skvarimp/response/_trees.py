@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from skvarimp._compiled import use_compiled
 from skvarimp._table import ArrayTable
 from skvarimp.response._base import Response, Task, working_bytes
 from skvarimp.response._reductions import Reduction
@@ -57,9 +58,12 @@ class TreeTask(Task):
     ----------
     members : list of Member
         One a position.
+    job : Job or None
+        What the compiled kernels do.
     """
 
     members: list = field(default_factory=list, compare=False)
+    job: object = field(default=None, compare=False)
 
 
 class TreeResponse(Response):
@@ -75,8 +79,10 @@ class TreeResponse(Response):
     """
 
     path = "trees"
+    compiled = False
 
     TASK_PATHS = 100_000  # (row, tree) in one task
+    TASK_VISITS = 2**22  # leaves visited in one task of compiled kernels
 
     def __init__(self, model, trees, link):
         self.model, self.trees, self.link = model, trees, link
@@ -85,6 +91,8 @@ class TreeResponse(Response):
             self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         self._coded, self._visits = (None, None), None
+        if use_compiled():
+            self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
         self.start_from(0.0)
 
     def start_from(self, offset):
@@ -208,7 +216,8 @@ class TreeResponse(Response):
         used = [member for member in members if member.feature >= 0]
         if used:
             with_raw = self.link is not None
-            steps, raw = steps_of_rows(self.trees, codes, used, with_raw)
+            steps_of = self._kernels().steps_of_rows if self.compiled else steps_of_rows
+            steps, raw = steps_of(self.trees, codes, used, with_raw)
         if raw is not None:
             raw += self.offset[:, np.newaxis]
         for member in members:
@@ -244,6 +253,12 @@ class TreeResponse(Response):
         return np.add(base[:, :, np.newaxis], moved, out=moved)
 
     # Walks
+
+    def _kernels(self):
+        """Imported when the first rows go down: it compiles, or reads what was."""
+        from skvarimp.response import _compiled_trees
+
+        return _compiled_trees
 
     def _task_rows(self, n_cells):
         """Rows of one task whose moves have so many cells together."""
@@ -284,35 +299,59 @@ class TreeResponse(Response):
         if not members:
             return
         positions = tuple(member.position for member in members)
-        n_cells = sum(member.n_cells for member in members)
-        for part in _slices(len(walk.rows), self._task_rows(n_cells)):
-            yield TreeTask(positions, part, members)
+        step = self._task_rows(sum(member.n_cells for member in members))
+        job = None
+        if self.compiled:
+            plan = self._kernels().Plan(self.trees, members)
+            job = self._kernels().Job(plan, walk.reductions_of, self.link)
+            if not job.left_over:
+                step = max(1, self.TASK_VISITS // max(1, int(self.visits_per_row())))
+        for part in _slices(len(walk.rows), step):
+            yield TreeTask(positions, part, members, job)
 
     def run(self, walk, task):
         """See `Response.run`."""
         if not isinstance(task, TreeTask):
             (position,) = task.positions
             return [(task.positions, self._states_of_group(walk, position, task.rows))]
+        states = {}
+        if task.job is not None:
+            codes = self.codes(walk.table)[walk.rows[task.rows]]
+            of_members = task.job.run(codes, self.offset, walk, task.rows)
+            for member, of_member in zip(task.job.plan.members, of_members):
+                states[member.position] = of_member
+        rest = [m for m in task.members if None in states.get(m.position, [None])]
         rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-        all_steps = self._steps(
-            walk.table, rows, base, task.members, walk.moves.__getitem__
-        )
-        results = []
-        for member, steps in zip(task.members, all_steps):
-            block = StepBlock(
-                steps,
-                base[np.newaxis],
-                walk.weights[task.rows],
-                task.rows,
-                member.probabilities,
-                member.multiplicity,
-                None if walk.y is None else walk.y[task.rows],
-                np.array([member.categorical]),
+        steps = self._steps(walk.table, rows, base, rest, walk.moves.__getitem__)
+        for member, of_member in zip(rest, steps):
+            block = self._block(walk, task, member, of_member)
+            wanted = walk.reductions_of(member.position)
+            known = states.get(member.position, [None] * len(wanted))
+            missing = [r for r, state in zip(wanted, known) if state is None]
+            found = iter(reduced(missing, block))
+            states[member.position] = [s or next(found) for s in known]
+        return [
+            (
+                (member.position,),
+                [
+                    replace(state, cell_of_value=member.cell_of_value)
+                    for state in states[member.position]
+                ],
             )
-            states = reduced(walk.reductions_of(member.position), block)
-            states = [replace(s, cell_of_value=member.cell_of_value) for s in states]
-            results.append(((member.position,), states))
-        return results
+            for member in task.members
+        ]
+
+    def _block(self, walk, task, member, steps):
+        return StepBlock(
+            steps,
+            walk.base[np.newaxis, :, task.rows],
+            walk.weights[task.rows],
+            task.rows,
+            member.probabilities,
+            member.multiplicity,
+            None if walk.y is None else walk.y[task.rows],
+            np.array([member.categorical]),
+        )
 
     def _states_of_group(self, walk, position, rows):
         """As `Response._reduced`, over the distinct joint codes."""
