@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
