@@ -90,7 +90,7 @@ def check_sample_weight(sample_weight, n_samples):
         weight = np.ones(n_samples)
     else:
         try:
-            if np.iscomplexobj(sample_weight):
+            if np.iscomplexobj(np.asarray(sample_weight)):
                 raise TypeError
             weight = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError):
