@@ -14,7 +14,8 @@ from fuzz_inputs import (
     targets,
     weights,
 )
-from fuzz_models import CALLABLES, MODELS, bounded, constant, unfitted
+from fuzz_models import MODELS, bounded, constant, unfitted
+from fuzz_refits import refits_call
 from fuzz_sequences import sequence_call
 from fuzz_verdict import judge, require
 from hypothesis import strategies as st
@@ -31,9 +32,9 @@ import skvarimp
 from skvarimp import feature_functions, filters
 
 GRIDS = ["all", "equidistant", "deciles", 3, 1, [0.0, 1.0], {"x0": [0.5]}, [np.nan]]
-METHODS = ["auto", "predict", "predict_proba", "decision_function"]
+METHODS = ["auto", "auto", "predict", "predict", "predict_proba", "decision_function"]
 COMMON = {"response_method": METHODS, "n_jobs": [None, 1]}
-CATEGORICAL = [None, [0], ["x0"], [True, False], "x0", [5]]
+CATEGORICAL = [None, None, [0], [0], ["x0"], [True, False], "x0", [5]]
 SEEDS = [0, None, np.random.default_rng(0)]
 FUNCTIONS = [
     None,
@@ -88,7 +89,13 @@ OPTIONS = {
             lambda y, f: np.abs(np.asarray(f, dtype=float).reshape(len(y), -1)).sum(1),
             lambda y, f: 1.0,
         ],
-        "scoring": [None, "r2", "accuracy", "neg_log_loss", lambda e, X, y, **weights: 0.5],
+        "scoring": [
+            None,
+            "r2",
+            "accuracy",
+            "neg_log_loss",
+            lambda e, X, y, **weights: 0.5,
+        ],
         "estimation": ["auto", "exact", "sampled"],
         "n_repeats": [2, 1],
         "relative": [False, True],
@@ -148,12 +155,12 @@ WITH_FEATURES = {
 }
 
 
-def some_importance(draw, name, data=None, odd_one_in=10):
+def some_importance(draw, name, data=None, odd_one_in=40):
     """An unfitted instance with fuzzed parameters."""
     given = draw(parameters(OPTIONS[name], odd_one_in))
     if name == "FilterImportance" and "score_func" not in given:
         given["score_func"] = filters.group_statistic
-    if data is not None and name in WITH_FEATURES and chance(draw, 3):
+    if data is not None and name in WITH_FEATURES and chance(draw, 4):
         given["features"] = draw(features(data))
     return getattr(skvarimp, name)(**given)
 
@@ -172,7 +179,7 @@ def name_of(importance):
 
 
 def check_importances(importance, ours):
-    """What every fitted importance promises: numbers, or a warning that says why not."""
+    """What every fitted importance promises: numbers, or our warning why not."""
     values = importance.importances_
     require(values.ndim == 1, "importances_ is not one-dimensional")
     said = bool(ours)
@@ -241,11 +248,13 @@ def compare_call(draw, part):
     data, y, weight, model = some_problem(draw)
     other = draw(models(data, y))
     measures = [
-        some_importance(draw, chosen(draw, NAMES), data, odd_one_in=20)
+        some_importance(draw, chosen(draw, NAMES), data)
         for _ in range(draw(st.integers(0, 2)))
     ]
-    given = chosen(draw, [measures, dict(enumerate(measures)), None, *measures, "x"])
-    estimators = chosen(draw, [[model], {"a": model, "b": other}, model, {}, None])
+    given = chosen(draw, [measures or None, dict(enumerate(measures)), None])
+    estimators = chosen(draw, [[model], {"a": model, "b": other}, model])
+    if chance(draw, 10):
+        given, estimators = "x", chosen(draw, [{}, None, estimators])
 
     def call(ours):
         table = skvarimp.compare_importances(
@@ -265,7 +274,14 @@ SELECTOR_OPTIONS = {
     "importance_threshold": [1e-6, 0.0, 0.5],
     "step": [1, 0.5, 3],
     "min_features_to_select": [1, 2, 9],
-    "scoring": [None, "r2", "accuracy", "neg_log_loss", lambda e, X, y, **weights: 0.5, "nope"],
+    "scoring": [
+        None,
+        "r2",
+        "accuracy",
+        "neg_log_loss",
+        lambda e, X, y, **weights: 0.5,
+        "nope",
+    ],
     "cv": [None, 2, 3, 50],
     "n_jobs": [None],
     "random_state": SEEDS,
@@ -288,7 +304,7 @@ def selector_call(draw, part):
     estimator = some_estimator(draw, kind)
     importance = some_importance(draw, kind) if kind in OPTIONS else kind
     cls = chosen(draw, [skvarimp.BackwardEliminationSelector, skvarimp.ForwardSelector])
-    selector = cls(estimator, importance, **draw(parameters(SELECTOR_OPTIONS, 12)))
+    selector = cls(estimator, importance, **draw(parameters(SELECTOR_OPTIONS, 40)))
     weight = draw(weights(data))
     given = {} if weight is None else {"sample_weight": weight}
     drawn = chance(draw, 25)
@@ -339,6 +355,8 @@ def surrogate_predictor_call(draw, part):
     trees = ["tree", "tree_classifier", "forest", "forest_classifier", "extra_trees"]
     data, y, weight, model = some_problem(draw, trees)
     other = draw(datasets())
+    if isinstance(other.X, np.ndarray) and other.n and data.p and chance(draw, 2):
+        other.X = np.resize(other.X, (other.n, data.p))
     predictor = skvarimp.SurrogateTreePredictor(model)
     method = chosen(draw, ["predict", "predict_proba", "apply", "score"])
 
@@ -385,8 +403,11 @@ def feature_function_call(draw, part):
     data = draw(datasets())
     names = [n for n in feature_functions.__all__ if n != "FeatureFunction"]
     name = chosen(draw, names)
-    members = [0, 1, "x0", "x1", -1, 0.5, 7, feature_functions.Not(0), [1.0, 2.0], *ODD]
-    arguments = [chosen(draw, members) for _ in range(draw(st.integers(0, 3)))]
+    plain = [0, 1, "x0", "x1", -1, 0.5, feature_functions.Not(0), [1.0, 2.0], {0: 1.0}]
+    members = [7, *ODD] if chance(draw, 5) else plain
+    arguments = [chosen(draw, members) for _ in range(draw(st.integers(1, 3)))]
+    if name in {"Not", "Linear"}:
+        arguments = arguments[:1]
 
     def call(ours):
         function = getattr(feature_functions, name)(*arguments)
@@ -415,12 +436,18 @@ def display_call(draw, part):
     judge(*draw_something(draw, draw_and_close, some_importance, NAMES))
 
 
+def refits(draw, part):
+    """`importance_across_folds` and `null_importances`."""
+    refits_call(draw, some_importance, some_estimator, NAMES, draw_and_close)
+
+
 CALLS = {
     "importance": importance_call,
     "compare": compare_call,
     "selector": selector_call,
     "importance_estimator": importance_estimator_call,
     "surrogate_predictor": surrogate_predictor_call,
+    "refits": refits,
     "filter": filter_call,
     "feature_function": feature_function_call,
     "sequence": sequence_call,
@@ -433,6 +460,12 @@ CALLED = {
     "ImportanceEstimator",
     "SurrogateTreePredictor",
     "compare_importances",
+    "importance_across_folds",
+    "FoldImportances",
+    "FoldsDisplay",
+    "null_importances",
+    "NullImportances",
+    "NullDisplay",
     "ImportanceDisplay",
     "ComparisonDisplay",
     "CurvesDisplay",
@@ -446,4 +479,3 @@ CALLED = {
     "MotifDisplay",
     "OligomerHeatmapDisplay",
 }
-assert CALLABLES  # used through the strategies

@@ -30,7 +30,9 @@ def draw_something(draw, draw_and_close, some_importance, names):
     if which == 1:
         grid = chosen(draw, [values, np.array(["a", "b", "c"]), [0, 1, 2], values[:0]])
         averages = chosen(draw, [values[:, None], np.ones((3, 2)), np.ones((2, 1))])
-        curves = chosen(draw, [[("age", grid, averages)], [], [("$", grid, averages)] * 2])
+        curves = chosen(
+            draw, [[("age", grid, averages)], [], [("$", grid, averages)] * 2]
+        )
         deciles = chosen(draw, [None, {"age": values}, {}])
         outputs = chosen(draw, [["y"], ["y", "z"], []])
 
@@ -48,7 +50,8 @@ def draw_something(draw, draw_and_close, some_importance, names):
         return call, (values,), (MatrixDisplay, matrix, labels, label)
     if which == 3:
         importances = chosen(
-            draw, [{"m": {"a": values, "b": values}}, {"m": {"a": values}}, {}, {"m": {}}]
+            draw,
+            [{"m": {"a": values, "b": values}}, {"m": {"a": values}}, {}, {"m": {}}],
         )
 
         def call(ours):
@@ -60,7 +63,9 @@ def draw_something(draw, draw_and_close, some_importance, names):
     model = draw(models(data, y))
     name = chosen(draw, names)
     importance = some_importance(draw, name, data)
-    method = chosen(draw, ["plot", "plot_curves", "plot_association", "curves", "matrix"])
+    method = chosen(
+        draw, ["plot", "plot_curves", "plot_association", "curves", "matrix"]
+    )
     given = {} if method == "plot" else {"max_entries": chosen(draw, [1, *ODD])}
     if method in {"plot_curves", "curves"}:
         given = {"n_curves": chosen(draw, [1, *ODD])}

@@ -46,8 +46,12 @@ MODELS = {
     "tree": DecisionTreeRegressor(max_depth=3, random_state=0),
     "tree_classifier": DecisionTreeClassifier(max_depth=3, random_state=0),
     "forest": RandomForestRegressor(n_estimators=5, max_depth=3, random_state=0),
-    "forest_classifier": RandomForestClassifier(n_estimators=5, max_depth=3, random_state=0),
-    "extra_trees": ExtraTreesClassifier(n_estimators=4, max_depth=3, bootstrap=True, random_state=0),
+    "forest_classifier": RandomForestClassifier(
+        n_estimators=5, max_depth=3, random_state=0
+    ),
+    "extra_trees": ExtraTreesClassifier(
+        n_estimators=4, max_depth=3, bootstrap=True, random_state=0
+    ),
     "boosting": GradientBoostingRegressor(n_estimators=4, random_state=0),
     "boosting_classifier": GradientBoostingClassifier(n_estimators=3, random_state=0),
     "histogram": HistGradientBoostingRegressor(
@@ -78,7 +82,7 @@ MODELS = {
 }
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def pooled(name, n_features, n_classes):
     """A model fitted on 30 rows of plain numbers."""
     rng = np.random.default_rng(n_features + 10 * n_classes)
