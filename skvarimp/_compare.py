@@ -62,14 +62,21 @@ def compare_importances(estimators, X, y=None, importances=None, *, sample_weigh
                 f"`importances` takes importance instances, got {measure!r} for "
                 f"{name!r}. Use for example SensitivityImportance()."
             )
-    fitted = {}
+    fitted, labels = {}, {}
     for label, estimator in estimators.items():
         of_model = {name: clone(measure) for name, measure in measures.items()}
         for measure in of_model.values():
             measure._validate_params()
         fit_measures(list(of_model.values()), estimator, X, y, sample_weight)
-        fitted |= {f"{label}/{name}": measure for name, measure in of_model.items()}
-    return Comparison.from_fitted(fitted)
+        for name, measure in of_model.items():
+            column = f"{label}/{name}"
+            if column in fitted:
+                raise ValueError(
+                    f"Two pairs of a model and an importance are both called "
+                    f"{column!r}. Rename one of them."
+                )
+            fitted[column], labels[column] = measure, (label, name)
+    return Comparison.from_fitted(fitted, labels)
 
 
 @no_overflow()

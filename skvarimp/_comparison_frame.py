@@ -6,15 +6,27 @@ import pandas as pd
 class Comparison(pd.DataFrame):
     """Importances and ranks, one row an entry; see `compare_importances`."""
 
-    _metadata = ["fitted"]  # noqa: RUF012 pandas' form
+    _metadata = ["fitted", "labels"]  # noqa: RUF012 pandas' form
 
     @property
     def _constructor(self):
         return Comparison
 
     @classmethod
-    def from_fitted(cls, fitted):
-        """Table of fitted measures, a dict ``model/measure`` -> measure."""
+    def from_fitted(cls, fitted, labels):
+        """Table of fitted measures.
+
+        Parameters
+        ----------
+        fitted : dict
+            ``model/measure`` -> measure.
+        labels : dict
+            ``model/measure`` -> (model, measure), whose names may hold a "/".
+
+        Returns
+        -------
+        Comparison
+        """
         columns = {}
         for label, measure in fitted.items():
             names = pd.Index(measure.entry_names_, name="entry")
@@ -25,7 +37,7 @@ class Comparison(pd.DataFrame):
         others = [n for n in table.index if n not in set(first.entry_names_)]
         table = cls(table.reindex([*first.entry_names_, *others]))
         table.index.name = "entry"
-        table.fitted = fitted
+        table.fitted, table.labels = fitted, labels
         return table
 
     def plot(self, ax=None, **kwargs):

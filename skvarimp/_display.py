@@ -190,12 +190,14 @@ class ComparisonDisplay:
             The drawn display.
         """
         fitted = getattr(frame, "fitted", None) or {}
+        labels = getattr(frame, "labels", None) or {}
         names = [str(name) for name in frame.index]
         importances, errors = {}, {}
         for column in frame.columns:
             if column.endswith(" rank") and column[: -len(" rank")] in frame.columns:
                 continue
-            model, _, measure = column.rpartition("/")
+            by_name = column.rpartition("/")[::2]  # of a table made by hand
+            model, measure = labels.get(column, by_name)
             of_measure = importances.setdefault(measure, {})
             of_measure[model] = frame[column].to_numpy(dtype=np.float64)
             known = getattr(fitted.get(column), "standard_errors_", None)

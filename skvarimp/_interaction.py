@@ -1,7 +1,6 @@
 """`InteractionImportance`: which inputs' effects depend on each other."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from skvarimp._pairs import (
     variance,
 )
 from skvarimp._response_importance import Progress, Request, ResponseImportance
-from skvarimp._validation import Interval, StrOptions, n_jobs_constraint
+from skvarimp._validation import NumberOfBins, StrOptions, n_jobs_constraint
 from skvarimp.response._reductions import Finished, Reduction, State
 from skvarimp.response._walk import in_order
 
@@ -123,7 +122,7 @@ default="auto"
         "pairs": ["array-like", None],
         "grid": [
             StrOptions({"all", "equidistant", "deciles"}),
-            Interval(Integral, 1, None, closed="left"),
+            NumberOfBins(),
             "array-like",
             dict,
         ],

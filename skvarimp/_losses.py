@@ -8,9 +8,11 @@ model's response and refuses targets that do not.
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from skvarimp._arithmetic import users_code
-from skvarimp._model import class_indicators
+from skvarimp._model import check_known_labels, class_indicators
+from skvarimp._validation import has_tags
 from skvarimp.response._reductions import Loss, SquaredError
 from skvarimp.response._sampling import Draw
 
@@ -258,6 +260,13 @@ def _loss_of_values(loss, model, y, n_outputs):
             "loss='log_loss' needs the probabilities of a classifier, but the "
             f"response watched is `{model.method}`. Use loss='squared_error'."
         )
+    regressor = has_tags(model.estimator) and is_regressor(model.estimator)
+    if loss == "zero_one" and regressor:
+        raise ValueError(
+            "loss='zero_one' counts wrong labels, but "
+            f"{type(model.estimator).__name__} is a regressor. Use "
+            "loss='squared_error' or loss='absolute_error'."
+        )
     if y.dtype.kind not in "fbiu":
         try:
             y = y.astype(np.float64)
@@ -298,14 +307,7 @@ def _loss_of_classes(loss, model, y, n_outputs):
             f"{n_outputs} outputs of `{model.method}`. Use response_method='predict' "
             "or a callable loss."
         )
-    for c, classes in enumerate(lists):
-        unknown = ~(columns[:, c, np.newaxis] == classes).any(axis=1)
-        if unknown.any():
-            label = columns[unknown, c].tolist()[0]
-            raise ValueError(
-                f"y has the label {label!r}, which is not among the model's classes "
-                f"{classes.tolist()}."
-            )
+    check_known_labels(columns, lists)
     if loss == "log_loss":
         return LogLoss(lists)
     if loss == "zero_one":

@@ -200,6 +200,7 @@ class Model:
         lists = self._class_lists
         if lists is None or len(lists) != y.shape[1]:
             return None
+        check_known_labels(y, lists)
         return class_indicators(y, lists)
 
     @property
@@ -219,6 +220,24 @@ def _numbers(raw):
             "The model's response must be an array of numbers, one row a row of X, got "
             f"{raw!r:.60}. Watch a score or a probability instead."
         ) from None
+
+
+def check_known_labels(y, class_lists):
+    """Refuse labels that are not among the model's classes.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples, n_columns)
+    class_lists : list of ndarray
+    """
+    for c, classes in enumerate(class_lists):
+        unknown = ~(y[:, c, np.newaxis] == classes).any(axis=1)
+        if unknown.any():
+            label = y[unknown, c].tolist()[0]
+            raise ValueError(
+                f"y has the label {label!r}, which is not among the model's classes "
+                f"{classes.tolist()}."
+            )
 
 
 def class_indicators(y, class_lists):

@@ -1,11 +1,9 @@
 """`PartialDependenceImportance`: how far from flat the mean response curve is."""
 
-from numbers import Integral
-
 import numpy as np
 
 from skvarimp._response_importance import Request, ResponseImportance
-from skvarimp._validation import Interval, StrOptions, n_jobs_constraint
+from skvarimp._validation import NumberOfBins, StrOptions, n_jobs_constraint
 from skvarimp.response._grid import distinct_values, is_categorical, make_move
 from skvarimp.response._reductions import IndividualFlatness, PartialDependence
 
@@ -107,7 +105,7 @@ default="auto"
         "kind": [StrOptions({"average", "individual"})],
         "grid": [
             StrOptions({"all", "equidistant", "deciles"}),
-            Interval(Integral, 1, None, closed="left"),
+            NumberOfBins(),
             "array-like",
             dict,
         ],

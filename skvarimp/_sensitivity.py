@@ -11,6 +11,7 @@ from skvarimp._scale import scale_of
 from skvarimp._statistics import weighted_median
 from skvarimp._validation import (
     Interval,
+    NumberOfBins,
     StrOptions,
     n_jobs_constraint,
     random_state_constraint,
@@ -159,7 +160,7 @@ default="auto"
         "estimation": [StrOptions({"auto", "exact", "sampled", "rows"})],
         "grid": [
             StrOptions({"auto", "all", "equidistant", "deciles"}),
-            Interval(Integral, 1, None, closed="left"),
+            NumberOfBins(),
             "array-like",
             dict,
         ],

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 __all__ = [
     "Interval",
     "InvalidParameterError",
+    "NumberOfBins",
     "StrOptions",
     "as_array",
     "check_features_seen",
@@ -40,10 +41,22 @@ n_jobs_constraint = [
     Interval(numbers.Integral, None, -1, closed="right"),
     None,
 ]
+
 random_state_constraint = [
     "random_state",
     np.random.Generator,
 ]
+
+
+class NumberOfBins(Interval):
+    """A whole number from 1 on; True is none, though Python counts it as 1."""
+
+    def __init__(self):
+        super().__init__(numbers.Integral, 1, None, closed="left")
+
+    def is_satisfied_by(self, value):
+        """See scikit-learn's constraints."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
 
 
 def has_tags(estimator):

@@ -62,6 +62,10 @@ def test_labels_and_bad_input():
         "Ridge 1/SensitivityImportance",
         "Ridge 2/SensitivityImportance",
     ]
+    measures = {"c": SensitivityImportance(), "b/c": SensitivityImportance()}
+    models = {"a/b": MODELS["ridge"], "a": MODELS["ridge"]}
+    with pytest.raises(ValueError, match="both called 'a/b/c'"):
+        compare_importances(models, X, Y, measures)
     with pytest.raises(ValueError, match="`estimators` is empty"):
         compare_importances({}, X, Y)
     with pytest.raises(TypeError, match="importance instances"):

@@ -207,6 +207,14 @@ def test_comparison_axes_and_errors():
         ComparisonDisplay.from_comparison(table[[]])
 
 
+def test_names_with_a_slash():
+    """Models and measures are known by their names, not by where a "/" stands."""
+    measures = {"pairs / y": SensitivityImportance()}
+    models = {"ridge, 1/2": MODELS["ridge"]}
+    display = compare_importances(models, X, Y, measures).plot()
+    assert set(display.bars_) == {("pairs / y", "ridge, 1/2")}
+
+
 def test_many_models_are_told_apart():
     """Colours of the Okabe-Ito palette first, then hatches."""
     importances = {"m": {f"model {k}": [1.0, 0.5] for k in range(16)}}

@@ -422,6 +422,8 @@ def test_bad_input():
         PartialDependenceImportance(kind="both").fit(f, X)
     with pytest.raises(ValueError, match="grid"):
         PartialDependenceImportance(grid="auto").fit(f, X)
+    with pytest.raises(ValueError, match="grid"):
+        PartialDependenceImportance(grid=True).fit(f, X)
     with pytest.raises(ValueError, match="'x9' is not among"):
         PartialDependenceImportance(features=["x9"]).fit(f, X)
     with pytest.raises(ValueError, match="non-empty 1-d array"):

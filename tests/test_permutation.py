@@ -581,6 +581,8 @@ def test_bad_input():
         PermutationImportance(relative=True).fit(f, X, X[:, 0])
     with pytest.raises(ValueError, match="cannot compare scores"):
         PermutationImportance(loss="squared_error").fit(LinearSVC().fit(X, TWO), X, TWO)
+    with pytest.raises(ValueError, match="RandomForestRegressor is a regressor"):
+        PermutationImportance(loss="zero_one").fit(FOREST, X, Y)
     with pytest.raises(ValueError, match="one finite number"):
         PermutationImportance(scoring=lambda m, X, y: np.nan).fit(FOREST, X, Y)
     with pytest.raises(ValueError, match="one loss a row"):

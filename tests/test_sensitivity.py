@@ -276,6 +276,16 @@ def test_bad_input(call, error, message):
         SensitivityImportance().fit(**call)
 
 
+@pytest.mark.parametrize("labels", [["no", "maybe"], [False, True]])
+def test_labels_unknown_to_the_classifier(labels):
+    """The scale compares with the classes of y, which must be the model's."""
+    yes = Y > 0
+    model = LogisticRegression().fit(X, np.where(yes, "yes", "no"))
+    with pytest.raises(ValueError, match="is not among the model's classes"):
+        SensitivityImportance().fit(model, X, np.where(yes, labels[1], labels[0]))
+    SensitivityImportance(scale=None).fit(model, X, yes)
+
+
 BAD_PARAMETERS = [
     (dict(features=[]), ValueError, "empty"),
     (dict(features=["age"]), ValueError, "'age' is not among the 4 features"),
@@ -290,6 +300,7 @@ BAD_PARAMETERS = [
     (dict(contrast="pair"), ValueError, "contrast"),
     (dict(n_repeats=0), ValueError, "n_repeats"),
     (dict(grid=0), ValueError, "grid"),
+    (dict(grid=True), ValueError, "grid"),
     (dict(grid=[[1.0]], features=[0]), ValueError, "1-d array"),
     (dict(grid=["a"], features=[0]), ValueError, "finite numbers"),
     (dict(contrast="range", estimation="sampled"), ValueError, "no mean of draws"),
