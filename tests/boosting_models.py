@@ -154,8 +154,8 @@ XGBOOST = {
     "3 classes, labels": _xgb("XGBClassifier", "predict", three),
     "3 classes, softmax": _xgb("XGBClassifier", target=three, **_three_softmax),
     "softmax, labels": _xgb("XGBClassifier", "predict", three, **_three_softmax),
-    "3 labels": _xgb("XGBClassifier", target=_labels),
-    "3 labels, labels": _xgb("XGBClassifier", "predict", _labels),
+    "3 targets": _xgb("XGBClassifier", target=_labels),
+    "3 targets, labels": _xgb("XGBClassifier", "predict", _labels),
     "hinge": _xgb("XGBClassifier", target=_numbers, objective="binary:hinge"),
     "hinge, labels": _xgb(
         "XGBClassifier", "predict", _numbers, objective="binary:hinge"
@@ -191,10 +191,17 @@ def _lgbm_native(lgbm, X, y):
 
 
 def _lgbm_stopped(lgbm, X, y):
-    model = lgbm.LGBMRegressor(n_estimators=100, min_child_samples=3, verbose=-1)
-    half, stop = len(X) // 2, lgbm.early_stopping(2, verbose=False)
-    model.fit(X[:half], y[:half], eval_set=[(X[half:], y[half:])], callbacks=[stop])
-    assert model.best_iteration_ < model.booster_.current_iteration()
+    options = {"min_data_in_leaf": 3, "verbose": -1, "num_threads": 1}
+    rows = lgbm.Dataset(X[::2], y[::2])
+    model = lgbm.train(
+        options,
+        rows,
+        60,
+        valid_sets=[rows.create_valid(X[1::2], y[1::2])],
+        callbacks=[lgbm.early_stopping(2, verbose=False)],
+        keep_training_booster=True,
+    )
+    assert 0 < model.best_iteration < model.current_iteration()
     return model, "predict"
 
 
@@ -298,10 +305,10 @@ CATBOOST = {
     "one against others": _cat(
         "CatBoostClassifier", target=three, loss_function="MultiClassOneVsAll"
     ),
-    "3 labels": _cat(
+    "3 targets": _cat(
         "CatBoostClassifier", target=_labels, loss_function="MultiLogloss"
     ),
-    "3 labels, labels": _cat(
+    "3 targets, labels": _cat(
         "CatBoostClassifier", "predict", _labels, loss_function="MultiLogloss"
     ),
     "ranker": _cat(

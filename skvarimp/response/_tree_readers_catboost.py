@@ -222,8 +222,8 @@ class OneOfNamed:
         keys = _keys(values)
         new = [k for k in dict.fromkeys(keys) if k not in self.number_of]
         if new:
-            asked = np.empty((len(new), 1), dtype=object)
-            asked[:, 0] = new
+            asked = np.empty((len(new), 1), dtype=values.dtype)
+            asked[:, 0] = new  # of the type that CatBoost itself would be given
             rows = np.zeros(len(new), dtype=np.intp)
             moved = self.row.moved(rows, (self.column,), values=asked)
             self._learn(new, moved)
