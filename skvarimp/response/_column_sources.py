@@ -41,6 +41,8 @@ def sources(transformer, n_columns, names=None):
     NotColumnwise
         Where its type is not in the list.
     """
+    if n_columns == 0:  # a ColumnTransformer leaves a part without columns unfitted
+        return np.arange(0)
     if isinstance(transformer, str):
         return np.arange(n_columns if transformer == "passthrough" else 0)
     if transformer is None:
