@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._base import BaseImportance
+from skvarimp._shared import Shared
 from skvarimp._validation import as_array
 
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
@@ -102,8 +103,9 @@ class Evaluation:
 
     def folds(self, table, columns, with_importance):
         """A `Fold` for each split of the table's rows; some of its columns."""
+        shared = Shared(self, table)
         calls = (
-            delayed(_evaluate)(self, table, columns, train, held_out, with_importance)
+            delayed(_evaluate)(shared, columns, train, held_out, with_importance)
             for train, held_out in self.splits
         )
         return Parallel(n_jobs=self.n_jobs)(calls)
@@ -113,7 +115,8 @@ class Evaluation:
         return clone(self.estimator).fit(table.native, self.y, **self.passed.fit)
 
 
-def _evaluate(step, table, columns, train, held_out, with_importance):
+def _evaluate(shared, columns, train, held_out, with_importance):
+    step, table = shared.parts
     estimator = clone(step.estimator)
     estimator.fit(
         table.part(train, columns).native,

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from skvarimp._arithmetic import no_overflow
+from skvarimp._shared import Shared
 from skvarimp.response._base import working_bytes
 from skvarimp.response._states import Finished, Merging
 
@@ -101,7 +102,8 @@ def _run_task(task, walk):
     return walk.response.run(walk, task)
 
 
-def _guarded(function, task, *arguments):
+def _guarded(shared, task):
+    function, arguments = shared.parts
     with no_overflow():  # here, where a worker does not share the caller's settings
         return function(task, *arguments)
 
@@ -115,6 +117,7 @@ def in_order(function, tasks, arguments, n_jobs, prefer=None):
     workers at their work makes them complain). `prefer="threads"` serves functions
     that let go of the interpreter.
     """
+    shared = Shared(function, arguments)
     sent = deque()  # kept here: a worker need not send its task back
     closed = False
 
@@ -123,7 +126,7 @@ def in_order(function, tasks, arguments, n_jobs, prefer=None):
             if closed:
                 return
             sent.append(task)
-            yield delayed(_guarded)(function, task, *arguments)
+            yield delayed(_guarded)(shared, task)
 
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
