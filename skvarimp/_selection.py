@@ -62,7 +62,7 @@ class BackwardEliminationSelector(PathSelector):
         columns.
     n_features_in_ : int
         Number of columns seen.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X had names.
 
     See Also
@@ -199,7 +199,7 @@ class ForwardSelector(PathSelector):
         `seconds`.
     n_features_in_ : int
         Number of columns seen.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X had names.
 
     See Also
