@@ -87,7 +87,8 @@ class AssociationMean:
         self.n_splits += n_splits
         primary = table.feature[node]
         share = weight * association / n_splits[primary]
-        np.add.at(self.sum, (primary, feature), share)
+        place = primary.astype(np.intp) * len(self.sum) + feature
+        np.add.at(self.sum.reshape(-1), place, share)
         self.weight += weight
 
     def finish(self):

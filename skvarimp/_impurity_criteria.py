@@ -43,7 +43,7 @@ class _SumCriterion:
         of_slot = np.zeros(len(weight))
         ordered = np.zeros(slots.size + 1)  # the last bound may lie behind the last row
         sides = []
-        for statistic in self._statistics(target[slots[0]], weight[slots[0]]):
+        for statistic in self.statistics(target[slots[0]], weight[slots[0]]):
             of_slot[slots[0]] = statistic
             of_slot.take(slots.ravel(), out=ordered[:-1], mode="clip")
             sides.append(np.add.reduceat(ordered, bounds))
@@ -63,7 +63,7 @@ class _SumCriterion:
         ndarray of shape (n_nodes,)
             0 at leaves.
         """
-        statistics = self._statistics(grove.target, grove.weight)
+        statistics = self.statistics(grove.target, grove.weight)
         sums = np.array([grove.node_sums(statistic) for statistic in statistics])
         branch = np.flatnonzero(grove.left != LEAF)
         left, right = sums[:, grove.left[branch]], sums[:, grove.right[branch]]
@@ -80,23 +80,11 @@ class _ClassCriterion(_SumCriterion):
 
     @staticmethod
     def scale(target):
-        """Size of the impurity of each row, (n_slots,), that rounding is relative to."""
+        """Size of each row's impurity that rounding is relative to, (n_slots,)."""
         return np.ones(len(target))
 
-    def addends(self, target, weight):
-        """What each row adds to which statistics.
-
-        Returns
-        -------
-        index, value : ndarray of shape (n_slots, n_addends)
-            Statistic `index[i, k]` grows by `value[i, k]` with row i.
-        n_statistics : int
-        """
-        first = np.cumsum([0, *self.n_classes[:-1]])
-        value = np.repeat(weight[:, np.newaxis], len(first), axis=1)
-        return target + first, value, sum(self.n_classes)
-
-    def _statistics(self, target, weight):
+    def statistics(self, target, weight):
+        """Yield the row statistics whose sums over each side count, (n_slots,) each."""
         for code, n_classes in zip(target.T, self.n_classes):
             for k in range(n_classes):
                 yield np.where(code == k, weight, 0.0)
@@ -149,13 +137,8 @@ class _MeanCriterion(_SumCriterion):
         """See `_ClassCriterion.scale`."""
         return np.mean(np.square(target), axis=1)
 
-    def addends(self, target, weight):
-        """See `_ClassCriterion.addends`."""
-        value = np.column_stack(list(self._statistics(target, weight)))
-        n_statistics = value.shape[1]
-        return np.tile(np.arange(n_statistics), (len(value), 1)), value, n_statistics
-
-    def _statistics(self, target, weight):
+    def statistics(self, target, weight):
+        """See `_ClassCriterion.statistics`."""
         yield weight
         for column in target.T:
             yield weight * column

@@ -154,7 +154,7 @@ class TreeReader:
 
     def _leaf(self, rows, t):
         single = rows.features(self.features[t])
-        return self.members[t].apply(single, check_input=False)
+        return self.members[t].tree_.apply(single)
 
     def _target(self, y):
         y = self._needed(y, "the impurity of other splits than the trees' own")
@@ -346,6 +346,6 @@ def declined(estimator, reason):
 def not_trees(what):
     """The error for a model that is neither a tree nor made of trees."""
     return TypeError(
-        f"ImpurityImportance needs a tree or an ensemble of trees, got {what}. Use "
-        "SensitivityImportance for other models."
+        "ImpurityImportance needs a tree or an ensemble of trees of scikit-learn, got "
+        f"{what}. Use SensitivityImportance for other models."
     )

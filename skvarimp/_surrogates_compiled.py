@@ -12,8 +12,8 @@ Nothing but this module imports numba, and it is imported at the first search.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from skvarimp._compiled import inlined, kernel
 from skvarimp._impurity_tables import LEAF
 from skvarimp._surrogate_levels import MISSING
 from skvarimp._surrogate_splits import (
@@ -24,7 +24,7 @@ from skvarimp._surrogate_splits import (
     sums_exactly,
 )
 
-CAPACITY = 2**20  # (column, branch node) pairs whose surrogates are held at once
+CAPACITY = 2**22  # numbers about surrogates that are held until they are judged
 SLOT = 2**32 - 1  # bits of a key that hold the slot; those above hold the rank
 
 
@@ -50,14 +50,14 @@ class _Slots(NamedTuple):
     row: np.ndarray
     weight: np.ndarray
     label: np.ndarray
-    statistic: np.ndarray
-    addend: np.ndarray
+    statistics: np.ndarray  # (n_statistics, n_slots)
 
 
 class _Branches(NamedTuple):
     """Branch nodes of all trees in preorder; `bounds[t]` is the first of tree t.
 
-    The left child's slots are `start ... middle`, the right one's `middle ... stop`.
+    The left child's slots are `start ... middle`, of weight `left`, the right one's
+    `middle ... stop`, of weight `right`; `splits_on`: whether a child is a branch node.
     """
 
     bounds: np.ndarray
@@ -66,37 +66,22 @@ class _Branches(NamedTuple):
     start: np.ndarray
     middle: np.ndarray
     stop: np.ndarray
-    left_splits: np.ndarray
-    right_splits: np.ndarray
-
-
-class _Totals(NamedTuple):
-    """W_left and W_right of each branch node, and whether the primary's value lacks."""
-
+    splits_on: np.ndarray
     left: np.ndarray
     right: np.ndarray
-    lacking: np.ndarray
 
 
 class _Found(NamedTuple):
-    """Room for surrogates: as in `Surrogates`, with what they are computed from."""
+    """Room for surrogates, in the order they are found.
 
-    node: np.ndarray
+    `number` holds the association, the values below and above the cut, E and the
+    decrease; `left` and `right` the statistics of both sides.
+    """
+
+    node: np.ndarray  # (capacity,)
     feature: np.ndarray
-    association: np.ndarray
-    below: np.ndarray
-    above: np.ndarray
-    direction: np.ndarray
-    left: np.ndarray  # (n_statistics, capacity)
-    right: np.ndarray
-
-    @classmethod
-    def room(cls, capacity, n_statistics):
-        """Room for so many."""
-        whole = (np.empty(capacity, dtype=np.int32) for _ in range(2))
-        real = (np.empty(capacity) for _ in range(3))
-        sums = (np.zeros((n_statistics, capacity)) for _ in range(2))
-        return cls(*whole, *real, np.empty(capacity, dtype=np.int8), *sums)
+    number: np.ndarray  # (capacity, 5)
+    sums: np.ndarray  # (2, n_statistics, capacity)
 
 
 def search_trees(grove, columns, rules):
@@ -113,32 +98,41 @@ def search_trees(grove, columns, rules):
     Surrogates
     """
     table = _columns_of(grove, columns)
-    slots, n_statistics = _slots_of(grove, rules)
+    slots = _slots_of(grove, rules)
+    n_statistics = len(slots.statistics)
     branches = _branches_of(grove)
-    totals = _Totals(*_totals(table, slots, branches))
+    exact = sums_exactly(grove)
     n_branches = len(branches.node)
-    n_columns = max(1, CAPACITY // max(n_branches, 1))
+    width = max(1, CAPACITY // max(n_branches * (5 + 2 * n_statistics), 1))
     parts = []
-    for first in range(0, len(columns), n_columns):
-        last = min(first + n_columns, len(columns))
-        room = _Found.room((last - first) * n_branches, n_statistics)
-        n_found = _search_columns(
-            first,
-            last,
-            table,
-            slots,
-            branches,
-            totals,
-            sums_exactly(grove),
-            rules.min_rows,
-            room,
+    for first in range(0, len(columns), width):
+        last = min(first + width, len(columns))
+        room = (last - first) * n_branches
+        found = _Found(
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int32),
+            np.empty((room, 5)),
+            np.empty((2, n_statistics, room)),
         )
-        parts.append([field[..., :n_found] for field in room])
-    found = parts[0]
+        n_found = _search_columns(
+            first, last, table, slots, branches, exact, rules.min_rows, found
+        )
+        node, feature, number = (field[:n_found] for field in found[:3])
+        number[:, 4] = np.nan
+        if rules.criterion is not None:
+            number[:, 4] = rules.criterion.decrease_of_sums(*found.sums[:, :, :n_found])
+        parts.append((node, feature, number))
+    node, feature, number = parts[0]
     if len(parts) > 1:
-        found = [np.concatenate(fields, axis=-1) for fields in zip(*parts)]
-    parts.clear()
-    return _ranked(_Found(*found), len(grove.left), rules)
+        node, feature, number = (np.concatenate(fields) for fields in zip(*parts))
+    n_kept = len(columns) if rules.n_kept is None else rules.n_kept
+    node, feature, rank, direction, *numbers = _by_rank(
+        node, feature, number, len(grove.left), n_kept
+    )
+    association, below, above, decrease = numbers
+    return Surrogates(
+        node, feature, association, midpoint(below, above), direction, decrease, rank
+    )
 
 
 def _columns_of(grove, columns):
@@ -160,17 +154,13 @@ def _slots_of(grove, rules):
     label = np.empty(0, dtype=np.intp)
     if rules.class_boundary:
         label = class_codes(grove)
-    statistic, addend = np.empty((0, 0), dtype=np.intp), np.empty((0, 0))
-    n_statistics = 0
+    statistics = np.empty((0, grove.n_slots))
     if rules.criterion is not None:
-        statistic, addend, n_statistics = rules.criterion.addends(
-            grove.target, grove.weight
+        statistics = np.array(
+            list(rules.criterion.statistics(grove.target, grove.weight))
         )
     bounds = np.searchsorted(grove.tree, np.arange(len(grove.root) + 1))
-    return (
-        _Slots(bounds, grove.row, grove.weight, label, statistic, addend),
-        n_statistics,
-    )
+    return _Slots(bounds, grove.row, grove.weight, label, statistics)
 
 
 def _branches_of(grove):
@@ -178,6 +168,7 @@ def _branches_of(grove):
     node = node[np.argsort(grove.preorder[node])]
     trees = np.arange(len(grove.root) + 1)
     left, right = grove.left[node], grove.right[node]
+    weight = grove.node_sums(grove.weight)
     return _Branches(
         np.searchsorted(grove.tree_of_node[node], trees),
         node,
@@ -185,61 +176,19 @@ def _branches_of(grove):
         grove.start[node],
         grove.start[right],
         grove.stop[node],
-        grove.left[left] != LEAF,
-        grove.left[right] != LEAF,
+        (grove.left[left] != LEAF) | (grove.left[right] != LEAF),
+        weight[left],
+        weight[right],
     )
 
 
-def _ranked(found, n_nodes, rules):
-    """As `Surrogates`, by node and rank."""
-    n_kept = len(found.node) if rules.n_kept is None else rules.n_kept
-    order, rank = _by_rank(
-        found.node, found.feature, found.association, n_nodes, n_kept
-    )
-    if rules.criterion is None:
-        decrease = np.full(len(order), np.nan)
-    else:
-        left, right = (side.take(order, axis=1) for side in (found.left, found.right))
-        decrease = rules.criterion.decrease_of_sums(left, right)
-    return Surrogates(
-        found.node.take(order),
-        found.feature.take(order),
-        found.association.take(order),
-        midpoint(found.below.take(order), found.above.take(order)),
-        found.direction.take(order),
-        decrease,
-        rank,
-    )
-
-
-@njit(nogil=True, cache=True)
-def _totals(columns, slots, branches):
-    """Weights of the children, and whether a row lacks the primary's value."""
-    n_branches = len(branches.node)
-    left, right = np.zeros(n_branches), np.zeros(n_branches)
-    lacking = np.zeros(n_branches, np.bool_)
-    for b in range(n_branches):
-        for slot in range(branches.start[b], branches.middle[b]):
-            left[b] += slots.weight[slot]
-        for slot in range(branches.middle[b], branches.stop[b]):
-            right[b] += slots.weight[slot]
-        j = branches.feature[b]
-        if columns.missing[j]:
-            for slot in range(branches.start[b], branches.stop[b]):
-                lacking[b] |= np.isnan(columns.values[j, slots.row[slot]])
-    return left, right, lacking
-
-
-@njit(nogil=True, cache=True)
-def _search_columns(
-    first, last, columns, slots, branches, totals, exact, min_rows, found
-):
+@kernel
+def _search_columns(first, last, columns, slots, branches, exact, min_rows, found):
     """Surrogates on the columns `first ... last` of all trees; returns their number."""
     largest = np.max(np.diff(slots.bounds))
     keys, spare = np.empty(largest, np.int64), np.empty(largest, np.int64)
-    inside = np.zeros(largest if len(slots.label) else 0, np.bool_)
     slot_of_row = np.full(columns.values.shape[1], -1, np.int64)
-    n_found = 0
+    twice, n_found = 2 * slots.weight, 0
     for tree in range(len(slots.bounds) - 1):
         offset, end = slots.bounds[tree], slots.bounds[tree + 1]
         for slot in range(offset, end):
@@ -250,83 +199,50 @@ def _search_columns(
             value = columns.values[j]
             _sort_slots(columns.order[j], columns.rank[j], slot_of_row, keys)
             for b in range(branches.bounds[tree], branches.bounds[tree + 1]):
-                start, stop = branches.start[b] - offset, branches.stop[b] - offset
+                run = keys[branches.start[b] - offset : branches.stop[b] - offset]
                 middle = branches.middle[b]
-                if branches.feature[b] != j and _varies(keys, start, stop):
-                    stretch, p, q = keys, start, stop
-                    left, right = totals.left[b], totals.right[b]
-                    if totals.lacking[b]:
-                        primary = columns.values[branches.feature[b]]
-                        stretch, p = spare, 0
-                        q = _observed(keys, start, stop, slots.row, primary, spare)
-                    if columns.missing[j]:
-                        while q > p and stretch[q - 1] >> 32 == MISSING:
-                            q -= 1
-                    if columns.missing[j] or totals.lacking[b]:
-                        left, right = _weights(stretch, p, q, middle, slots.weight)
+                if branches.feature[b] != j and _varies(run):
+                    seen, left, right = run, branches.left[b], branches.right[b]
+                    primary = branches.feature[b]
+                    if columns.missing[j] or columns.missing[primary]:
+                        seen = _observed(run, slots.row, columns.values[primary], spare)
+                        left, right = _weights(seen, middle, slots.weight)
                     lighter = min(left, right)
-                    if columns.nominal[j]:
-                        place, running = -1, 1.0
+                    place, running, association = -1, 1.0, 0.0
+                    if not lighter > 0:
+                        pass
+                    elif columns.nominal[j]:
                         association = _category_sets(
-                            stretch, p, q, middle, slots.weight, lighter, min_rows
+                            seen, middle, slots.weight, lighter, min_rows
                         )
                     else:
-                        if len(inside):
-                            _mark_class_insides(stretch, p, q, slots.label, inside)
+                        if len(slots.label):
+                            seen = _merge_class_insides(seen, slots.label, spare)
                         place, running = _best_cut(
-                            stretch,
-                            p,
-                            q,
-                            middle,
-                            slots.weight,
-                            left,
-                            right,
-                            exact,
-                            min_rows,
-                            inside,
+                            seen, middle, twice, left, right, exact, min_rows
                         )
-                        excess = abs(running) - abs(left - right)
-                        association = 0.0
                         if place >= 0:
+                            excess = abs(running) - abs(left - right)
                             association = min(excess / (2 * lighter), 1.0)
                     if association > TOLERANCE:
                         found.node[n_found] = branches.node[b]
                         found.feature[n_found] = j
-                        found.association[n_found] = association
-                        found.direction[n_found] = 1 if running > 0 else -1
-                        found.below[n_found] = found.above[n_found] = np.nan
+                        number = found.number[n_found]
+                        number[0], number[3] = association, running
+                        number[1] = number[2] = np.nan
                         if place >= 0:
-                            row = slots.row[stretch[place] & SLOT]
-                            found.below[n_found] = value[row]
-                            row = slots.row[stretch[place + 1] & SLOT]
-                            found.above[n_found] = value[row]
-                            _add_up(
-                                stretch,
-                                p,
-                                place + 1,
-                                slots.statistic,
-                                slots.addend,
-                                found.left,
-                                n_found,
-                            )
-                            _add_up(
-                                stretch,
-                                place + 1,
-                                q,
-                                slots.statistic,
-                                slots.addend,
-                                found.right,
-                                n_found,
-                            )
+                            number[1] = value[slots.row[seen[place] & SLOT]]
+                            number[2] = value[slots.row[seen[place + 1] & SLOT]]
+                            _add_up(seen, place, slots.statistics, found.sums, n_found)
                         n_found += 1
-                if branches.left_splits[b] or branches.right_splits[b]:
-                    _partition(keys, start, stop, middle, spare)
+                if branches.splits_on[b]:
+                    _partition(run, middle, spare)
         for slot in range(offset, end):
             slot_of_row[slots.row[slot]] = -1
     return n_found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sort_slots(order, rank, slot_of_row, keys):
     """Fill `keys` with a tree's slots in the order of a column, and their ranks."""
     n = 0
@@ -337,43 +253,43 @@ def _sort_slots(order, rank, slot_of_row, keys):
             n += 1
 
 
-@njit(nogil=True, cache=True)
-def _partition(keys, start, stop, middle, spare):
+@inlined
+def _partition(run, middle, spare):
     """Slots below `middle` first, otherwise in the order they had."""
-    n_left, n_right = start, 0
-    for p in range(start, stop):
-        key = keys[p]
+    n_left = n_right = 0
+    for p in range(len(run)):
+        key = run[p]
         goes_left = (key & SLOT) < middle
-        keys[n_left] = key
+        run[n_left] = key
         spare[n_right] = key
         n_left += goes_left
-        n_right += 1 - goes_left
-    for p in range(n_right):
-        keys[n_left + p] = spare[p]
+        n_right += not goes_left
+    run[n_left:] = spare[:n_right]
 
 
-@njit(nogil=True, cache=True)
-def _varies(keys, start, stop):
-    return stop - start > 1 and keys[start] >> 32 != keys[stop - 1] >> 32
+@inlined
+def _varies(run):
+    """Whether a sorted run holds two values."""
+    return len(run) > 1 and run[0] >> 32 != run[-1] >> 32
 
 
-@njit(nogil=True, cache=True)
-def _observed(keys, start, stop, rows, primary, spare):
-    """Put the keys with a value in the primary's column into `spare`; their number."""
+@inlined
+def _observed(run, rows, primary, spare):
+    """Copy the keys with a value in both columns into `spare`, as a view of it."""
     n = 0
-    for p in range(start, stop):
-        if not np.isnan(primary[rows[keys[p] & SLOT]]):
-            spare[n] = keys[p]
+    for key in run:
+        if key >> 32 != MISSING and not np.isnan(primary[rows[key & SLOT]]):
+            spare[n] = key
             n += 1
-    return n
+    return spare[:n]
 
 
-@njit(nogil=True, cache=True)
-def _weights(keys, start, stop, middle, weight):
+@inlined
+def _weights(run, middle, weight):
     """W_left and W_right."""
     left, right = 0.0, 0.0
-    for p in range(start, stop):
-        slot = keys[p] & SLOT
+    for key in run:
+        slot = key & SLOT
         if slot < middle:
             left += weight[slot]
         else:
@@ -381,74 +297,60 @@ def _weights(keys, start, stop, middle, weight):
     return left, right
 
 
-@njit(nogil=True, cache=True)
-def _best_cut(keys, start, stop, middle, weight, left, right, exact, min_rows, inside):
+@inlined
+def _best_cut(run, middle, twice, left, right, exact, min_rows):
     """Last place below the lowest of the tied best cuts, and its E; -1 if none."""
-    lighter = min(left, right)
-    if not lighter > 0:
-        return -1, 0.0
-    slack = 0.0 if exact else 2 * TOLERANCE * lighter
-    best, place, signed = abs(left - right), -1, 0.0
-    near = False
-    running = right - left
-    for p in range(start, stop - min_rows):
-        slot = keys[p] & SLOT
-        running += 2 * weight[slot] if slot < middle else -2 * weight[slot]
-        if abs(running) > best and _is_cut(keys, p, start, min_rows, inside):
-            near |= place >= 0 and abs(running) - best <= slack
+    begin, running = min_rows - 1, right - left
+    for key in run[:begin]:
+        slot = key & SLOT
+        running += twice[slot] if slot < middle else -twice[slot]
+    before, best, place, signed = running, abs(left - right), -1, 0.0
+    for p in range(begin, len(run) - min_rows):
+        slot = run[p] & SLOT
+        running += twice[slot] if slot < middle else -twice[slot]
+        if abs(running) > best and run[p] >> 32 != run[p + 1] >> 32:
             best, place, signed = abs(running), p, running
-    if not near:
+    if exact:
         return place, signed
-    running = right - left
-    for p in range(start, place):
-        slot = keys[p] & SLOT
-        running += 2 * weight[slot] if slot < middle else -2 * weight[slot]
-        if abs(running) >= best - slack and _is_cut(keys, p, start, min_rows, inside):
+    running, bound = before, best - 2 * TOLERANCE * min(left, right)
+    for p in range(begin, place):
+        slot = run[p] & SLOT
+        running += twice[slot] if slot < middle else -twice[slot]
+        if abs(running) >= bound and run[p] >> 32 != run[p + 1] >> 32:
             return p, running
     return place, signed
 
 
-@njit(nogil=True, cache=True)
-def _is_cut(keys, p, start, min_rows, inside):
-    """Whether a cut may lie behind place p."""
-    return (
-        keys[p] >> 32 != keys[p + 1] >> 32
-        and p - start + 1 >= min_rows
-        and not (len(inside) and inside[p])
-    )
-
-
-@njit(nogil=True, cache=True)
-def _mark_class_insides(keys, start, stop, label, inside):
-    """Mark the cuts between two values that hold only one and the same class."""
-    before = -1  # class of the value before, -1 where it holds several
-    p = start
-    while p < stop:
-        code = label[keys[p] & SLOT]
+@kernel
+def _merge_class_insides(run, label, spare):
+    """Give adjacent values of only one and the same class one rank; in `spare`."""
+    before, rank = -1, np.int64(0)  # class of the value before; -1 where mixed
+    p = 0
+    while p < len(run):
+        own, code = run[p] >> 32, label[run[p] & SLOT]
         q = p + 1
-        while q < stop and keys[q] >> 32 == keys[p] >> 32:
-            if label[keys[q] & SLOT] != code:
+        while q < len(run) and run[q] >> 32 == own:
+            if label[run[q] & SLOT] != code:
                 code = -1
             q += 1
-        if p > start:
-            inside[p - 1] = code >= 0 and code == before
-        before = code
-        p = q
+        if code < 0 or code != before:
+            rank = own
+        for k in range(p, q):
+            spare[k] = (rank << 32) | (run[k] & SLOT)
+        before, p = code, q
+    return spare[: len(run)]
 
 
-@njit(nogil=True, cache=True)
-def _category_sets(keys, start, stop, middle, weight, lighter, min_rows):
+@kernel
+def _category_sets(run, middle, weight, lighter, min_rows):
     """Association where each category goes where most of its weight goes."""
-    if not lighter > 0:
-        return 0.0
     disagree = 0.0
-    n_left = n_right = 0
-    p = start
-    while p < stop:
+    n_left = n_right = p = 0
+    while p < len(run):
         q = p + 1
-        while q < stop and keys[q] >> 32 == keys[p] >> 32:
+        while q < len(run) and run[q] >> 32 == run[p] >> 32:
             q += 1
-        to_left, to_right = _weights(keys, p, q, middle, weight)
+        to_left, to_right = _weights(run[p:q], middle, weight)
         if to_left >= to_right:
             n_left += q - p
         else:
@@ -458,66 +360,94 @@ def _category_sets(keys, start, stop, middle, weight, lighter, min_rows):
     return 1.0 - disagree / lighter if min(n_left, n_right) >= min_rows else 0.0
 
 
-@njit(nogil=True, cache=True)
-def _add_up(keys, start, stop, statistic, addend, sums, column):
-    """Add what some rows add to one column of `sums`."""
-    for p in range(start, stop):
-        slot = keys[p] & SLOT
-        for k in range(statistic.shape[1]):
-            sums[statistic[slot, k], column] += addend[slot, k]
+@inlined
+def _add_up(run, place, statistics, sums, n_found):
+    """Sums of the statistics of the rows up to a place, and of those behind it."""
+    for k in range(len(statistics)):
+        row = statistics[k]
+        low = high = 0.0
+        for key in run[: place + 1]:
+            low += row[key & SLOT]
+        for key in run[place + 1 :]:
+            high += row[key & SLOT]
+        sums[0, k, n_found], sums[1, k, n_found] = low, high
 
 
-@njit(nogil=True, cache=True)
-def _by_rank(node, feature, association, n_nodes, n_kept):
-    """Order by node, then association, ties by column; kept ones and their ranks.
+@kernel
+def _by_rank(node, feature, number, n_nodes, n_kept):
+    """Sort by node, then association, ties by column; keep the first of each node.
 
     Returns
     -------
-    order, rank : ndarray of shape (n_surrogates_kept,)
+    node, feature, rank, direction, association, below, above, decrease : ndarray
     """
     bounds = np.zeros(n_nodes + 1, np.int64)
     for n in node:
         bounds[n + 1] += 1
+    most = bounds.max()
     bounds = np.cumsum(bounds)
-    place = bounds[:-1].copy()
-    order = np.empty(len(node), np.int64)
+    order, place = np.empty(len(node), np.int64), bounds.copy()
     for i in range(len(node)):
         order[place[node[i]]] = i
         place[node[i]] += 1
-    key = -association
-    rank = np.empty(len(node), np.int32)
-    n_all = 0
+    room = 0
     for n in range(n_nodes):
-        start, stop = bounds[n], bounds[n + 1]
-        _sort(order, start, stop, key, feature)
-        group, previous = 0.0, -np.inf
-        for p in range(start, stop):  # associations in turn this close are tied
-            i = order[p]
-            if key[i] - previous > TOLERANCE:
-                group += 1.0
-            previous, key[i] = key[i], group
-        _sort(order, start, stop, key, feature)
-        for p in range(start, min(stop, start + n_kept)):
-            order[n_all] = order[p]
-            rank[n_all] = p - start + 1
-            n_all += 1
-    return order[:n_all], rank[:n_all]
+        room += min(n_kept, bounds[n + 1] - bounds[n])
+    whole, real = np.empty((3, room), np.int32), np.empty((4, room))
+    direction = np.empty(room, np.int8)
+    key, m = np.empty(most), 0
+    for n in range(n_nodes):
+        run = order[bounds[n] : bounds[n + 1]]
+        _sort_by_rank(run, key, number, feature)
+        for k in range(min(len(run), n_kept)):
+            i = run[k]
+            whole[0, m], whole[1, m], whole[2, m] = n, feature[i], k + 1
+            real[0, m], real[1, m] = number[i, 0], number[i, 1]
+            real[2, m], real[3, m] = number[i, 2], number[i, 4]
+            direction[m] = 1 if number[i, 3] > 0 else -1
+            m += 1
+    return (
+        whole[0],
+        whole[1],
+        whole[2],
+        direction,
+        real[0],
+        real[1],
+        real[2],
+        real[3],
+    )
 
 
-@njit(nogil=True, cache=True)
-def _sort(order, start, stop, key, feature):
-    """Shell's sort of a stretch of `order` by key, then feature; in place."""
+@kernel
+def _sort_by_rank(run, key, number, feature):
+    """Sort the surrogates of one node; associations in turn this close are tied."""
+    for k in range(len(run)):
+        key[k] = -number[run[k], 0]
+    _sort(run, key, feature)
+    group, previous, mixed = 0.0, -np.inf, False
+    for k in range(len(run)):
+        tied = key[k] - previous <= TOLERANCE
+        mixed |= tied and key[k] != previous
+        group += not tied
+        previous, key[k] = key[k], group
+    if mixed:
+        _sort(run, key, feature)
+
+
+@inlined
+def _sort(run, key, feature):
+    """Shell's sort of a run and its keys by key, then feature; in place."""
     gap = 1
-    while 3 * gap + 1 < stop - start:
+    while 3 * gap + 1 < len(run):
         gap = 3 * gap + 1
     while gap > 0:
-        for p in range(start + gap, stop):
-            i, q = order[p], p
-            while q - gap >= start:
-                k = order[q - gap]
-                if key[k] < key[i] or (key[k] == key[i] and feature[k] < feature[i]):
-                    break
-                order[q] = k
+        for k in range(gap, len(run)):
+            i, value, q = run[k], key[k], k
+            while q >= gap and (
+                key[q - gap] > value
+                or (key[q - gap] == value and feature[run[q - gap]] > feature[i])
+            ):
+                run[q], key[q] = run[q - gap], key[q - gap]
                 q -= gap
-            order[q] = i
+            run[q], key[q] = i, value
         gap //= 3
