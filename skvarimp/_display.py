@@ -1,12 +1,16 @@
 """Displays of importances as horizontal bars; matplotlib is imported when drawing."""
 
 import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display_curves import COLORS
 from skvarimp._drawing import check_count, drawable
+from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
@@ -52,15 +56,27 @@ class ImportanceDisplay:
     """
 
     def __init__(
-        self, importances, entry_names, *, standard_errors=None, label="importance"
-    ):
+        self,
+        importances: ArrayLike,
+        entry_names: Sequence[str],
+        *,
+        standard_errors: ArrayLike | None = None,
+        label: str = "importance",
+    ) -> None:
         self.importances = importances
         self.entry_names = entry_names
         self.standard_errors = standard_errors
         self.label = label
 
     @classmethod
-    def from_importance(cls, importance, *, ax=None, label=None, **kwargs):
+    def from_importance(
+        cls,
+        importance: Any,
+        *,
+        ax: Axes | None = None,
+        label: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw a fitted importance.
 
         Parameters
@@ -88,7 +104,9 @@ class ImportanceDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, max_entries=30, **kwargs):
+    def plot(
+        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+    ) -> Self:
         """Draw the bars.
 
         Parameters
@@ -166,13 +184,19 @@ class ComparisonDisplay:
     ['bmi', 'age']
     """
 
-    def __init__(self, importances, entry_names, *, standard_errors=None):
+    def __init__(
+        self,
+        importances: Mapping[str, Mapping[str, ArrayLike]],
+        entry_names: Sequence[str],
+        *,
+        standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+    ) -> None:
         self.importances = importances
         self.entry_names = entry_names
         self.standard_errors = standard_errors
 
     @classmethod
-    def from_comparison(cls, frame, *, ax=None, **kwargs):
+    def from_comparison(cls, frame: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the table of `compare_importances`.
 
         Parameters
@@ -212,7 +236,7 @@ class ComparisonDisplay:
             )
         return cls(importances, names, standard_errors=errors).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, max_entries=30, **kwargs):
+    def plot(self, ax: Any = None, *, max_entries: int = 30, **kwargs: Any) -> Self:
         """Draw the panels.
 
         Parameters

@@ -1,10 +1,13 @@
 """`AssociationDisplay`: heat map of the predictive measure of association."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._drawing import check_count
+from skvarimp._types import Axes
 
 
 class AssociationDisplay(MatrixDisplay):
@@ -41,7 +44,14 @@ class AssociationDisplay(MatrixDisplay):
         super().__init__(matrix, names, label)
 
     @classmethod
-    def from_importance(cls, importance, *, max_entries=30, ax=None, **kwargs):
+    def from_importance(
+        cls,
+        importance: Any,
+        *,
+        max_entries: int = 30,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the associations of a fitted `ImpurityImportance`.
 
         Parameters

@@ -1,6 +1,10 @@
 """`CurvesDisplay`: partial dependence curves side by side; draws with matplotlib."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skvarimp._drawing import check_count, check_has, drawable, plain, pyplot, wrapped
 from skvarimp._table import is_missing
@@ -42,13 +46,25 @@ class CurvesDisplay:
     'age'
     """
 
-    def __init__(self, curves, output_names, deciles=None):
+    def __init__(
+        self,
+        curves: Sequence[tuple[str, ArrayLike, ArrayLike]],
+        output_names: Sequence[str],
+        deciles: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
         self.curves = curves
         self.output_names = output_names
         self.deciles = deciles
 
     @classmethod
-    def from_importance(cls, importance, *, n_curves=9, axes=None, **kwargs):
+    def from_importance(
+        cls,
+        importance: Any,
+        *,
+        n_curves: int | None = 9,
+        axes: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the curves of a fitted `PartialDependenceImportance`.
 
         Groups of columns have no single axis to be drawn on and are left out.
@@ -86,7 +102,7 @@ class CurvesDisplay:
         display = cls(curves[:n_curves], importance.output_names_, importance.deciles_)
         return display.plot(axes=axes, **kwargs)
 
-    def plot(self, axes=None, ylabel="partial dependence"):
+    def plot(self, axes: Any = None, ylabel: str = "partial dependence") -> Self:
         """Draw the curves.
 
         Parameters

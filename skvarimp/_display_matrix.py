@@ -1,8 +1,13 @@
 """`MatrixDisplay`: a heat map of a square table of entries; draws with matplotlib."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skvarimp._drawing import check_count, check_has, drawable, plain, pyplot, wrapped
+from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
 LONGEST_LINE = 26
@@ -36,13 +41,22 @@ class MatrixDisplay:
     ['a', 'b']
     """
 
-    def __init__(self, matrix, names, label=""):
+    def __init__(
+        self, matrix: ArrayLike, names: Sequence[str], label: str = ""
+    ) -> None:
         self.matrix = matrix
         self.names = names
         self.label = label
 
     @classmethod
-    def from_importance(cls, importance, *, max_entries=30, ax=None, **kwargs):
+    def from_importance(
+        cls,
+        importance: Any,
+        *,
+        max_entries: int = 30,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the `matrix_` of a fitted `InteractionImportance`.
 
         Parameters
@@ -72,7 +86,7 @@ class MatrixDisplay:
         display = cls(matrix[np.ix_(kept, kept)], names, label)
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, cmap="cividis"):
+    def plot(self, ax: Axes | None = None, cmap: Any = "cividis") -> Self:
         """Draw the matrix.
 
         Parameters

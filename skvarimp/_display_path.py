@@ -1,6 +1,11 @@
 """The score along a path of subsets; matplotlib is imported when drawing."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._types import Axes
 
 
 class SelectionPathDisplay:
@@ -27,14 +32,21 @@ class SelectionPathDisplay:
         The scores.
     """
 
-    def __init__(self, *, n_features, score, fold_scores, chosen):
+    def __init__(
+        self,
+        *,
+        n_features: ArrayLike,
+        score: ArrayLike,
+        fold_scores: ArrayLike,
+        chosen: int,
+    ) -> None:
         self.n_features = n_features
         self.score = score
         self.fold_scores = fold_scores
         self.chosen = chosen
 
     @classmethod
-    def from_selector(cls, selector, *, ax=None):
+    def from_selector(cls, selector: Any, *, ax: Axes | None = None) -> Self:
         """Draw the path of a fitted selector.
 
         Parameters
@@ -58,7 +70,7 @@ class SelectionPathDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw.
 
         Parameters

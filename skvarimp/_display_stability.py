@@ -1,6 +1,10 @@
 """Displays of importances over refits: boxes of folds, histograms of null models."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skvarimp._display import (
     _finish,
@@ -12,6 +16,7 @@ from skvarimp._display import (
 )
 from skvarimp._display_curves import COLORS
 from skvarimp._drawing import plain, pyplot, wrapped
+from skvarimp._types import Axes
 
 LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well
@@ -56,14 +61,28 @@ class FoldsDisplay:
     ['bmi', 'age']
     """
 
-    def __init__(self, importances, entry_names, *, ranks=None, label="importance"):
+    def __init__(
+        self,
+        importances: ArrayLike,
+        entry_names: Sequence[str],
+        *,
+        ranks: ArrayLike | None = None,
+        label: str = "importance",
+    ) -> None:
         self.importances = importances
         self.entry_names = entry_names
         self.ranks = ranks
         self.label = label
 
     @classmethod
-    def from_folds(cls, folds, *, ax=None, label="importance", **kwargs):
+    def from_folds(
+        cls,
+        folds: Any,
+        *,
+        ax: Axes | None = None,
+        label: str = "importance",
+        **kwargs: Any,
+    ) -> Self:
         """Draw what `importance_across_folds` returned.
 
         Parameters
@@ -87,7 +106,9 @@ class FoldsDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, max_entries=30, **kwargs):
+    def plot(
+        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+    ) -> Self:
         """Draw the boxes.
 
         Parameters
@@ -178,12 +199,25 @@ class NullDisplay:
     'age'
     """
 
-    def __init__(self, panels, *, label="importance"):
+    def __init__(
+        self,
+        panels: Sequence[tuple[str, float, ArrayLike, float, float]],
+        *,
+        label: str = "importance",
+    ) -> None:
         self.panels = panels
         self.label = label
 
     @classmethod
-    def from_null(cls, null, *, n_entries=9, axes=None, label="importance", **kwargs):
+    def from_null(
+        cls,
+        null: Any,
+        *,
+        n_entries: int | None = 9,
+        axes: Any = None,
+        label: str = "importance",
+        **kwargs: Any,
+    ) -> Self:
         """Draw what `null_importances` returned.
 
         Parameters
@@ -216,7 +250,7 @@ class NullDisplay:
         ]
         return cls(panels, label=label).plot(axes=axes, **kwargs)
 
-    def plot(self, axes=None, *, bins=20, **kwargs):
+    def plot(self, axes: Any = None, *, bins: int = 20, **kwargs: Any) -> Self:
         """Draw the panels.
 
         Parameters
