@@ -1,12 +1,17 @@
 """`BaseImportance`: what every importance class has in common."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 
 from skvarimp._arithmetic import no_overflow
+from skvarimp._display import ImportanceDisplay
 from skvarimp._entries import resolve_features
+from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 from skvarimp._validation import check_features_seen, check_fitted
 
 
@@ -16,6 +21,14 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     A subclass lists its parameters in `_parameter_constraints` and implements
     `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
     """
+
+    # What `fit` sets.
+    importances_: Floats
+    importances_per_output_: Floats
+    standard_errors_: Floats | None
+    ranking_: Integers
+    entry_names_: list[str]
+    output_names_: list[str]
 
     # `estimator` is the object examined, not metadata to route.
     __metadata_request__fit = {"estimator": UNUSED}  # noqa: RUF012 scikit-learn's form
@@ -31,7 +44,14 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _not_per_column(self):
         """Why this measure does not give one number a column of X, or None."""
 
-    def fit(self, estimator, X, y=None, *, sample_weight=None):
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Compute the importances of a fitted model on data.
 
         Parameters
@@ -93,7 +113,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self.output_names_ = list(output_names)
         self.ranking_ = ranking(self.importances_)
 
-    def to_frame(self):
+    def to_frame(self) -> Frame:
         """Table of the importances, most important first.
 
         Returns
@@ -115,7 +135,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             getattr(self, "_frame_library", "pandas"),
         )
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
         """Draw the importances as horizontal bars, most important on top.
 
         Parameters
@@ -130,8 +150,6 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         display : ImportanceDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp._display import ImportanceDisplay
-
         return ImportanceDisplay.from_importance(self, ax=ax, **kwargs)
 
 

@@ -18,6 +18,7 @@ from skvarimp._response_importance import (
     within_callbacks,
 )
 from skvarimp._table import as_table
+from skvarimp._types import Features, ResponseMethod
 from skvarimp._validation import StrOptions
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._grid import make_move
@@ -109,7 +110,9 @@ default="auto"
         ],
     }
 
-    def __init__(self, *, features=None, response_method="auto"):
+    def __init__(
+        self, *, features: Features = None, response_method: ResponseMethod = "auto"
+    ) -> None:
         self.features = features
         self.response_method = response_method
 

@@ -1,6 +1,8 @@
 """`FilterImportance`: the score of each column against y, without a model."""
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +80,7 @@ class FilterImportance(BaseImportance):
 
     _parameter_constraints: dict = {"score_func": [callable]}  # noqa: RUF012
 
-    def __init__(self, score_func):
+    def __init__(self, score_func: Callable[..., Any]) -> None:
         self.score_func = score_func
 
     def _fit(self, estimator, X, y, sample_weight):

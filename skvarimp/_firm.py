@@ -2,8 +2,10 @@
 
 from functools import cache, partial
 from numbers import Integral
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skvarimp._base import BaseImportance
@@ -17,6 +19,13 @@ from skvarimp._gradients import linear_coefficients
 from skvarimp._model import RESPONSE_METHODS, Model
 from skvarimp._response_importance import Progress, warn_stopped, within_callbacks
 from skvarimp._table import as_table
+from skvarimp._types import (
+    AnyEstimator,
+    FeatureFunctions,
+    Features,
+    Matrix,
+    ResponseMethod,
+)
 from skvarimp._validation import (
     Interval,
     StrOptions,
@@ -159,14 +168,17 @@ default="auto"
     def __init__(
         self,
         *,
-        method="auto",
-        feature_functions=None,
-        features=None,
-        covariance="empirical",
-        n_bins="auto",
-        standardize=False,
-        response_method="auto",
-    ):
+        method: Literal[
+            "auto", "binary", "conditional_mean", "linear", "gaussian"
+        ] = "auto",
+        feature_functions: FeatureFunctions = None,
+        features: Features = None,
+        covariance: Literal["empirical", "ledoit_wolf", "schaefer_strimmer"]
+        | BaseEstimator = "empirical",
+        n_bins: Literal["auto"] | int = "auto",
+        standardize: bool = False,
+        response_method: ResponseMethod = "auto",
+    ) -> None:
         self.method = method
         self.feature_functions = feature_functions
         self.features = features
@@ -175,7 +187,14 @@ default="auto"
         self.standardize = standardize
         self.response_method = response_method
 
-    def fit(self, estimator, X, y=None, *, sample_weight=None):
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Compute the importances for the score of a model, or of the labels.
 
         Parameters

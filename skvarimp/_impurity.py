@@ -2,13 +2,16 @@
 
 import warnings
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance
 from skvarimp._compiled import use_compiled
+from skvarimp._display_association import AssociationDisplay
 from skvarimp._entries import column_names
 from skvarimp._impurity_credit import Tally
 from skvarimp._impurity_criteria import CLASS_CRITERIA, make_criterion
@@ -19,6 +22,7 @@ from skvarimp._response_importance import Progress, within_callbacks
 from skvarimp._surrogate_levels import SortedColumns
 from skvarimp._surrogate_splits import Rules
 from skvarimp._table import as_table
+from skvarimp._types import AnyEstimator, Axes, Matrix
 from skvarimp._validation import (
     Interval,
     StrOptions,
@@ -181,19 +185,27 @@ class ImpurityImportance(BaseImportance):
     def __init__(
         self,
         *,
-        criterion="auto",
-        surrogates=False,
-        convention="matlab",
-        surrogate_cuts="all",
-        n_jobs=None,
-    ):
+        criterion: Literal["auto", "gini", "deviance", "error", "mse"] = "auto",
+        surrogates: bool | int = False,
+        convention: Literal["matlab", "rpart", "sklearn"] = "matlab",
+        surrogate_cuts: Literal["all", "class_boundary"] = "all",
+        n_jobs: int | None = None,
+    ) -> None:
         self.criterion = criterion
         self.surrogates = surrogates
         self.convention = convention
         self.surrogate_cuts = surrogate_cuts
         self.n_jobs = n_jobs
 
-    def fit(self, estimator, X=None, y=None, *, sample_weight=None, tree_weights=None):
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        tree_weights: ArrayLike | None = None,
+    ) -> Self:
         """Compute the importances of a fitted tree or ensemble of trees.
 
         Parameters
@@ -319,7 +331,9 @@ class ImpurityImportance(BaseImportance):
                     )
                     break
 
-    def plot_association(self, ax=None, **kwargs):
+    def plot_association(
+        self, ax: Axes | None = None, **kwargs: Any
+    ) -> AssociationDisplay:
         """Draw `association_` as a heat map.
 
         Parameters
@@ -334,8 +348,6 @@ class ImpurityImportance(BaseImportance):
         display : AssociationDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp._display_association import AssociationDisplay
-
         return AssociationDisplay.from_importance(self, ax=ax, **kwargs)
 
 

@@ -1,9 +1,13 @@
 """`InteractionImportance`: which inputs' effects depend on each other."""
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skvarimp._display import ImportanceDisplay
+from skvarimp._display_matrix import MatrixDisplay
 from skvarimp._pairs import (
     ConditionalStd,
     MeanCurves,
@@ -12,6 +16,7 @@ from skvarimp._pairs import (
     variance,
 )
 from skvarimp._response_importance import Progress, Request, ResponseImportance
+from skvarimp._types import Axes, CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp._validation import NumberOfBins, StrOptions, n_jobs_constraint
 from skvarimp.response._reductions import Finished, Reduction, State
 from skvarimp.response._walk import in_order
@@ -145,14 +150,14 @@ default="auto"
     def __init__(
         self,
         *,
-        statistic="conditional_std",
-        pairs=None,
-        grid="deciles",
-        categorical_features=None,
-        features=None,
-        response_method="auto",
-        n_jobs=None,
-    ):
+        statistic: Literal["conditional_std", "h", "h_overall"] = "conditional_std",
+        pairs: Pairs = None,
+        grid: NamedGrid | int | CustomGrid = "deciles",
+        categorical_features: ArrayLike | None = None,
+        features: Features = None,
+        response_method: ResponseMethod = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
         self.statistic = statistic
         self.pairs = pairs
         self.grid = grid
@@ -229,7 +234,9 @@ default="auto"
             return PairH(curves)
         return ConditionalStd(curves, self.grid, self._categorical(problem))
 
-    def plot(self, ax=None, **kwargs):
+    def plot(
+        self, ax: Axes | None = None, **kwargs: Any
+    ) -> MatrixDisplay | ImportanceDisplay:
         """Draw the pairs as a heat map; of "h_overall" the entries as bars.
 
         Parameters
@@ -247,8 +254,6 @@ default="auto"
         """
         if self.matrix_ is None:
             return super().plot(ax=ax, **kwargs)
-        from skvarimp._display_matrix import MatrixDisplay
-
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
 
 

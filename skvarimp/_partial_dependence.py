@@ -1,8 +1,13 @@
 """`PartialDependenceImportance`: how far from flat the mean response curve is."""
 
-import numpy as np
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._display_curves import CurvesDisplay
 from skvarimp._response_importance import Request, ResponseImportance
+from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
 from skvarimp._validation import NumberOfBins, StrOptions, n_jobs_constraint
 from skvarimp.response._grid import distinct_values, is_categorical, make_move
 from skvarimp.response._reductions import IndividualFlatness, PartialDependence
@@ -120,14 +125,14 @@ default="auto"
     def __init__(
         self,
         *,
-        statistic="auto",
-        kind="average",
-        grid="all",
-        categorical_features=None,
-        features=None,
-        response_method="auto",
-        n_jobs=None,
-    ):
+        statistic: Literal["auto", "std", "range"] = "auto",
+        kind: Literal["average", "individual"] = "average",
+        grid: NamedGrid | int | CustomGrid = "all",
+        categorical_features: ArrayLike | None = None,
+        features: Features = None,
+        response_method: ResponseMethod = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
         self.statistic = statistic
         self.kind = kind
         self.grid = grid
@@ -171,7 +176,7 @@ default="auto"
                 return observed[0]
         return make_move(table, weights, entry, self.grid, categorical).values
 
-    def plot_curves(self, axes=None, **kwargs):
+    def plot_curves(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.
 
         Parameters
@@ -186,8 +191,6 @@ default="auto"
         display : CurvesDisplay
             Holds `axes_` and `figure_`.
         """
-        from skvarimp._display_curves import CurvesDisplay
-
         return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
 
 

@@ -3,12 +3,15 @@
 import warnings
 from contextlib import closing
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skvarimp._response_importance import Progress, Request, ResponseImportance
 from skvarimp._scale import scale_of
 from skvarimp._statistics import weighted_median
+from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
 from skvarimp._validation import (
     Interval,
     NumberOfBins,
@@ -179,18 +182,18 @@ default="auto"
     def __init__(
         self,
         *,
-        contrast="pairs",
-        estimation="auto",
-        grid="auto",
-        n_repeats=10,
-        tol=None,
-        scale="auto",
-        categorical_features=None,
-        features=None,
-        response_method="auto",
-        n_jobs=None,
-        random_state=None,
-    ):
+        contrast: Literal["pairs", "observed", "range"] = "pairs",
+        estimation: Literal["auto", "exact", "sampled", "rows"] = "auto",
+        grid: Literal["auto"] | NamedGrid | int | CustomGrid = "auto",
+        n_repeats: int = 10,
+        tol: float | None = None,
+        scale: Literal["auto"] | None = "auto",
+        categorical_features: ArrayLike | None = None,
+        features: Features = None,
+        response_method: ResponseMethod = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.contrast = contrast
         self.estimation = estimation
         self.grid = grid

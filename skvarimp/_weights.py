@@ -1,8 +1,10 @@
 """`CoefficientImportance`; what importances read from weights have in common."""
 
 import itertools
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
@@ -17,6 +19,7 @@ from skvarimp._coefficient_statistics import (
 from skvarimp._entries import column_names
 from skvarimp._model import is_classifier
 from skvarimp._table import as_table
+from skvarimp._types import AnyEstimator, Matrix
 from skvarimp._validation import (
     StrOptions,
     check_fitted,
@@ -28,7 +31,14 @@ from skvarimp._validation import (
 class WeightImportance(BaseImportance):
     """An importance of each column that reads the estimator, and perhaps X."""
 
-    def fit(self, estimator, X=None, y=None, *, sample_weight=None):
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Compute the importances of a fitted model.
 
         Parameters
@@ -183,7 +193,9 @@ class CoefficientImportance(WeightImportance):
             return str(error)
         return None
 
-    def __init__(self, *, statistic="t"):
+    def __init__(
+        self, *, statistic: Literal["t", "standardized", "absolute"] = "t"
+    ) -> None:
         self.statistic = statistic
 
     def _fit(self, estimator, X, y, sample_weight):
