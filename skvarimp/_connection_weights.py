@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from typing import Literal
 
 import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -98,7 +99,7 @@ class ConnectionWeightImportance(WeightImportance):
             f"{type(estimator).__name__}. Use SensitivityImportance for other models."
         )
 
-    def __init__(self, *, method="olden"):
+    def __init__(self, *, method: Literal["olden", "garson"] = "olden") -> None:
         self.method = method
 
     def _fit(self, estimator, X, y, sample_weight):

@@ -1,9 +1,13 @@
 """The base of feature functions, and their operands: columns or other functions."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from skvarimp._entries import column_names, column_position
 from skvarimp._table import as_table
+from skvarimp._types import Floats, Matrix
 
 
 class FeatureFunction:
@@ -21,10 +25,10 @@ class FeatureFunction:
 
     is_atom = False
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any) -> None:
         self.arguments = arguments
 
-    def __call__(self, X):
+    def __call__(self, X: Matrix) -> Floats:
         """Values at the rows of X.
 
         Parameters
@@ -37,7 +41,9 @@ class FeatureFunction:
         """
         return self._values(as_table(X))
 
-    def label(self, names=None, n_columns=None):
+    def label(
+        self, names: Sequence[str] | None = None, n_columns: int | None = None
+    ) -> str:
         """Readable formula.
 
         Parameters

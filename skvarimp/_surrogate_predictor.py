@@ -1,6 +1,9 @@
 """`SurrogateTreePredictor`: missing values follow surrogate splits."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -18,6 +21,7 @@ from skvarimp._impurity_tables import LEAF
 from skvarimp._surrogate_levels import SortedColumns
 from skvarimp._surrogate_splits import Rules
 from skvarimp._table import as_table
+from skvarimp._types import AnyEstimator, Matrix
 from skvarimp._validation import check_sample_weight
 
 
@@ -96,10 +100,12 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
     array([0, 1, 1])
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: AnyEstimator) -> None:
         self.estimator = estimator
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the surrogate splits; fits the estimator where it is not fitted.
 
         Parameters
@@ -152,7 +158,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         )
         return matrix, np.asarray(target)
 
-    def apply(self, X):
+    def apply(self, X: Matrix) -> NDArray[Any]:
         """Leaf that each row falls into, in each tree.
 
         Parameters
@@ -170,7 +176,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         is_tree = type(self.estimator_) in TREE_TYPES
         return leaves[0] if is_tree else np.column_stack(leaves)
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> NDArray[Any]:
         """Class or value of each row.
 
         Parameters
@@ -192,7 +198,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         return labels[0] if len(labels) == 1 else np.column_stack(labels)
 
     @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Matrix) -> Any:
         """Probability of each class: the share of its weight in the leaves reached.
 
         Parameters
@@ -212,7 +218,9 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         ]
         return shares[0] if len(shares) == 1 else shares
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Accuracy of a classifier, R² of a regressor.
 
         Parameters
@@ -232,7 +240,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         return metric(y, self.predict(X), sample_weight=sample_weight)
 
     @property
-    def classes_(self):
+    def classes_(self) -> Any:
         """Classes of the fitted classifier."""
         return self.estimator_.classes_
 

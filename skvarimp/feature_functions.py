@@ -21,9 +21,11 @@ is true above 0, so codings 0/1, -1/+1 and False/True mean the same.
 """
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skvarimp._entries import column_names, column_position
 from skvarimp._feature_function import (
@@ -34,6 +36,7 @@ from skvarimp._feature_function import (
     some,
 )
 from skvarimp._table import is_missing
+from skvarimp._types import Column, Floats
 
 __all__ = [
     "Conjunction",
@@ -65,7 +68,7 @@ class Product(FeatureFunction):
     [6.0, -4.0]
     """
 
-    def __init__(self, *columns):
+    def __init__(self, *columns: Column | FeatureFunction) -> None:
         super().__init__(*some(self, columns))
 
     def _values(self, table):
@@ -93,7 +96,7 @@ class Step(FeatureFunction):
     [0.0, 1.0]
     """
 
-    def __init__(self, column, threshold):
+    def __init__(self, column: Column | FeatureFunction, threshold: float) -> None:
         if not isinstance(threshold, numbers.Real) or not np.isfinite(threshold):
             raise ValueError(f"`threshold` must be a finite number, got {threshold!r}.")
         super().__init__(column, threshold)
@@ -124,7 +127,7 @@ class Linear(FeatureFunction):
     '0.5 * age'
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights: Mapping[Any, float] | ArrayLike) -> None:
         if isinstance(weights, Mapping):
             values = _as_numbers(list(weights.values())).tolist()
             weights = tuple(zip(weights, values))
@@ -145,7 +148,7 @@ class Linear(FeatureFunction):
         by_column = isinstance(weights[0], tuple)
         return f"Linear({dict(weights) if by_column else list(weights)})"
 
-    def coefficients(self, names, n_columns):
+    def coefficients(self, names: Sequence[str] | None, n_columns: int) -> Floats:
         """Weights of all columns.
 
         Parameters
@@ -208,7 +211,7 @@ class Level(FeatureFunction):
     [1.0, 0.0]
     """
 
-    def __init__(self, column, value):
+    def __init__(self, column: Column, value: Any) -> None:
         super().__init__(column, value)
 
     def _values(self, table):
@@ -238,7 +241,7 @@ class _Boolean(FeatureFunction):
 
     symbol = None
 
-    def __init__(self, *literals):
+    def __init__(self, *literals: Column | FeatureFunction) -> None:
         super().__init__(*some(self, literals))
 
     def _values(self, table):
@@ -335,7 +338,7 @@ class Not(FeatureFunction):
 
     is_atom = True
 
-    def __init__(self, literal):
+    def __init__(self, literal: Column | FeatureFunction) -> None:
         super().__init__(literal)
 
     def _values(self, table):

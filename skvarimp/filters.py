@@ -15,8 +15,10 @@ References
 
 import numbers
 import warnings
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse, special
 from scipy.stats import rankdata
 from sklearn.utils.multiclass import type_of_target
@@ -25,13 +27,21 @@ from skvarimp._arithmetic import no_overflow
 from skvarimp._blocks import column_blocks
 from skvarimp._lowess import lowess_fit
 from skvarimp._table import as_table
+from skvarimp._types import Floats, Matrix
 from skvarimp._validation import check_target
 
 __all__ = ["auc", "group_statistic", "lowess_r2"]
 
 
 @no_overflow()
-def lowess_r2(X, y, *, frac=2 / 3, n_iter=3, n_fits=200):
+def lowess_r2(
+    X: Matrix,
+    y: ArrayLike,
+    *,
+    frac: float = 2 / 3,
+    n_iter: int = 3,
+    n_fits: int | None = 200,
+) -> Floats:
     """Share of y's variance explained by a smooth curve in each column by itself.
 
     1 - SSE / SST of Cleveland's robust LOWESS of y on the column: local lines with
@@ -101,7 +111,7 @@ def lowess_r2(X, y, *, frac=2 / 3, n_iter=3, n_fits=200):
 
 
 @no_overflow()
-def auc(X, y):
+def auc(X: Matrix, y: ArrayLike) -> Floats:
     """Area under the ROC curve of each column by itself, in either direction.
 
     With a the chance that a row of a class holds a larger value than a row of another
@@ -151,7 +161,9 @@ def auc(X, y):
 
 
 @no_overflow()
-def group_statistic(X, y, *, groups="y"):
+def group_statistic(
+    X: Matrix, y: ArrayLike, *, groups: Literal["y", "X"] = "y"
+) -> tuple[Floats, Floats]:
     """F statistic of each column by itself: variance between over within groups.
 
     The one-way analysis of variance; for two groups F is the square of Student's t.
