@@ -9,6 +9,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
@@ -28,6 +29,8 @@ class BenchmarkProblem:
         Largest ratio to ten random permutations that we aim at.
     slow_rivals : bool
         Whether rivals that take minutes are run as well.
+    n_classes : int
+        Of a classifier's target.
     """
 
     name: str
@@ -36,6 +39,7 @@ class BenchmarkProblem:
     p: int
     target: float | None = None
     slow_rivals: bool = True
+    n_classes: int = 2
 
     def fitted(self):
         """(fitted model, X, y): smooth, with interactions and unused columns."""
@@ -44,7 +48,8 @@ class BenchmarkProblem:
         y = 2 * X[:, 0] + np.sin(2 * X[:, 1]) * X[:, 2] + np.abs(X[:, 3])
         y = y + 0.5 * random.standard_normal(self.n)
         if isinstance(self.model, LogisticRegression):
-            y = (y > np.median(y)).astype(int)
+            shares = np.arange(1, self.n_classes) / self.n_classes
+            y = np.digitize(y, np.quantile(y, shares))
         # kernel machines and networks are fitted on a part, which sets their size
         n_fit = min(self.n, 20_000)
         return self.model.fit(X[:n_fit], y[:n_fit]), X, y
@@ -99,4 +104,9 @@ PROBLEMS = [
     ),
     BenchmarkProblem("SVR (RBF)", SVR(C=10.0), 2000, 20, 0.1, False),
     BenchmarkProblem("perceptron, 100 ReLU", perceptron(), 2000, 20, None),
+    # where random permutations stay ahead
+    BenchmarkProblem(
+        "logistic, 3 classes", LogisticRegression(), 1000, 10, None, True, 3
+    ),
+    BenchmarkProblem("5 nearest neighbours", KNeighborsRegressor(), 500, 5),
 ]

@@ -1,11 +1,15 @@
 """Problems x rivals: equality first, then ratios of CPU and wall time, in one run.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/run.py
+    python benchmarks/run.py
     python benchmarks/run.py --only Ridge --rivals sklearn_permutation
     python benchmarks/run.py --write doc/performance.rst
+    python benchmarks/run.py --compiled --only boosting
 
-Our side of the headline ratio computes pairs, observed, range and partial dependence
-exactly, with standard errors, for all columns in one walk (`compare_importances`).
+Needs skvarimp installed, and as many of the rivals as can be. Our side of the first
+table computes pairs, observed, range and partial dependence exactly, with standard
+errors, for all columns in one walk (`compare_importances`), in plain NumPy unless
+`--compiled` is given. One thread; each time is the best of up to three runs, as many
+as fit into a few seconds.
 """
 
 import argparse
@@ -14,6 +18,8 @@ import platform
 import sys
 import time
 import tracemalloc
+import warnings
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from problems import PROBLEMS
 from rivals import available
+from threadpoolctl import threadpool_limits
 
 from skvarimp import (
     PartialDependenceImportance,
@@ -35,13 +42,37 @@ FOUR = {
     "partial dependence": PartialDependenceImportance(),
 }
 MARK = ".. generated below this line"
+TEN_PERMUTATIONS = "sklearn_permutation"  # what the first table compares with
+MOST_RUNS, ENOUGH_SECONDS = 3, 4.0
+
+
+@dataclass
+class Timing:
+    """Best CPU and wall seconds of a few runs."""
+
+    cpu: float = float("inf")
+    wall: float = float("inf")
+
+    def __str__(self):
+        return f"{self.cpu:.3g} ({self.wall:.3g})"
+
+    def to(self, other):
+        """Ratio to another, CPU and wall."""
+        cpu, wall = self.cpu / max(other.cpu, 1e-9), self.wall / max(other.wall, 1e-9)
+        return f"{cpu:.3g} ({wall:.3g})"
 
 
 def timed(function, *arguments):
-    """(result, wall seconds, CPU seconds)."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = function(*arguments)
-    return result, time.perf_counter() - wall, time.process_time() - cpu
+    """(result, Timing)."""
+    timing, start = Timing(), time.perf_counter()
+    for _ in range(MOST_RUNS):
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = function(*arguments)
+        timing.cpu = min(timing.cpu, time.process_time() - cpu)
+        timing.wall = min(timing.wall, time.perf_counter() - wall)
+        if time.perf_counter() - start > ENOUGH_SECONDS:
+            break
+    return result, timing
 
 
 def four(model, X, y):
@@ -52,101 +83,148 @@ def four(model, X, y):
 def extra_memory(model, X, y):
     """Peak of what Python and NumPy allocate during the walk, in MB."""
     tracemalloc.start()
-    four(model, X, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak / 1e6
+    try:
+        four(model, X, y)
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def failure(error):
+    """First line of an error's message: that it cannot serve a model is a result."""
+    return (str(error) or type(error).__name__).splitlines()[0][:80]
 
 
 def run_problem(problem, rivals):
-    """Yield the cells of one row a rival."""
+    """The first table's row of a problem, and one row of the second a rival."""
     model, X, y = problem.fitted()
-    size = f"{problem.n} x {problem.p}"
+    where = (problem.name, f"{problem.n} x {problem.p}")
     four(model, X[:100], y[:100])  # imports and caches aside
-    table, wall, _ = timed(four, model, X, y)
+    table, ours = timed(four, model, X, y)
     path = next(iter(table.fitted.values())).response_path_
-    memory = extra_memory(model, X, y)
-    ours = f"{wall:.2f} s, {memory:.0f} MB"
-    yield (problem.name, size, f"four reductions ({path})", "", ours, "", "", "")
-    for rival in rivals:
+    memory = f"{extra_memory(model, X, y):.0f} MB"
+    ratio, second = "", []
+    for name, rival in rivals.items():
         if rival.SLOW and not problem.slow_rivals:
             continue
-        try:
-            theirs, their_wall, their_cpu = timed(rival.run, model, X, y)
-        except Exception as error:  # a rival that cannot serve a model is a result
-            text = (str(error) or type(error).__name__).splitlines()[0][:60]
-            yield (problem.name, size, rival.NAME, "", f"N/A: {text}", "", "", "")
+        if getattr(rival, "TREES_ONLY", False) and not path.startswith("trees"):
             continue
-        like, like_wall, like_cpu = timed(rival.ours, model, X, y)
-        equal, how = rival.same(theirs, like)
-        yield (
-            problem.name,
-            size,
-            f"{rival.NAME}: {rival.ESTIMAND}",
-            how if equal else f"NOT EQUAL: {how}",
-            f"{their_wall:.2f} s",
-            f"{wall / their_wall:.3f}",
-            f"{like_wall / their_wall:.3f}",
-            f"{like_cpu / max(their_cpu, 1e-9):.3f}",
-        )
+        cells, their_time = run_rival(rival, model, X, y)
+        second.append((*where, *cells))
+        if name == TEN_PERMUTATIONS and their_time is not None:
+            ratio = ours.to(their_time)
+    aim = "" if problem.target is None else f"at most {problem.target:g}"
+    return (*where, path, str(ours), ratio, aim, memory), second
 
 
-HEADER = (
+def run_rival(rival, model, X, y):
+    """Cells of the second table, and the rival's time or None."""
+    name = f"{rival.NAME}: {rival.ESTIMAND}"
+    try:
+        theirs, their_time = timed(rival.run, model, X, y)
+    except Exception as error:
+        return (name, f"N/A: {failure(error)}", "", "", ""), None
+    like, our_time = timed(rival.ours, model, X, y)
+    equal, how = rival.same(theirs, like)
+    how = how if equal else f"NOT EQUAL: {how}"
+    return (name, how, str(their_time), str(our_time), our_time.to(their_time)), (
+        their_time
+    )
+
+
+FIRST = (
     "Model",
     "Size",
-    "Computed",
-    "Agreement",
-    "Wall time",
-    "Our four / theirs",
-    "Ours alike / theirs",
-    "the same, CPU",
+    "Response",
+    "Seconds",
+    "To ten permutations",
+    "Aim",
+    "Extra memory",
+)
+SECOND = (
+    "Model",
+    "Size",
+    "Rival: estimand",
+    "Agreement with ours",
+    "Rival, seconds",
+    "Ours alike, seconds",
+    "Ours / rival",
 )
 
 
-def as_rst(rows, missing):
-    """A list-table with machine and versions."""
-    packages = ["scikit-learn", "numpy", "scipy"]
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+def list_table(title, header, rows):
+    """A table in reStructuredText."""
+    lines = [f".. list-table:: {title}", "   :header-rows: 1", ""]
+    for row in (header, *rows):
+        lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
+    return [*lines, ""]
+
+
+def as_rst(first, second, missing, versions):
+    """Both tables with machine and versions."""
+    compiled = os.environ.get("SKVARIMP_COMPILED") != "0"
+    how = "compiled kernels where there are some" if compiled else "plain NumPy"
     lines = [
         f"{platform.machine()}, {os.cpu_count()} cores, one thread used; Python "
-        f"{platform.python_version()}, {versions}.",
+        f"{platform.python_version()}, {versions}; {how}. Seconds and ratios: CPU "
+        "(wall).",
         "",
-        ".. list-table::",
-        "   :header-rows: 1",
+        *list_table("Four exact measures of every column in one walk", FIRST, first),
+        *list_table("Like for like", SECOND, second),
+        *[f"- Not run: {name} ({reason})." for name, reason in missing],
         "",
     ]
-    for row in (HEADER, *rows):
-        lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
-    lines += ["", *[f"- not run: {name} ({reason})" for name, reason in missing], ""]
     return "\n".join(lines)
 
 
+def packages(rivals):
+    """Versions of what took part."""
+    names = ["scikit-learn", "numpy", "scipy"]
+    names += [r.PACKAGE for r in rivals if hasattr(r, "PACKAGE")]
+    return ", ".join(f"{name} {version(name)}" for name in names)
+
+
 def main():
-    """Print the table; write it into a page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print the tables as they grow; write them into a page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default="", help="problems whose name has this text")
     parser.add_argument("--rivals", nargs="*", help="names of rivals; default: all")
+    parser.add_argument("--compiled", action="store_true", help="with numba, if there")
     parser.add_argument("--write", help="page whose generated part is replaced")
     options = parser.parse_args()
+    os.environ["SKVARIMP_COMPILED"] = "1" if options.compiled else "0"
+    warnings.simplefilter("ignore")  # networks fitted for a few steps, and rivals'
     found = available()
     missing = [(name, reason) for module, name, reason in found if module is None]
-    wanted = [
-        module
+    wanted = {
+        name: module
         for module, name, _ in found
         if module is not None and (options.rivals is None or name in options.rivals)
-    ]
-    rows = []
+    }
+    threadpool_limits(1)
+    versions, first, second = packages(wanted.values()), [], []
     for problem in PROBLEMS:
-        if options.only in problem.name:
-            for row in run_problem(problem, wanted):
-                print(" | ".join(row), flush=True)
-                rows.append(row)
+        if options.only not in problem.name:
+            continue
+        try:
+            row, rows = run_problem(problem, wanted)
+        except Exception as error:  # the others are still worth their time
+            row, rows = (problem.name, f"{problem.n} x {problem.p}", failure(error)), []
+            row += ("",) * (len(FIRST) - len(row))
+        first.append(row)
+        second.extend(rows)
+        for line in (row, *rows):
+            print(" | ".join(line), flush=True)
+        if options.write:  # after every problem: a long run may break off
+            page = Path(options.write)
+            head = page.read_text().split(MARK)[0]
+            page.write_text(
+                f"{head}{MARK}\n\n{as_rst(first, second, missing, versions)}"
+            )
     for name, reason in missing:
         print(f"not run: {name} ({reason})")
-    if options.write:
-        page = Path(options.write)
-        head = page.read_text().split(MARK)[0]
-        page.write_text(f"{head}{MARK}\n\n{as_rst(rows, missing)}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Each module has `NAME`, `ESTIMAND`, `run(model, X, y)` -> (n_features,), `ours(model,
 X, y)` -> (n_features,) of the same estimand, and `same(theirs, ours)` -> (bool, text),
-which says how close the two must come. `SLOW` marks those that take minutes.
+which says how close the two must come. `SLOW` marks those that take minutes,
+`TREES_ONLY` those that read trees, `PACKAGE` names what has a version.
 """
 
 import importlib

@@ -18,6 +18,15 @@ def ranks(theirs, ours):
     return True, f"another estimand, rank correlation {rho:.2f}"
 
 
+def positive_class(model):
+    """X -> probability of the second of two classes, or the prediction of numbers."""
+    if not hasattr(model, "predict_proba"):
+        return model.predict
+    if len(model.classes_) > 2:
+        raise ValueError("adapter for two classes or numbers only")
+    return lambda X: model.predict_proba(X)[:, 1]
+
+
 def loss_of(model):
     """The loss permutation importance is measured with."""
     return "log_loss" if hasattr(model, "predict_proba") else "squared_error"

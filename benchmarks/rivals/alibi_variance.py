@@ -2,16 +2,20 @@
 
 import numpy as np
 
-from rivals._checks import close, partial_dependence_deciles
+from rivals._checks import close, partial_dependence_deciles, positive_class
 
+PACKAGE = "alibi"
 NAME, ESTIMAND, SLOW = "alibi PartialDependenceVariance", "sd of curve, deciles", True
 ours = partial_dependence_deciles
 
 
 def load():
-    """The class."""
-    from alibi.explainers import PartialDependenceVariance
-
+    """The class; alibi 0.9 needs NumPy 1, on which the others do not run."""
+    try:
+        from alibi.explainers import PartialDependenceVariance
+    except ImportError as missing:
+        reason = "alibi needs NumPy 1, which cannot stand beside the others"
+        raise ImportError(reason) from missing
     return PartialDependenceVariance
 
 
@@ -21,10 +25,7 @@ def run(model, X, y):
         j: np.unique(np.quantile(np.unique(X[:, j]), np.linspace(0, 1, 11)))
         for j in range(X.shape[1])
     }
-    predictor = (
-        model.predict_proba if hasattr(model, "predict_proba") else model.predict
-    )
-    explainer = load()(predictor, verbose=False)
+    explainer = load()(positive_class(model), verbose=False)
     explanation = explainer.explain(X, method="importance", grid_points=grid)
     return np.asarray(explanation.feature_importance).reshape(-1, X.shape[1])[-1]
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from rivals._checks import exact_permutation, ranks
+from rivals._checks import exact_permutation, positive_class, ranks
 
+PACKAGE = "dalex"
 NAME, ESTIMAND, SLOW = "dalex model_parts", "permutation, 10 draws, RMSE", False
 ours = exact_permutation
 
@@ -19,16 +20,13 @@ def run(model, X, y):
     """Drop-out loss minus the full model's."""
     import pandas as pd
 
+    predicted = positive_class(model)
     names = [f"x{j}" for j in range(X.shape[1])]
     explainer = load().Explainer(
         model,
         pd.DataFrame(X, columns=names),
         y,
-        predict_function=lambda m, X: (
-            m.predict_proba(X.to_numpy())[:, 1]
-            if hasattr(m, "predict_proba")
-            else m.predict(X.to_numpy())
-        ),
+        predict_function=lambda _, X: predicted(X.to_numpy()),
         verbose=False,
     )
     parts = explainer.model_parts(

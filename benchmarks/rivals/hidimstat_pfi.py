@@ -4,6 +4,7 @@ import numpy as np
 
 from rivals._checks import close, exact_permutation, loss_of
 
+PACKAGE = "hidimstat"
 NAME, ESTIMAND, SLOW = "hidimstat PFI", "permutation, 10 draws", False
 ours = exact_permutation
 

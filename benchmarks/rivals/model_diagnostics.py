@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from rivals._checks import close, exact_permutation, loss_of
+from rivals._checks import close, exact_permutation, loss_of, positive_class
 
+PACKAGE = "model-diagnostics"
 NAME, ESTIMAND, SLOW = "model-diagnostics", "permutation, 10 draws", False
 ours = exact_permutation
 
@@ -21,9 +22,7 @@ def run(model, X, y):
 
     probability = loss_of(model) == "log_loss"
     table = load()(
-        pred_fun=(lambda X: model.predict_proba(X)[:, 1])
-        if probability
-        else model.predict,
+        pred_fun=positive_class(model),
         X=X,
         y=y,
         scoring_function=LogLoss() if probability else SquaredError(),

@@ -4,6 +4,8 @@ import numpy as np
 
 from rivals._checks import exact_permutation, ranks
 
+PACKAGE = "shap"
+TREES_ONLY = True
 NAME, ESTIMAND, SLOW = "shap TreeExplainer", "mean absolute Shapley value", True
 ours = exact_permutation
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.inspection import partial_dependence
 
-from rivals._checks import close, partial_dependence_deciles
+from rivals._checks import close, partial_dependence_deciles, positive_class
 
 NAME, ESTIMAND, SLOW = (
     "sklearn partial_dependence (brute)",
@@ -19,6 +19,7 @@ def load():
 
 def run(model, X, y):
     """Standard deviation of each column's curve over the deciles."""
+    positive_class(model)  # refuses several outputs
     result = []
     for j in range(X.shape[1]):
         grid = np.unique(np.quantile(np.unique(X[:, j]), np.linspace(0, 1, 11)))

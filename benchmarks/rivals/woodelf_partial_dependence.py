@@ -5,6 +5,8 @@ import numpy as np
 from rivals._checks import close
 from skvarimp import PartialDependenceImportance
 
+PACKAGE = "woodelf_explainer"
+TREES_ONLY = True
 NAME, ESTIMAND, SLOW = "woodelf-explainer", "sd of curve, all distinct values", False
 
 
