@@ -1,17 +1,29 @@
 """`compare_importances`: several models and measures side by side."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance, require_pandas
 from skvarimp._response_importance import ResponseImportance, fit_together
 from skvarimp._sensitivity import SensitivityImportance
+from skvarimp._types import AnyEstimator, Comparison, Matrix
 
 
-def compare_importances(estimators, X, y=None, importances=None, *, sample_weight=None):
+def compare_importances(
+    estimators: AnyEstimator | Sequence[AnyEstimator] | Mapping[str, AnyEstimator],
+    X: Matrix,
+    y: ArrayLike | None = None,
+    importances: BaseImportance
+    | Sequence[BaseImportance]
+    | Mapping[str, BaseImportance]
+    | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> Comparison:
     """Importances of several fitted models under several measures, in one table.
 
     All measures that watch the same response of the same entries of a model share

@@ -1,6 +1,9 @@
 """`ImportanceEstimator`: any importance for scikit-learn's own selectors."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
@@ -8,6 +11,7 @@ from skvarimp._base import BaseImportance
 from skvarimp._delegation import Delegating
 from skvarimp._selection_steps import check_can_serve, check_one_a_column, routed
 from skvarimp._table import as_table
+from skvarimp._types import AnyEstimator, Matrix
 
 
 class ImportanceEstimator(Delegating, BaseEstimator):
@@ -58,11 +62,11 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         "importance": [BaseImportance],
     }
 
-    def __init__(self, estimator, importance):
+    def __init__(self, estimator: AnyEstimator, importance: BaseImportance) -> None:
         self.estimator = estimator
         self.importance = importance
 
-    def fit(self, X, y, **params):
+    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
         """Fit the estimator and the importance.
 
         Parameters
@@ -95,7 +99,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
     def _selected(self, X):
         return X
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Where metadata given to `fit` goes.
 
         Returns

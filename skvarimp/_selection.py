@@ -4,8 +4,16 @@ import time
 
 import numpy as np
 
+from skvarimp._base import BaseImportance
 from skvarimp._selection_path import PathSelector
 from skvarimp._selection_steps import check_named_columns
+from skvarimp._types import (
+    AnyEstimator,
+    CrossValidation,
+    ImportanceFunction,
+    RandomState,
+    Scoring,
+)
 
 
 class BackwardEliminationSelector(PathSelector):
@@ -95,18 +103,18 @@ class BackwardEliminationSelector(PathSelector):
 
     def __init__(
         self,
-        estimator,
-        importance=None,
+        estimator: AnyEstimator,
+        importance: BaseImportance | ImportanceFunction | None = None,
         *,
-        performance_threshold=0.95,
-        importance_threshold=1e-6,
-        step=1,
-        min_features_to_select=1,
-        scoring=None,
-        cv=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        performance_threshold: float = 0.95,
+        importance_threshold: float = 1e-6,
+        step: int | float = 1,
+        min_features_to_select: int = 1,
+        scoring: Scoring = None,
+        cv: CrossValidation = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.importance = importance
         self.performance_threshold = performance_threshold
@@ -227,18 +235,18 @@ class ForwardSelector(PathSelector):
 
     def __init__(
         self,
-        estimator,
-        importance=None,
+        estimator: AnyEstimator,
+        importance: BaseImportance | ImportanceFunction | None = None,
         *,
-        performance_threshold=0.95,
-        importance_threshold=1e-6,
-        step=1,
-        min_features_to_select=1,
-        scoring=None,
-        cv=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        performance_threshold: float = 0.95,
+        importance_threshold: float = 1e-6,
+        step: int | float = 1,
+        min_features_to_select: int = 1,
+        scoring: Scoring = None,
+        cv: CrossValidation = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.importance = importance
         self.performance_threshold = performance_threshold
