@@ -6,9 +6,12 @@ agree where neighbouring windows overlap. d = 0 makes the letters independent.
 """
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skvarimp._types import Floats
 from skvarimp.sequence._sequences import (
     check_alphabet,
     check_order,
@@ -22,8 +25,14 @@ _TOLERANCE = 1e-8  # on given probabilities: sums and agreement of neighbours
 
 
 def oligomer_frequencies(
-    X, order, *, per_position=False, pseudocount=0.0, alphabet="ACGT", unknown="error"
-):
+    X: ArrayLike,
+    order: int,
+    *,
+    per_position: bool = False,
+    pseudocount: float = 0.0,
+    alphabet: str | list[str] | tuple[str, ...] = "ACGT",
+    unknown: Literal["error", "ignore"] = "error",
+) -> Floats:
     """Relative frequencies of the oligomers of one order in sequences.
 
     What `PositionalOligomerImportance` takes as `background` for Markov order

@@ -1,16 +1,20 @@
 """Importance of every oligomer at every position: FIRM and POIM for sequences."""
 
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._arithmetic import no_overflow
+from skvarimp._types import AnyEstimator, Axes, Floats, Frame
 from skvarimp._validation import Interval
 from skvarimp.sequence._background import markov_chain
 from skvarimp.sequence._conditional import conditional_scores
-from skvarimp.sequence._motif import motif_profile
+from skvarimp.sequence._motif import MotifProfile, motif_profile
+from skvarimp.sequence._plots import MotifDisplay, OligomerHeatmapDisplay
 from skvarimp.sequence._sequences import (
     check_order,
     encode,
@@ -112,13 +116,23 @@ class PositionalOligomerImportance(BaseEstimator):
         "background": [str, "array-like"],
     }
 
-    def __init__(self, order, *, markov_order=0, background="uniform"):
+    def __init__(
+        self,
+        order: int,
+        *,
+        markov_order: int = 0,
+        background: Literal["uniform", "empirical"] | ArrayLike = "uniform",
+    ) -> None:
         self.order = order
         self.markov_order = markov_order
         self.background = background
 
     @no_overflow()
-    def fit(self, weights_or_estimator, X=None):
+    def fit(
+        self,
+        weights_or_estimator: OligomerWeights | AnyEstimator,
+        X: ArrayLike | None = None,
+    ) -> Self:
         """Compute the importances of a score.
 
         Parameters
@@ -170,13 +184,13 @@ class PositionalOligomerImportance(BaseEstimator):
         return poim, importances, p, float(expected[0])
 
     @property
-    def oligomers_(self):
+    def oligomers_(self) -> NDArray[Any]:
         """Names of the columns of `importances_`, array of str."""
         check_is_fitted(self)
         return oligomer_names(self.weights_.alphabet, self.order)
 
     @no_overflow()
-    def score_of(self, oligomer):
+    def score_of(self, oligomer: str) -> Floats:
         """Importances of one oligomer at every position.
 
         Parameters
@@ -202,7 +216,7 @@ class PositionalOligomerImportance(BaseEstimator):
         return code
 
     @no_overflow()
-    def max_by_order(self, max_order):
+    def max_by_order(self, max_order: int) -> Floats:
         """Largest absolute importance at each position, for orders 1, 2, ...
 
         Shows which lengths of oligomers matter where. Orders are on one scale, as
@@ -230,7 +244,7 @@ class PositionalOligomerImportance(BaseEstimator):
             largest[order - 1, : len(importances)] = np.abs(importances).max(axis=1)
         return largest
 
-    def to_frame(self):
+    def to_frame(self) -> Frame:
         """Table of the importances, largest absolute value first.
 
         Returns
@@ -254,7 +268,7 @@ class PositionalOligomerImportance(BaseEstimator):
         )
 
     @no_overflow()
-    def motif_profile(self, motif):
+    def motif_profile(self, motif: str) -> MotifProfile:
         """Importances of a motif and of its neighbours by position.
 
         Parameters
@@ -272,7 +286,9 @@ class PositionalOligomerImportance(BaseEstimator):
             self.importances_, motif, code, len(self.weights_.alphabet), "importance"
         )
 
-    def plot(self, ax=None, *, n_oligomers=20):
+    def plot(
+        self, ax: Axes | None = None, *, n_oligomers: int = 20
+    ) -> OligomerHeatmapDisplay:
         """Draw a heat map of the most important oligomers by position.
 
         Parameters
@@ -288,13 +304,11 @@ class PositionalOligomerImportance(BaseEstimator):
         display : OligomerHeatmapDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp.sequence._plots import OligomerHeatmapDisplay
-
         return OligomerHeatmapDisplay.from_importance(
             self, n_oligomers=n_oligomers, ax=ax
         )
 
-    def plot_motif(self, motif, ax=None):
+    def plot_motif(self, motif: str, ax: Axes | None = None) -> MotifDisplay:
         """Draw the importances of a motif by position: figure 3, right, of the paper.
 
         Parameters
@@ -309,6 +323,4 @@ class PositionalOligomerImportance(BaseEstimator):
         display : MotifDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp.sequence._plots import MotifDisplay
-
         return MotifDisplay(self.motif_profile(motif)).plot(ax=ax)

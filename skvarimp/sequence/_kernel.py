@@ -8,9 +8,13 @@ D_k the symmetric Toeplitz matrix of the shift weights between positions,
 one (sparse) product of Phi_k(X) and Psi_k(Y) = (D_k kron I) Phi_k(Y) for each order.
 """
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
+from skvarimp._types import Floats
 from skvarimp.sequence._sequences import (
     append_letter,
     check_alphabet,
@@ -25,15 +29,15 @@ _BLOCK_ELEMENTS = 2**22  # elements of one block of the kernel matrix: 32 MB
 
 
 def weighted_degree_kernel(
-    X,
-    Y=None,
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
     *,
-    degree,
-    shift=0,
-    normalize=True,
-    alphabet="ACGT",
-    unknown="error",
-):
+    degree: int,
+    shift: int = 0,
+    normalize: bool = True,
+    alphabet: str | list[str] | tuple[str, ...] = "ACGT",
+    unknown: Literal["error", "ignore"] = "error",
+) -> Floats:
     """Weighted degree kernel, with shifts if wanted, between sequences.
 
     K(x, y) counts the windows of k = 1, ..., `degree` letters that read the same in x

@@ -1,9 +1,15 @@
 """Displays of oligomer importances; matplotlib is imported when drawing only."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._drawing import drawable
+from skvarimp._types import Axes
+from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order
 
 # Told apart with any colour vision, and by their line styles.
@@ -56,10 +62,10 @@ class MotifDisplay:
     >>> display = weights.plot_motif("AB")  # doctest: +SKIP
     """
 
-    def __init__(self, profile):
+    def __init__(self, profile: MotifProfile) -> None:
         self.profile = profile
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw.
 
         Parameters
@@ -127,12 +133,14 @@ class OligomerHeatmapDisplay:
     >>> display = importance.plot()  # doctest: +SKIP
     """
 
-    def __init__(self, importances, oligomers):
+    def __init__(self, importances: ArrayLike, oligomers: Sequence[str]) -> None:
         self.importances = importances
         self.oligomers = oligomers
 
     @classmethod
-    def from_importance(cls, importance, *, n_oligomers=20, ax=None):
+    def from_importance(
+        cls, importance: Any, *, n_oligomers: int = 20, ax: Axes | None = None
+    ) -> Self:
         """Draw the most important oligomers.
 
         Parameters
@@ -157,7 +165,7 @@ class OligomerHeatmapDisplay:
         names = importance.oligomers_[top].tolist()
         return cls(importance.importances_[:, top], names).plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw.
 
         Parameters

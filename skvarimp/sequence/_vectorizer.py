@@ -1,8 +1,11 @@
 """Positional oligomer indicators of equal-length sequences."""
 
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -84,13 +87,19 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
         "unknown": [StrOptions({"error", "ignore"})],
     }
 
-    def __init__(self, max_order, alphabet="ACGT", normalize=True, unknown="error"):
+    def __init__(
+        self,
+        max_order: int,
+        alphabet: str | list[str] | tuple[str, ...] = "ACGT",
+        normalize: bool = True,
+        unknown: Literal["error", "ignore"] = "error",
+    ) -> None:
         self.max_order = max_order
         self.alphabet = alphabet
         self.normalize = normalize
         self.unknown = unknown
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the length of the sequences.
 
         Parameters
@@ -122,7 +131,7 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
         self.n_features_out_ = n_columns
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> sparse.csr_array:
         """Indicators of the oligomers of each sequence.
 
         Parameters
@@ -157,7 +166,7 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
     def _n_windows(self):
         return sum(self.sequence_length_ - k for k in range(self.max_order))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns, "position:oligomer".
 
         Parameters

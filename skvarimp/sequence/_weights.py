@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import gen_batches
 
 from skvarimp._arithmetic import no_overflow
-from skvarimp.sequence._motif import motif_profile
+from skvarimp._types import AnyEstimator, Axes, Floats
+from skvarimp.sequence._motif import MotifProfile, motif_profile
+from skvarimp.sequence._plots import MotifDisplay
 from skvarimp.sequence._sequences import (
     check_alphabet,
     check_codes_fit,
@@ -84,7 +88,14 @@ class OligomerWeights:
     array([ 1.,  2., -1.])
     """
 
-    def __init__(self, tables, intercept=0.0, *, alphabet="ACGT", unknown="error"):
+    def __init__(
+        self,
+        tables: Mapping[int, Any],
+        intercept: float = 0.0,
+        *,
+        alphabet: str | list[str] | tuple[str, ...] = "ACGT",
+        unknown: Literal["error", "ignore"] = "error",
+    ) -> None:
         self.alphabet = check_alphabet(alphabet)
         check_unknown(unknown)
         self.unknown = unknown
@@ -123,16 +134,16 @@ class OligomerWeights:
     @no_overflow()
     def from_estimator(
         cls,
-        estimator,
-        X=None,
+        estimator: AnyEstimator,
+        X: ArrayLike | None = None,
         *,
-        degree=None,
-        shift=0,
-        normalize=True,
-        alphabet="ACGT",
-        unknown="error",
-        sample_weight=None,
-    ):
+        degree: int | None = None,
+        shift: int = 0,
+        normalize: bool = True,
+        alphabet: str | list[str] | tuple[str, ...] = "ACGT",
+        unknown: Literal["error", "ignore"] = "error",
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Unfold a fitted model into weights, in the units of `decision_function`.
 
         Two kinds of models are a sum of weights: a pipeline of `OligomerVectorizer`
@@ -214,7 +225,7 @@ class OligomerWeights:
         )
 
     @no_overflow()
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Scores of sequences: the intercept and the weights of their oligomers.
 
         Parameters
@@ -242,7 +253,7 @@ class OligomerWeights:
                     ).sum(axis=1)
         return scores
 
-    def weights_of(self, oligomer):
+    def weights_of(self, oligomer: str) -> Floats:
         """Weights of one oligomer at every position where it fits.
 
         Parameters
@@ -262,7 +273,7 @@ class OligomerWeights:
         return self.tables[len(oligomer)][:, [code]].toarray()[:, 0]
 
     @no_overflow()
-    def motif_profile(self, motif):
+    def motif_profile(self, motif: str) -> MotifProfile:
         """Weights of a motif and of its neighbours by position.
 
         Parameters
@@ -283,7 +294,7 @@ class OligomerWeights:
             table = sparse.csr_array(shape)
         return motif_profile(table.toarray(), motif, code, len(self.alphabet), "weight")
 
-    def plot_motif(self, motif, ax=None):
+    def plot_motif(self, motif: str, ax: Axes | None = None) -> MotifDisplay:
         """Draw the weights of a motif by position: figure 3, left, of the paper.
 
         Parameters
@@ -298,8 +309,6 @@ class OligomerWeights:
         display : MotifDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp.sequence._plots import MotifDisplay
-
         return MotifDisplay(self.motif_profile(motif)).plot(ax=ax)
 
     def __repr__(self):
