@@ -1,13 +1,17 @@
 """`null_importances`: is an importance more than noise?"""
 
 import warnings
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skvarimp._base import _frame_library, make_frame, ranking
+from skvarimp._base import BaseImportance, _frame_library, make_frame, ranking
+from skvarimp._display_stability import NullDisplay
 from skvarimp._refits import (
     check_parameters,
     generator,
@@ -17,6 +21,16 @@ from skvarimp._refits import (
     seeds_of,
     splits_of,
 )
+from skvarimp._types import (
+    AnyEstimator,
+    CrossValidation,
+    Floats,
+    Frame,
+    ImportanceFunction,
+    Integers,
+    Matrix,
+    RandomState,
+)
 from skvarimp._validation import Interval
 from skvarimp.exceptions import ImportanceWarning
 
@@ -24,22 +38,22 @@ TIE = 1e-12  # a relative difference that is rounding
 
 
 def null_importances(
-    estimator,
-    X,
-    y,
-    importance,
+    estimator: AnyEstimator | None,
+    X: Matrix,
+    y: ArrayLike,
+    importance: BaseImportance | ImportanceFunction,
     *,
-    n_permutations=99,
-    n_repeats=1,
-    cv=None,
-    strata=None,
-    sample_weight=None,
-    groups=None,
-    params=None,
-    n_jobs=None,
-    random_state=None,
-    callbacks=None,
-):
+    n_permutations: int = 99,
+    n_repeats: int = 1,
+    cv: CrossValidation = None,
+    strata: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    params: Mapping[str, ArrayLike] | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    callbacks: Any = None,
+) -> "NullImportances":
     """Importances after shuffling y and refitting, with p-values.
 
     Answers "is this importance more than noise?": the importance of each entry is
@@ -267,7 +281,7 @@ class NullImportances:
     frame_library: str = "pandas"
 
     @property
-    def pvalues(self):
+    def pvalues(self) -> Floats:
         """Share of importances, y's own included, as large; of shape (n_entries,).
 
         (1 + #{b : T_jb >= T_j}) / (1 + n_permutations), ties up to rounding included.
@@ -275,7 +289,7 @@ class NullImportances:
         return _pvalues(self.importances, self.null)
 
     @property
-    def familywise_pvalues(self):
+    def familywise_pvalues(self) -> Floats:
         """The same for standardised importances against the largest of any entry.
 
         Of shape (n_entries,). Each entry is standardised by its own mean and standard
@@ -290,11 +304,11 @@ class NullImportances:
         return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
 
     @property
-    def ranking(self):
+    def ranking(self) -> Integers:
         """Rank of the importances, 1 = most important, of shape (n_entries,)."""
         return ranking(self.importances)
 
-    def to_frame(self):
+    def to_frame(self) -> Frame:
         """Table of the entries, most important first.
 
         Returns
@@ -320,7 +334,7 @@ class NullImportances:
             self.frame_library,
         )
 
-    def plot(self, axes=None, **kwargs):
+    def plot(self, axes: Any = None, **kwargs: Any) -> NullDisplay:
         """Draw each entry's null importances as a histogram, with its own marked.
 
         Parameters
@@ -335,8 +349,6 @@ class NullImportances:
         display : NullDisplay
             Holds `axes_` and `figure_`.
         """
-        from skvarimp._display_stability import NullDisplay
-
         return NullDisplay.from_null(self, axes=axes, **kwargs)
 
 

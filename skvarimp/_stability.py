@@ -1,12 +1,16 @@
 """`importance_across_folds`: how much an importance depends on the training rows."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from skvarimp._base import _frame_library, make_frame, ranking
+from skvarimp._base import BaseImportance, _frame_library, make_frame, ranking
+from skvarimp._display_stability import FoldsDisplay
 from skvarimp._refits import (
     check_parameters,
     generator,
@@ -16,25 +20,36 @@ from skvarimp._refits import (
     seeds_of,
     splits_of,
 )
+from skvarimp._types import (
+    AnyEstimator,
+    Axes,
+    CrossValidation,
+    Floats,
+    Frame,
+    ImportanceFunction,
+    Integers,
+    Matrix,
+    RandomState,
+)
 from skvarimp._validation import StrOptions
 from skvarimp.exceptions import ImportanceWarning
 
 
 def importance_across_folds(
-    estimator,
-    X,
-    y,
-    importance,
-    cv=None,
+    estimator: AnyEstimator | None,
+    X: Matrix,
+    y: ArrayLike | None,
+    importance: BaseImportance | ImportanceFunction,
+    cv: CrossValidation = None,
     *,
-    rows="held_out",
-    sample_weight=None,
-    groups=None,
-    params=None,
-    n_jobs=None,
-    random_state=None,
-    callbacks=None,
-):
+    rows: Literal["held_out", "training"] = "held_out",
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    params: Mapping[str, ArrayLike] | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    callbacks: Any = None,
+) -> "FoldImportances":
     """Importances of an estimator refitted on every fold: mean, spread and ranks.
 
     Answers "may this column go?": a column that is near zero, or last, in every fold
@@ -200,12 +215,12 @@ class FoldImportances:
     frame_library: str = "pandas"
 
     @property
-    def mean(self):
+    def mean(self) -> Floats:
         """Mean over the folds, of shape (n_entries,)."""
         return self.importances.mean(axis=0)
 
     @property
-    def sd(self):
+    def sd(self) -> Floats:
         """Standard deviation over the folds, divisor n_folds - 1; NaN for one fold.
 
         Not a standard error, see `importance_across_folds`.
@@ -215,7 +230,7 @@ class FoldImportances:
         return self.importances.std(axis=0, ddof=1)
 
     @property
-    def ranks(self):
+    def ranks(self) -> Floats:
         """Rank in each fold, 1 = most important, of shape (n_folds, n_entries).
 
         Equal importances share the mean of their ranks.
@@ -223,11 +238,11 @@ class FoldImportances:
         return rankdata(-self.importances, axis=1)
 
     @property
-    def ranking(self):
+    def ranking(self) -> Integers:
         """Rank of the mean importances, 1 = most important, of shape (n_entries,)."""
         return ranking(self.mean)
 
-    def to_frame(self):
+    def to_frame(self) -> Frame:
         """Table of the entries, the largest mean first.
 
         Returns
@@ -253,7 +268,7 @@ class FoldImportances:
             self.frame_library,
         )
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> FoldsDisplay:
         """Draw the folds' importances as boxes, the largest mean on top.
 
         Parameters
@@ -268,6 +283,4 @@ class FoldImportances:
         display : FoldsDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp._display_stability import FoldsDisplay
-
         return FoldsDisplay.from_folds(self, ax=ax, **kwargs)
