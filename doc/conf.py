@@ -27,6 +27,7 @@ default_role = "any"
 suppress_warnings = ["ref.any"]  # single backticks in docstrings are mostly code
 
 autosummary_generate = True
+autodoc_typehints = "none"  # the parameters' sections say more, and are read
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False

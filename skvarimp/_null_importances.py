@@ -275,9 +275,9 @@ class NullImportances:
     array([1., 3.])
     """
 
-    entry_names: list
-    importances: np.ndarray
-    null: np.ndarray
+    entry_names: list[str]
+    importances: Floats
+    null: Floats
     frame_library: str = "pandas"
 
     @property

@@ -208,10 +208,10 @@ class FoldImportances:
            [2., 1., 3.]])
     """
 
-    entry_names: list
-    importances: np.ndarray
-    importances_per_output: np.ndarray
-    output_names: list
+    entry_names: list[str]
+    importances: Floats
+    importances_per_output: Floats
+    output_names: list[str]
     frame_library: str = "pandas"
 
     @property
