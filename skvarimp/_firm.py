@@ -17,7 +17,12 @@ from skvarimp._firm_gaussian import gaussian_estimates
 from skvarimp._firm_scores import label_scores, make_scores
 from skvarimp._gradients import linear_coefficients
 from skvarimp._model import RESPONSE_METHODS, Model
-from skvarimp._response_importance import Progress, warn_stopped, within_callbacks
+from skvarimp._response_importance import (
+    Progress,
+    unmoved_response,
+    warn_stopped,
+    within_callbacks,
+)
 from skvarimp._table import as_table
 from skvarimp._types import (
     AnyEstimator,
@@ -234,7 +239,7 @@ default="auto"
             table, weights = table.take(kept), weights[kept]
             raw = raw[kept] if model is None else None
         if model is not None:
-            raw = model(table.native)
+            raw = unmoved_response(model, table).T
             output_names = model.output_names
         scores = make_scores(raw, weights, self.standardize)
         results = within_callbacks(

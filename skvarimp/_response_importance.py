@@ -13,6 +13,7 @@ from skvarimp._table import as_table
 from skvarimp._validation import check_sample_weight, check_target
 from skvarimp.exceptions import ImportanceWarning
 from skvarimp.response._base import Walk
+from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._grid import Moves
 from skvarimp.response._lowering import respond
 from skvarimp.response._walk import run_walk
@@ -106,9 +107,23 @@ def make_problem(estimator, X, y, sample_weight, response_method):
     if not kept.all():
         table, weights = table.take(np.flatnonzero(kept)), weights[kept]
         y = None if y is None else y[kept]
-    base = np.ascontiguousarray(model(table.native).T)
+    base = unmoved_response(model, table)
     total = weights.sum()
     return Problem(table, model, y, weights / total, total, base, kept)
+
+
+def unmoved_response(model, table):
+    """The response at every row, (n_outputs, n_samples).
+
+    Block by block where X is large: models copy what they are given, and X may be a
+    memory map larger than the memory.
+    """
+    step = BlackBoxResponse.call_rows(table.n_columns)
+    if table.n_samples <= step:
+        return np.ascontiguousarray(model(table.native).T)
+    starts = range(0, table.n_samples, step)
+    rows = [np.arange(s, min(s + step, table.n_samples)) for s in starts]
+    return np.hstack([model(table.take(part).native).T for part in rows])
 
 
 class ResponseImportance(BaseImportance):

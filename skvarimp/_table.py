@@ -4,6 +4,8 @@ The only place that knows about frames and sparse formats. Frames go through
 narwhals, which scikit-learn brings along.
 """
 
+from collections.abc import Hashable
+
 import numpy as np
 from scipy import sparse
 
@@ -389,6 +391,12 @@ def _factorize(values):
     if values.dtype.kind != "O":
         _, donors, codes = np.unique(values, return_index=True, return_inverse=True)
         return codes, donors
+    odd = next((v for v in values if not isinstance(v, Hashable)), None)
+    if odd is not None:
+        raise TypeError(
+            f"X has a column of values that cannot be compared, such as {odd!r:.40}. "
+            "Make numbers, strings or tuples of them, or leave it out of `features`."
+        )
     numbers = {}
     donors = []
     codes = np.empty(len(values), dtype=np.intp)

@@ -71,7 +71,7 @@ class BlackBoxResponse(Response):
         ndarray of shape (n_outputs, n)
         """
         result = np.empty((self.n_outputs, len(rows)))
-        step = self._call_rows(table.n_columns)
+        step = self.call_rows(table.n_columns)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             moved = moved_rows(table, rows[part], move, cells[part])
@@ -86,12 +86,14 @@ class BlackBoxResponse(Response):
             result[:, part] = self.model(moved, where).T
         return result
 
-    def _call_rows(self, n_columns):
-        return int(max(1, min(self.CALL_ROWS, working_bytes() // (16 * n_columns))))
+    @classmethod
+    def call_rows(cls, n_columns):
+        """Rows in one call of the model."""
+        return int(max(1, min(cls.CALL_ROWS, working_bytes() // (16 * n_columns))))
 
     def block_rows(self, n_cells, n_columns):
         """See `Response.block_rows`: whole calls, or one row of many cells."""
-        return max(1, self._call_rows(n_columns) // n_cells)
+        return max(1, self.call_rows(n_columns) // n_cells)
 
 
 def moved_rows(table, rows, move, cells):
