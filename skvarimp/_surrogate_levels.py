@@ -151,7 +151,8 @@ def levels(grove, order, rank):
         order, rank = _runs(order, rank, destination, (1,))
     nodes = grove.root[grown]
     lengths = np.bincount(grove.tree, minlength=len(grove.root))[grown]
-    while len(nodes):
+    while len(nodes := nodes[lengths > 0]):
+        lengths = lengths[lengths > 0]
         slots = order[0]
         left = grove.goes_left(slots, np.repeat(nodes, lengths))
         level = _level(nodes, lengths, order, rank, left)

@@ -42,8 +42,8 @@ class _Columns(NamedTuple):
 class _Slots(NamedTuple):
     """Rows of all trees; `bounds[t]` is the first slot of tree t.
 
-    A row adds `addend[i, k]` to statistic `statistic[i, k]`. `label` is the joint class
-    where cuts inside a class are left out, and empty otherwise.
+    `label` is the joint class where cuts inside a class are left out, else empty;
+    `statistics` are the criterion's, none where no decrease is asked for.
     """
 
     bounds: np.ndarray
@@ -121,6 +121,8 @@ def search_trees(grove, columns, rules):
         number[:, 4] = np.nan
         if rules.criterion is not None:
             number[:, 4] = rules.criterion.decrease_of_sums(*found.sums[:, :, :n_found])
+        if last - first < len(columns):  # the room is not held for what is found
+            node, feature, number = node.copy(), feature.copy(), number.copy()
         parts.append((node, feature, number))
     node, feature, number = parts[0]
     if len(parts) > 1:

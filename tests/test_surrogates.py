@@ -14,6 +14,17 @@ from skvarimp._surrogate_levels import SortedColumns
 from skvarimp._surrogate_splits import Rules
 from skvarimp._surrogates import find_surrogates
 
+
+@pytest.fixture(autouse=True, scope="module", params=[False, True])
+def compiled(request):
+    """Every test here is for both engines."""
+    if request.param:
+        pytest.importorskip("numba")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SKVARIMP_COMPILED", str(int(request.param)))
+        yield request.param
+
+
 FIELDS = ["node", "feature", "threshold", "direction", "association", "rank"]
 
 
@@ -242,7 +253,7 @@ def test_whole_weights_equal_repeated_rows():
     assert np.array_equal(*(r.surrogate_splits_[FIELDS[:4]] for r in results))
 
 
-def test_nodes_of_tiny_weight_are_as_exact_as_others():
+def test_nodes_of_tiny_weight_are_as_exact_as_others(compiled):
     """A node's sums are rounded at its own scale, not at the tree's."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 12))
@@ -264,7 +275,7 @@ def test_nodes_of_tiny_weight_are_as_exact_as_others():
         scaled = np.where(X[:, 0] == 1, weight * scale, weight)
         scaled[(X[:, 0] == 0) & side] *= of_other  # node 1 is then badly balanced
         grove = Grove([table], [Training(leaf, scaled)])
-        surrogates = find_surrogates(grove, SortedColumns(X), Rules())
+        surrogates = find_surrogates(grove, SortedColumns(X), Rules(), compiled)
         found.append(surrogates.take(surrogates.node == 4))
     assert len(found[0].node)
     for other in found[1:]:
@@ -286,7 +297,7 @@ def test_class_boundaries_stop_at_the_node():
         )
 
 
-def test_ties_hide_behind_rounding():
+def test_ties_hide_behind_rounding(compiled):
     """Weights in tenths tie the cuts that whole weights tie: the lowest wins."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -306,6 +317,7 @@ def test_ties_hide_behind_rounding():
                 Grove([table], [Training(np.where(left, 1, 2), weight * unit)]),
                 SortedColumns(X),
                 Rules(),
+                compiled,
             )
             for unit in (1.0, 0.1)
         )
@@ -330,7 +342,7 @@ def test_no_surrogate_appears_behind_the_last_value():
         assert len(imp.surrogate_splits_) == 0
 
 
-def test_categories_leave_enough_rows_on_each_side():
+def test_categories_leave_enough_rows_on_each_side(compiled):
     """Each category goes where most of its weight goes; the sides are then counted."""
     code = np.array([0.0, 1, 1, 1, 2, 2, 2, 2])
     goes_left = np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
@@ -345,11 +357,12 @@ def test_categories_leave_enough_rows_on_each_side():
     )
     grove = Grove([table], [Training(np.where(goes_left, 1, 2), np.ones(8))])
     columns = SortedColumns(X, nominal=np.array([False, True]))
-    found = find_surrogates(grove, columns, Rules(min_rows=1))
+    found = find_surrogates(grove, columns, Rules(min_rows=1), compiled)
     assert found.feature.tolist() == [1]
     assert found.association.tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
     assert np.isnan(found.threshold).all()
-    assert len(find_surrogates(grove, columns, Rules(min_rows=2)).node) == 0
+    none = find_surrogates(grove, columns, Rules(min_rows=2), compiled)
+    assert len(none.node) == 0
 
 
 def test_thresholds_lie_midway_and_between_neighbours():
