@@ -15,6 +15,10 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    TunedThresholdClassifierCV,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -56,6 +60,8 @@ WRAPPERS = {
     "HalvingGridSearchCV",
     "HalvingRandomSearchCV",
     "FrozenEstimator",
+    "FixedThresholdClassifier",
+    "TunedThresholdClassifierCV",
     "VotingRegressor",
     "VotingClassifier",
     "TransformedTargetRegressor",
@@ -82,6 +88,12 @@ def wrapper(name):
             "param_distributions": {"alpha": [0.1, 1.0]},
         },
         "FrozenEstimator": FrozenEstimator(LinearRegression().fit(X, POSITIVE)),
+        "FixedThresholdClassifier": FixedThresholdClassifier(
+            LogisticRegression(), threshold=0.3
+        ),
+        "TunedThresholdClassifierCV": TunedThresholdClassifierCV(
+            LogisticRegression(), cv=2
+        ),
         "VotingRegressor": VotingRegressor([("a", tree), ("b", LinearRegression())]),
         "VotingClassifier": VotingClassifier(
             [("a", DecisionTreeClassifier(max_depth=3)), ("b", LogisticRegression())],
@@ -100,7 +112,8 @@ def fitted(lowering):
         model = unfitted(lowering)
         if "random_state" in model.get_params():
             model.set_params(random_state=0)
-        y = np.digitize(POSITIVE, np.quantile(POSITIVE, [0.4, 0.7]))
+        classes = [0.6] if "Threshold" in lowering.name else [0.4, 0.7]
+        y = np.digitize(POSITIVE, np.quantile(POSITIVE, classes))
         y = y if is_classifier(model) else POSITIVE
         if lowering.name.startswith(("MultiTask", "PLSCanonical", "CCA")):
             y = np.column_stack([POSITIVE, X[:, 0] - X[:, 3]])

@@ -13,7 +13,8 @@ from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, r_regression
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.model_selection import GridSearchCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
@@ -303,3 +304,16 @@ def test_imputers_drop_empty_columns_only():
     assert sources(SimpleImputer().fit(numbers), 2).tolist() == [1]
     kept = SimpleImputer(keep_empty_features=True).fit(numbers)
     assert sources(kept, 2).tolist() == [0, 1]
+
+
+def test_labels_by_a_threshold_take_the_black_box():
+    """Probabilities behind a threshold are those inside, labels are not."""
+    X = np.random.RandomState(0).randn(40, 2)
+    model = FixedThresholdClassifier(LogisticRegression(), threshold=0.2)
+    model.fit(X, X[:, 0] > 0)
+    inside = SensitivityImportance(scale=None).fit(model.estimator_, X)
+    imp = SensitivityImportance(scale=None).fit(model, X)
+    assert imp.response_path_ == inside.response_path_ == "linear"
+    np.testing.assert_allclose(imp.importances_, inside.importances_)
+    imp = SensitivityImportance(scale=None, response_method="predict").fit(model, X)
+    assert "threshold of its own" in imp.response_path_

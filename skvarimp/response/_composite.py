@@ -24,6 +24,15 @@ def lower_frozen(model, table):
     return lowered(Model(model.estimator.estimator, model.method), table)
 
 
+def lower_threshold(model, table):
+    """A threshold moves labels; probabilities and scores are those inside."""
+    from skvarimp.response._lowering import NotLowerable, lowered
+
+    if model.method == "predict":
+        raise NotLowerable("its labels depend on a threshold of its own")
+    return lowered(Model(model.estimator.estimator_, model.method), table)
+
+
 def lower_vote(model, table):
     """Weighted mean of the members' outputs."""
     from skvarimp.response._lowering import NotLowerable, lowered

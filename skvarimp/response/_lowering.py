@@ -67,6 +67,11 @@ REGISTRY: list[Lowering] = [
     ),
     *_family("_composite", "lower_frozen", sklearn__frozen="FrozenEstimator"),
     *_family(
+        "_composite",
+        "lower_threshold",
+        sklearn__model_selection="FixedThresholdClassifier TunedThresholdClassifierCV",
+    ),
+    *_family(
         "_composite", "lower_vote", sklearn__ensemble="VotingRegressor VotingClassifier"
     ),
     *_family(
