@@ -1,6 +1,5 @@
 """Displays of importances as horizontal bars; matplotlib is imported when drawing."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display_curves import COLORS
-from skvarimp._drawing import check_count, drawable
+from skvarimp._drawing import check_count, drawable, plain, pyplot, wrapped
 from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
@@ -125,7 +124,7 @@ class ImportanceDisplay:
         """
         values = drawable(self.importances, (len(self.entry_names),), "importances")
         shown = _most_important(values, max_entries)
-        names = [_wrapped(self.entry_names[e]) for e in shown]
+        names = [wrapped(self.entry_names[e], LONGEST_LINE) for e in shown]
         if ax is None:
             ax = _new_axes([names], [1.0])
         self.ax_, self.figure_ = ax, ax.figure
@@ -264,7 +263,7 @@ class ComparisonDisplay:
         models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
         order = _mean_share(columns)
         shown = _most_important(order, max_entries)
-        names = [_wrapped(self.entry_names[e]) for e in shown]
+        names = [wrapped(self.entry_names[e], LONGEST_LINE) for e in shown]
         n_panels = len(self.importances)
         own_figure = ax is None
         if own_figure:
@@ -371,15 +370,9 @@ def _draw_errors(ax, at, values, errors, shown):
     )
 
 
-def _wrapped(name):
-    lines = textwrap.wrap(str(name), LONGEST_LINE)
-    return "\n".join(lines) if lines else str(name)
-
-
 def _name_rows(ax, names):
     ax.set_yticks(range(len(names)), names)
-    for text in ax.get_yticklabels():
-        text.set_parse_math(False)  # a "$" in a name is a dollar
+    plain(ax.get_yticklabels())
     if names:
         ax.set_ylim(len(names) - 0.4, -0.6)
 
@@ -394,12 +387,6 @@ def _finish(ax):
 
 def _new_axes(names_of_panels, heights):
     """Axes in a figure of their own, tall enough for the rows and wide for names."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Plots need matplotlib. Install it with `pip install matplotlib`."
-        ) from None
     names = names_of_panels[0]
     lines = [name.split("\n") for name in names]
     longest = max((len(line) for of_name in lines for line in of_name), default=0)
@@ -407,11 +394,7 @@ def _new_axes(names_of_panels, heights):
     row = max(0.25 * heights[0], 0.2 * most_lines)
     n_panels = len(names_of_panels)
     width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
-    _, axes = plt.subplots(
-        1,
-        n_panels,
-        sharey=True,
-        figsize=(width, 1.1 + row * max(len(names), 1)),
-        layout="constrained",
-    )
-    return axes
+    size = width, 1.1 + row * max(len(names), 1)
+    return pyplot().subplots(
+        1, n_panels, sharey=True, figsize=size, layout="constrained"
+    )[1]

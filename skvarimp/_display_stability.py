@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display import (
+    LONGEST_LINE,
     _finish,
     _most_important,
     _name_rows,
     _new_axes,
     _note,
-    _wrapped,
 )
 from skvarimp._display_curves import COLORS
-from skvarimp._drawing import plain, pyplot, wrapped
+from skvarimp._drawing import check_count, drawable, plain, pyplot, wrapped
 from skvarimp._types import Axes
 
 LONGEST_TITLE = 28
@@ -125,10 +125,12 @@ class FoldsDisplay:
         display : FoldsDisplay
             This object.
         """
-        values = np.asarray(self.importances, dtype=np.float64)
+        check_count("max_entries", max_entries)
+        shape = (max(len(self.importances), 1), len(self.entry_names))
+        values = drawable(self.importances, shape, "importances")
         means = values.mean(axis=0)
         shown = _most_important(means, max_entries)
-        names = [_wrapped(self.entry_names[e]) for e in shown]
+        names = [wrapped(self.entry_names[e], LONGEST_LINE) for e in shown]
         if ax is None:
             ax = _new_axes([names], [1.2])
         self.ax_, self.figure_ = ax, ax.figure
@@ -138,7 +140,7 @@ class FoldsDisplay:
         ax.set_xlabel("\n".join([label, *_note(means, shown)]))
         _finish(ax)
         if self.ranks is not None:
-            _write_ranks(ax, np.asarray(self.ranks)[:, shown])
+            _write_ranks(ax, drawable(self.ranks, shape, "ranks")[:, shown])
         return self
 
 
@@ -238,6 +240,8 @@ class NullDisplay:
         display : NullDisplay
             The drawn display.
         """
+        if n_entries is not None:
+            check_count("n_entries", n_entries)
         panels = [
             (
                 null.entry_names[e],
@@ -268,6 +272,9 @@ class NullDisplay:
             This object.
         """
         n = len(self.panels)
+        if n == 0:
+            raise ValueError("There is no entry to draw: `panels` is empty.")
+        check_count("bins", bins)
         own_figure = axes is None
         if own_figure:
             axes = _panels(n)
@@ -293,6 +300,10 @@ class NullDisplay:
 
 def _draw_null(ax, panel, bins, style):
     name, importance, null, pvalue, familywise = panel
+    null = drawable(null, (np.size(null),), "panels")
+    importance = float(drawable(importance, (), "panels"))
+    if null.size == 0:
+        raise ValueError(f"There is no null importance of {name!r} to draw.")
     ax.hist(null, bins=bins, label="shuffled y", **style)
     ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
     low, high = min(np.min(null), importance), max(np.max(null), importance)
