@@ -146,5 +146,6 @@ class Delegating(MetaEstimatorMixin):
         tags.target_tags = deepcopy(inner.target_tags)
         tags.target_tags.required = True
         tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        frame = hasattr(self, "feature_names_in_")  # goes to the estimator unchecked
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
         return tags

@@ -175,12 +175,12 @@ default="auto"
         return self.subset == "oob"
 
     def _cannot_serve(self, estimator):
-        bootstrap = getattr(estimator, "bootstrap", True)
+        bootstrap = getattr(estimator, "bootstrap", None)
         if self.subset == "oob" and not bootstrap:
+            has = "no bootstrap" if bootstrap is None else f"bootstrap={bootstrap}"
             return (
                 "subset='oob' needs a forest grown with bootstrap=True, but this "
-                f"{type(estimator).__name__} has bootstrap={bootstrap}. Use "
-                "subset=None."
+                f"{type(estimator).__name__} has {has}. Use subset=None."
             )
         return None
 

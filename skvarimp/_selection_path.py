@@ -228,10 +228,11 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         )
         if isinstance(self.importance, BaseImportance):
             router.add(importance=self.importance, method_mapping=to_fit)
-        router.add(
-            splitter=GroupShuffleSplit() if self.cv is None else check_cv(self.cv),
-            method_mapping=MethodMapping().add(caller="fit", callee="split"),
-        )
+        if self.cv is None or hasattr(self.cv, "split"):
+            router.add(
+                splitter=self.cv or GroupShuffleSplit(),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         return router.add(
             scorer=scorer,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from sklearn import config_context, get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
@@ -43,7 +43,7 @@ def routed(router, estimator, params, n_samples):
     ----------
     router : MetadataRouter, or an object that has one
     estimator : estimator or None
-        Gets sample weights if it takes them, when routing is off.
+        Gets sample weights and must take them, when routing is off.
     params : dict
     n_samples : int
     """
@@ -52,6 +52,8 @@ def routed(router, estimator, params, n_samples):
         if not np.iterable(value) or len(value) != n_samples:
             raise ValueError(f"`{name}` must have {n_samples} entries, one a row of X.")
     params = {name: as_array(value, f"`{name}`") for name, value in params.items()}
+    if not params:
+        return Passed({}, {}, {}, None)
     if get_config()["enable_metadata_routing"]:
         by_part = process_routing(router, "fit", **params)
         groups = None
@@ -70,8 +72,15 @@ def routed(router, estimator, params, n_samples):
             "metadata needs sklearn.set_config(enable_metadata_routing=True)."
         )
     weight = {k: v for k, v in params.items() if k == "sample_weight"}
-    takes = estimator is not None and has_fit_parameter(estimator, "sample_weight")
-    return Passed(weight if takes else {}, weight, weight, params.get("groups"))
+    if weight and not (
+        estimator is None or has_fit_parameter(estimator, "sample_weight")
+    ):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight. Leave it out, or say "
+            "what it is for with sklearn.set_config(enable_metadata_routing=True)."
+        )
+    to_fit = {} if estimator is None else weight
+    return Passed(to_fit, weight, weight, params.get("groups"))
 
 
 @dataclass
@@ -190,6 +199,11 @@ def reads_training_rows(importance):
 
 def check_one_a_column(importance):
     """Raise where a measure does not give one number a column."""
+    if isinstance(importance, type):
+        name = importance.__name__
+        raise TypeError(
+            f"`importance` must be an instance, got the class {name}. Use {name}()."
+        )
     if not isinstance(importance, BaseImportance):
         return
     if importance.get_params(deep=False).get("features") is not None:
@@ -207,9 +221,22 @@ def check_can_serve(importance, estimator):
     if not isinstance(importance, BaseImportance):
         return
     importance._validate_params()
-    reason = importance._cannot_serve(estimator)
+    reason = _lacks_response(importance, estimator)
+    reason = reason or importance._cannot_serve(estimator)
     if reason:
         raise TypeError(reason)
+
+
+def _lacks_response(importance, estimator):
+    """Why an estimator surely has not the response method named, or None."""
+    method = getattr(importance, "response_method", "auto")
+    if method in {"auto", "predict"} or not is_regressor(estimator):
+        return None
+    return (
+        f"{type(importance).__name__} watches {method!r}, which "
+        f"{type(estimator).__name__}, a regressor, does not have. Use "
+        "response_method='auto'."
+    )
 
 
 def smallest_good_enough(n_features, scores, performance_threshold):

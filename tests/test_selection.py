@@ -23,9 +23,11 @@ from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    KFold,
     cross_val_score,
 )
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -35,6 +37,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skvarimp import (
     BackwardEliminationSelector,
     CoefficientImportance,
+    ConnectionWeightImportance,
     DerivativeImportance,
     FilterImportance,
     FIRMImportance,
@@ -259,6 +262,26 @@ def test_groups_stay_together_without_cv(routing):
     assert not train & held_out
 
 
+def test_weights_without_a_taker_are_refused():
+    """They would silently not reach the model; routing says what they are for."""
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    labels, weights = Y.mean() < Y, np.ones(len(Y))
+    for estimator in (model, KNeighborsClassifier()):
+        with pytest.raises(ValueError, match=r"takes no sample_weight.*routing=True"):
+            BackwardEliminationSelector(estimator).fit(X, labels, sample_weight=weights)
+
+
+@BOTH
+def test_routing_without_metadata(kind):
+    """Routing switched on changes nothing where nothing is passed."""
+    plain = kind(Ridge(), cv=3).fit(X, Y)
+    with config_context(enable_metadata_routing=True):
+        routed = kind(Ridge(), cv=3).fit(X, Y)
+        folds = kind(Ridge(), cv=KFold(3).split(X)).fit(X, Y)
+    assert np.array_equal(plain.ranking_, routed.ranking_)
+    assert folds.path_["score"] == plain.path_["score"]
+
+
 DRIVERS = [
     PermutationImportance(subset="oob"),
     PermutationImportance(),
@@ -285,14 +308,38 @@ def test_measures_that_drive_a_forest(importance):
     assert selector.path_["n_features"][0] == 5
 
 
-@pytest.mark.parametrize(
-    "importance", [DerivativeImportance(), CoefficientImportance(statistic="absolute")]
+NETWORK = MLPRegressor(
+    hidden_layer_sizes=(4,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=0
 )
-def test_measures_that_drive_a_linear_model(importance):
-    """Both find the Friedman columns that matter most."""
-    selector = BackwardEliminationSelector(Ridge(), importance, random_state=0)
-    assert_rule(selector.fit(X, Y))
-    assert 3 in selector.get_support(indices=True)
+
+
+@pytest.mark.parametrize(
+    ("importance", "model"),
+    [
+        (DerivativeImportance(), Ridge()),
+        (CoefficientImportance(statistic="absolute"), Ridge()),
+        (CoefficientImportance(), LinearRegression()),
+        (FIRMImportance(method="gaussian"), Ridge()),
+        (PermutationImportance(scoring="r2", random_state=0), SVR(C=10.0)),
+        (DerivativeImportance(), SVR(C=10.0)),
+        (ImpurityImportance(surrogates=True), DecisionTreeRegressor(max_depth=4)),
+        (ConnectionWeightImportance(), NETWORK),
+        (
+            InteractionImportance(statistic="h_overall"),
+            HistGradientBoostingRegressor(max_iter=5),
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_measures_that_drive_a_regressor(importance, model):
+    """Those that read the fit or need y too; weights of 0 are taken as well."""
+    weights = np.arange(len(Y)) % 3.0
+    for given in ({}, {"sample_weight": weights}):
+        selector = BackwardEliminationSelector(
+            model, importance, step=4, min_features_to_select=3, random_state=0
+        )
+        assert_rule(selector.fit(X, Y, **given))
+        assert 3 in selector.get_support(indices=True)
 
 
 def test_searches_and_nested_parameters():
@@ -342,6 +389,7 @@ def test_frames_reach_the_estimator_as_they_came():
     assert selector.score(Z, y) > 0.8
     out = selector.set_output(transform="pandas").transform(Z)
     assert list(out.columns) == ["city", "size"]
+    assert clone(selector).fit(Z, y).transform(Z).shape == (len(Z), 2)
 
     direct = HistGradientBoostingRegressor(
         max_iter=30, categorical_features="from_dtype", random_state=0
@@ -459,6 +507,11 @@ BAD = [
     (dict(min_features_to_select=0), ValueError, "min_features_to_select"),
     (dict(min_features_to_select=11), ValueError, "only 10 columns"),
     (dict(importance="pairs"), ValueError, "importance"),
+    (dict(importance=SensitivityImportance), TypeError, r"Use SensitivityImportance()"),
+    (dict(step=np.nan), ValueError, "step"),
+    (dict(step=-1), ValueError, "step"),
+    (dict(cv=[]), ValueError, "no fold"),
+    (dict(importance=lambda e, X, y: None), ValueError, r"shape \(\)"),
     (dict(importance=lambda e, X, y: np.ones(3)), ValueError, r"shape \(3,\)"),
     (dict(importance=lambda e, X, y: X[0] * np.nan), ValueError, "'x0' is NaN"),
     (
@@ -481,7 +534,17 @@ def test_bad_parameters(parameters, error, message):
         BackwardEliminationSelector(LinearRegression(), **parameters).fit(X, Y)
 
 
-@pytest.mark.parametrize("importance", [ImpurityImportance(), InteractionImportance()])
+@pytest.mark.parametrize(
+    "importance",
+    [
+        ImpurityImportance(),
+        InteractionImportance(),
+        ConnectionWeightImportance(),
+        PermutationImportance(subset="oob"),
+        SensitivityImportance(response_method="predict_proba"),
+    ],
+    ids=repr,
+)
 def test_importances_that_cannot_serve_raise_before_the_first_fit(importance):
     """The estimator is never fitted."""
 
@@ -489,8 +552,9 @@ def test_importances_that_cannot_serve_raise_before_the_first_fit(importance):
         def fit(self, X, y):
             raise AssertionError("fitted")
 
-    with pytest.raises(TypeError, match="Importance"):
-        BackwardEliminationSelector(NeverFitted(), importance).fit(X, Y)
+    for kind in (BackwardEliminationSelector, ForwardSelector):
+        with pytest.raises(TypeError, match=r"Importance|bootstrap"):
+            kind(NeverFitted(), importance).fit(X, Y)
 
 
 def test_known_before_the_first_fit():
