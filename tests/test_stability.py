@@ -34,8 +34,10 @@ from skvarimp import (
     FilterImportance,
     FIRMImportance,
     FoldImportances,
+    FoldsDisplay,
     ImpurityImportance,
     InteractionImportance,
+    NullDisplay,
     NullImportances,
     PermutationImportance,
     SensitivityImportance,
@@ -860,3 +862,21 @@ def test_plot_of_null():
     constant.plot().figure_.canvas.draw()
     with pytest.raises(ValueError, match="3 axes for 4 entries"):
         found.plot(axes=display.axes_)
+
+
+@pytest.mark.parametrize(
+    ("display", "arguments", "message"),
+    [
+        (FoldsDisplay([[1.0, 2.0]], ["a"]), {}, "shape"),
+        (FoldsDisplay([[1.0, np.inf]], ["a", "b"]), {}, "infinity"),
+        (FoldsDisplay([[1.0]], ["a"]), {"max_entries": 0}, "`max_entries`"),
+        (NullDisplay([]), {}, "no entry"),
+        (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
+        (NullDisplay([("a", 1.0, [1.0], 1.0, 1.0)]), {"bins": 0}, "`bins`"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "",
+)
+def test_displays_refuse_what_cannot_be_drawn(display, arguments, message):
+    """In words of ours, not matplotlib's."""
+    with pytest.raises(ValueError, match=message):
+        display.plot(**arguments)
