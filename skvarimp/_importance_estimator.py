@@ -9,7 +9,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._base import BaseImportance
 from skvarimp._delegation import Delegating
-from skvarimp._selection_steps import check_can_serve, check_one_a_column, routed
+from skvarimp._selection_steps import (
+    check_can_serve,
+    check_one_a_column,
+    check_takes_weights,
+    routed,
+)
 from skvarimp._table import as_table
 from skvarimp._types import AnyEstimator, Matrix
 
@@ -89,6 +94,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         check_can_serve(self.importance, self.estimator)
         X = self._validated(X, reset=True)
         passed = routed(self, self.estimator, params, as_table(X).n_samples)
+        check_takes_weights(self.estimator, passed)
         self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
         self.importance_ = clone(self.importance).fit(
             self.estimator_, X, y, **passed.importance

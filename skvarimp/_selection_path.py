@@ -29,6 +29,7 @@ from skvarimp._selection_steps import (
     Evaluation,
     check_can_serve,
     check_one_a_column,
+    check_takes_weights,
     routed,
     smallest_good_enough,
 )
@@ -92,6 +93,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         check_one_a_column(importance)
         check_can_serve(importance, self.estimator)
         passed = routed(self, self.estimator, params, table.n_samples)
+        check_takes_weights(self.estimator, passed)
         splits = self._splits(table, y, passed.groups)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(

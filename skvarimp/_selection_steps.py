@@ -43,7 +43,7 @@ def routed(router, estimator, params, n_samples):
     ----------
     router : MetadataRouter, or an object that has one
     estimator : estimator or None
-        Gets sample weights and must take them, when routing is off.
+        Gets sample weights if it takes them, when routing is off.
     params : dict
     n_samples : int
     """
@@ -72,15 +72,18 @@ def routed(router, estimator, params, n_samples):
             "metadata needs sklearn.set_config(enable_metadata_routing=True)."
         )
     weight = {k: v for k, v in params.items() if k == "sample_weight"}
-    if weight and not (
-        estimator is None or has_fit_parameter(estimator, "sample_weight")
-    ):
-        raise ValueError(
-            f"{type(estimator).__name__} takes no sample_weight. Leave it out, or say "
-            "what it is for with sklearn.set_config(enable_metadata_routing=True)."
-        )
-    to_fit = {} if estimator is None else weight
-    return Passed(to_fit, weight, weight, params.get("groups"))
+    takes = estimator is not None and has_fit_parameter(estimator, "sample_weight")
+    return Passed(weight if takes else {}, weight, weight, params.get("groups"))
+
+
+def check_takes_weights(estimator, passed):
+    """Raise where weights, given without routing, would not reach the model."""
+    if get_config()["enable_metadata_routing"] or passed.fit or not passed.importance:
+        return
+    raise ValueError(
+        f"{type(estimator).__name__} takes no sample_weight. Leave it out, or say what "
+        "it is for with sklearn.set_config(enable_metadata_routing=True)."
+    )
 
 
 @dataclass
