@@ -3,9 +3,9 @@ Choosing columns inside a grid search
 =====================================
 
 How few columns are enough? ``BackwardEliminationSelector`` refits, drops the least
-important columns and repeats, driven by any importance and any estimator. As a step of
-a pipeline its own settings are searched like any others, and the test rows are looked
-at once, after everything has been chosen on the training rows.
+important columns and repeats, driven by any importance and any estimator. Its settings
+are searched like any others, together with those of the estimator inside, and the test
+rows are looked at once, after everything has been chosen on the training rows.
 
 Data: thirty measurements of cell nuclei, many of them nearly the same one (radius,
 perimeter and area correlate at 0.99), and whether the tumour is malignant.

@@ -57,9 +57,9 @@ print(of_strong.to_frame().head(3)[["entry", "importance"]].round(2))
 
 # %%
 # What the interaction looks like: the effect of x0 where x1 is small, in the middle and
-# large. Where x1 is small x0 changes the prediction by 3, otherwise by 8; where x1 is
-# large the curve has its peak in the middle, as sin(pi x0 x1) has. Without an
-# interaction the three curves would be one curve shifted up or down.
+# large. Where x1 is small x0 changes the prediction by 3, otherwise by 8; and the
+# larger x1, the earlier the curve levels off and falls, as sin(pi x0 x1) does. Without
+# an interaction the three curves would be one curve shifted up or down.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 grid = np.linspace(0, 1, 41)
