@@ -1,13 +1,16 @@
 """A meta-estimator that answers like the estimator it fitted."""
 
 from copy import deepcopy
+from typing import Any
 
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skvarimp._table import as_table
+from skvarimp._types import Matrix
 
 
 def _estimator_has(method):
@@ -45,7 +48,7 @@ class Delegating(MetaEstimatorMixin):
         )
 
     @available_if(_estimator_has("predict"))
-    def predict(self, X):
+    def predict(self, X: Matrix) -> NDArray[Any]:
         """Predict with the estimator on the selected columns.
 
         Parameters
@@ -61,7 +64,7 @@ class Delegating(MetaEstimatorMixin):
         return self._ask("predict", X)
 
     @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Matrix) -> Any:
         """Class probabilities of the estimator on the selected columns.
 
         Parameters
@@ -77,7 +80,7 @@ class Delegating(MetaEstimatorMixin):
         return self._ask("predict_proba", X)
 
     @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Matrix) -> Any:
         """Log-probabilities of the estimator on the selected columns.
 
         Parameters
@@ -93,7 +96,7 @@ class Delegating(MetaEstimatorMixin):
         return self._ask("predict_log_proba", X)
 
     @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Matrix) -> NDArray[Any]:
         """Scores of the estimator on the selected columns.
 
         Parameters
@@ -109,7 +112,7 @@ class Delegating(MetaEstimatorMixin):
         return self._ask("decision_function", X)
 
     @available_if(_estimator_has("score"))
-    def score(self, X, y, **score_params):
+    def score(self, X: Matrix, y: ArrayLike, **score_params: Any) -> float:
         """Score of the estimator on the selected columns.
 
         Parameters
@@ -129,7 +132,7 @@ class Delegating(MetaEstimatorMixin):
         return self._ask("score", X, y, **score_params)
 
     @property
-    def classes_(self):
+    def classes_(self) -> Any:
         """Classes of the estimator."""
         return self.estimator_.classes_
 

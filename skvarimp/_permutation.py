@@ -3,14 +3,17 @@
 import warnings
 from collections.abc import Callable
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skvarimp._losses import LOSSES, LossDraw, make_loss, unmoved_loss
 from skvarimp._out_of_bag import average_over_trees, out_of_bag
 from skvarimp._response_importance import Progress, Request, ResponseImportance
 from skvarimp._scoring import ScoreLost, resolve_scorer, score_lost
 from skvarimp._sensitivity import CHEAP_EVALUATIONS, entry_seeds, grid_sizes
+from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
 from skvarimp._validation import (
     Interval,
     StrOptions,
@@ -148,17 +151,18 @@ default="auto"
     def __init__(
         self,
         *,
-        loss="auto",
-        scoring=None,
-        estimation="auto",
-        n_repeats=10,
-        relative=False,
-        subset=None,
-        features=None,
-        response_method="auto",
-        n_jobs=None,
-        random_state=None,
-    ):
+        loss: Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
+        | Callable[[Any, Any], ArrayLike] = "auto",
+        scoring: Scoring = None,
+        estimation: Literal["auto", "exact", "sampled"] = "auto",
+        n_repeats: int = 10,
+        relative: bool = False,
+        subset: Literal["oob"] | None = None,
+        features: Features = None,
+        response_method: ResponseMethod = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.loss = loss
         self.scoring = scoring
         self.estimation = estimation

@@ -2,8 +2,10 @@
 
 import time
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
@@ -25,6 +27,7 @@ from sklearn.utils.validation import (
 
 from skvarimp._base import BaseImportance
 from skvarimp._delegation import Delegating
+from skvarimp._display_path import SelectionPathDisplay
 from skvarimp._selection_steps import (
     Evaluation,
     check_can_serve,
@@ -35,6 +38,7 @@ from skvarimp._selection_steps import (
 )
 from skvarimp._sensitivity import SensitivityImportance
 from skvarimp._table import as_table
+from skvarimp._types import Axes, Matrix
 from skvarimp._validation import (
     Interval,
     StrOptions,
@@ -64,7 +68,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         "random_state": random_state_constraint,
     }
 
-    def fit(self, X, y, **params):
+    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
         """Find the columns to keep and refit the estimator on them.
 
         Parameters
@@ -198,7 +202,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         """The selected columns in X's own container."""
         return as_table(X).select(np.flatnonzero(self.support_)).native
 
-    def plot_path(self, ax=None):
+    def plot_path(self, ax: Axes | None = None) -> SelectionPathDisplay:
         """Draw the score against the number of features.
 
         Parameters
@@ -211,12 +215,10 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         display : SelectionPathDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp._display_path import SelectionPathDisplay
-
         check_is_fitted(self)
         return SelectionPathDisplay.from_selector(self, ax=ax)
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Where metadata given to `fit` goes.
 
         Returns
