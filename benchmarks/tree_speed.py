@@ -5,9 +5,13 @@ donors in one walk (`compare_importances`), against scikit-learn's
 `permutation_importance(n_repeats=10, n_jobs=1)` on the same fitted model in the same
 process. Equality with the model's own predictions first, then processor and wall time,
 the best of a few runs each; memory is the growth of the process's largest size while
-ours runs.
+ours runs. What a first call adds (compiling kernels, or reading them from the cache) is
+a column of its own. "2 threads" is the wall time of one job over that of two: on a
+machine with two free processors.
 
     python benchmarks/tree_speed.py [case ...] [--runs 3]
+    SKVARIMP_COMPILED=0 python benchmarks/tree_speed.py    # plain NumPy
+    NUMBA_CACHE_DIR=$(mktemp -d) python benchmarks/tree_speed.py   # compiling anew
 """
 
 import argparse
@@ -40,14 +44,14 @@ CASES = {
 }
 
 
-def measures():
+def measures(n_jobs=None):
     """What is computed in one walk."""
-    exact = {"estimation": "exact", "scale": None}
+    exact = {"estimation": "exact", "scale": None, "n_jobs": n_jobs}
     return {
         "pairs": SensitivityImportance(**exact),
         "observed": SensitivityImportance(contrast="observed", **exact),
         "range": SensitivityImportance(contrast="range", **exact),
-        "partial dependence": PartialDependenceImportance(),
+        "partial dependence": PartialDependenceImportance(n_jobs=n_jobs),
     }
 
 
@@ -84,7 +88,13 @@ def run_case(name, runs):
     kind, n, p = CASES[name]
     X, y = make_friedman1(n, p, noise=1.0, random_state=0)
     model = kind(random_state=0).fit(X, y)
-    ours, rival = [], []
+    ours, threads, rival = [], [], []
+    _, first, _ = times(
+        lambda: compare_importances({"m": model}, X[:50], importances=measures())
+    )
+    _, again, _ = times(
+        lambda: compare_importances({"m": model}, X[:50], importances=measures())
+    )
     before = largest()
     for _ in range(runs):
         found, *spent = times(
@@ -93,7 +103,12 @@ def run_case(name, runs):
         ours.append(spent)
     extra = largest() - before
     fitted = found.fitted["m/partial dependence"]
-    assert fitted.response_path_ == "trees"
+    assert fitted.response_path_.startswith("trees")
+    for _ in range(runs):
+        _, *spent = times(
+            lambda: compare_importances({"m": model}, X, importances=measures(2))
+        )
+        threads.append(spent[1])
     check(model, X, fitted)
     for _ in range(max(1, runs // 2)):
         _, *spent = times(
@@ -103,7 +118,8 @@ def run_case(name, runs):
     (cpu, wall), (rival_cpu, rival_wall) = np.min(ours, axis=0), np.min(rival, axis=0)
     print(
         f"{name:24s} {cpu:8.2f} {wall:8.2f} {rival_cpu:10.2f} {rival_wall:10.2f} "
-        f"{cpu / rival_cpu:8.2f} {wall / rival_wall:8.2f} {extra:8.0f}",
+        f"{cpu / rival_cpu:8.3f} {wall / rival_wall:8.3f} {wall / min(threads):9.2f} "
+        f"{extra:8.0f} {first - again:8.1f}  {fitted.response_path_}",
         flush=True,
     )
 
@@ -120,7 +136,8 @@ def main():
         return
     print(
         f"{'seconds':24s} {'cpu':>8s} {'wall':>8s} {'rival cpu':>10s} "
-        f"{'rival wall':>10s} {'ratio':>8s} {'of wall':>8s} {'MB more':>8s}",
+        f"{'rival wall':>10s} {'ratio':>8s} {'of wall':>8s} {'2 threads':>9s} "
+        f"{'MB more':>8s} {'compile':>8s}",
         flush=True,
     )
     for case in arguments.cases:

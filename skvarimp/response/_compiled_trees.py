@@ -22,6 +22,7 @@ from skvarimp.response._states import State
 from skvarimp.response._steps import Steps
 from skvarimp.response._tree_links import Exponential, Logistic, Softmax
 
+QUESTIONS = 8  # splits of trees so small that all answers to them are remembered
 ROOM = 2**20  # steps handed out at a time: 12 MB, but those of one row
 LINKS = {
     Exponential: kernels.EXPONENTIAL,
@@ -117,6 +118,7 @@ class Plan:
             n_cells,
             self._before([member.probabilities for member in self.members]),
             self._before([member.multiplicity for member in self.members]),
+            self.n_flat,
         )
 
     def _before(self, of_cells):
@@ -127,17 +129,23 @@ class Plan:
             np.cumsum(values, out=result[at + 1 : at + 1 + len(values)])
         return result
 
-    def _trees(self, all_trees):
-        """(trees, roots, sizes) as the kernels take them."""
+    def trees(self, all_trees):
+        """(Trees, Forest) of all trees, or of those with features that move."""
         table = self.table
-        which = slice(None) if all_trees else table.trees_with(self.moving)
-        sizes = (table.max_depth, table.max_leaves, self.n_flat)
-        return table.flat, np.ascontiguousarray(table.roots[which]), sizes
+        which = np.arange(len(table.roots))
+        if not all_trees:
+            which = table.trees_with(self.moving)
+        questions = np.empty((len(which), 0), dtype=np.int32)
+        if table.max_leaves - 1 <= QUESTIONS:
+            questions = _inner_nodes(table)[which]
+        roots = np.ascontiguousarray(table.roots[which])
+        forest = kernels.Forest(roots, questions, table.max_depth, table.max_leaves)
+        return table.flat, forest
 
     def steps(self, codes, with_raw):
         """As `_tree_curves.steps_of_rows`."""
         codes = np.array(codes, dtype=np.int32, order="C")
-        trees = self._trees(with_raw)
+        trees = self.trees(with_raw)
         n_raw, n_members = self.table.n_raw, len(self.members)
         room = max(ROOM // n_raw, self.n_flat)
         cells, changes = np.empty(room, np.int32), np.empty((n_raw, room))
@@ -261,7 +269,7 @@ class Job:
         )
         codes = np.array(codes, dtype=np.int32, order="C")
         given = kernels.Rows(codes, weights, errors, groups, signs)
-        trees = plan._trees(self.link is not None)
+        trees = plan.trees(self.link is not None)
         if n_kinds == 1 and self.n_rows_slots == 0 and self.link is None:
             kernels.add_means(*trees, plan.arrays, given, result)
         elif n_kinds + self.n_rows_slots > 0:
@@ -304,6 +312,16 @@ class Job:
 
 def _target(reduction):
     return reduction.loss.target
+
+
+def _inner_nodes(table):
+    """The inner nodes of each tree, then -1, (n_trees, most of a tree)."""
+    nodes = np.flatnonzero(table.feature >= 0)
+    tree = table.tree[nodes]
+    first = np.searchsorted(tree, np.arange(len(table.roots)))
+    result = np.full((len(table.roots), table.max_leaves - 1), -1, dtype=np.int32)
+    result[tree, np.arange(len(nodes)) - first[tree]] = nodes
+    return result
 
 
 def _marks(member, first):

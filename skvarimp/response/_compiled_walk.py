@@ -44,6 +44,27 @@ class Trees(NamedTuple):
     edges: np.ndarray
 
 
+class Forest(NamedTuple):
+    """The trees that rows go down.
+
+    Attributes
+    ----------
+    roots : ndarray of shape (n_trees,), int32
+    questions : ndarray of shape (n_trees, n_questions), int32
+        All inner nodes of each tree, then -1; no columns unless the trees are so small
+        that the answers to all their questions are worth remembering.
+    depth : int
+        Of the deepest leaf of all.
+    n_leaves : int
+        Of the largest tree of all.
+    """
+
+    roots: np.ndarray
+    questions: np.ndarray
+    depth: int
+    n_leaves: int
+
+
 class Members(NamedTuple):
     """The moves of one walk, those of one feature next to each other.
 
@@ -63,6 +84,8 @@ class Members(NamedTuple):
         its first cell plus its number.
     counted : ndarray of shape (n_flat + n_members,)
         Number of values, in the same way.
+    n_flat : int
+        Number of flat cells.
     """
 
     of_feature: np.ndarray
@@ -74,6 +97,7 @@ class Members(NamedTuple):
     n_cells: np.ndarray
     below: np.ndarray
     counted: np.ndarray
+    n_flat: int
 
 
 class Rows(NamedTuple):
@@ -145,32 +169,33 @@ def children(trees, node, code):
 
 
 @inlined
-def visit(trees, root, codes, opens, stack, leaves, edges):
+def visit(trees, root, codes, i, opens, room):
     """The leaves of a tree that a row reaches as any one feature moves.
 
     Parameters
     ----------
     trees : Trees
     root : int
-    codes : ndarray of shape (n_features,)
-        Of the row.
+    codes : ndarray of shape (n_rows, n_features)
+    i : int
+        The row.
     opens : ndarray of shape (n_nodes,)
         Whether the way to a node is of interest.
-    stack : ndarray of shape (depth + 1,)
-        To work in: children not gone to, each at the end of an edge on what moves.
-    leaves, edges : ndarray of shape (n_leaves,)
-        Filled with the leaves off the row's own path, and the last edge on the moved
-        feature above each.
+    room : (stack, leaves, edges)
+        Stack to work in: children not gone to, each at the end of an edge on what
+        moves. Leaves and edges are filled with the leaves off the row's own path, and
+        the last edge on the moved feature above each.
 
     Returns
     -------
     own, n_visited : int
     """
+    stack, leaves, edges = room
     nodes = trees.nodes
     top, n_visited, node = 0, 0, root
     feature = nodes[node, FEATURE]
     while feature >= 0:
-        node, other = children(trees, node, codes[feature])
+        node, other = children(trees, node, codes[i, feature])
         feature = nodes[node, FEATURE]
         if opens[other]:
             stack[top] = other
@@ -182,7 +207,7 @@ def visit(trees, root, codes, opens, stack, leaves, edges):
         moved = trees.edges[edge, 0]
         feature = nodes[node, FEATURE]
         while feature >= 0:
-            node, other = children(trees, node, codes[feature])
+            node, other = children(trees, node, codes[i, feature])
             if feature == moved:
                 if opens[other]:
                     stack[top] = other
@@ -198,19 +223,18 @@ def visit(trees, root, codes, opens, stack, leaves, edges):
 
 
 @inlined
-def room(sizes):
-    """Buffers for `visit`."""
-    depth, n_leaves, _ = sizes
+def visiting_room(forest):
+    """Buffers for `visit`: of a path, and of a tree's leaves."""
     return (
-        np.empty(depth + 1, np.int32),
-        np.empty(n_leaves, np.int32),
-        np.empty(n_leaves, np.int32),
+        np.empty(forest.depth + 1, np.int32),
+        np.empty(forest.n_leaves, np.int32),
+        np.empty(forest.n_leaves, np.int32),
     )
 
 
 # From leaves to pieces
 
-BLOCK = 64  # rows that go down a tree one after the other
+BLOCK = 32  # rows that go down a tree one after the other
 WORD = 64  # cells whose bits share a number
 ONE, LAST = np.uint64(1), np.uint64(63)
 # De Bruijn: the product of a power of two with it has another first six bits each
@@ -221,88 +245,167 @@ for _bit in range(64):
 
 
 @inlined
-def meet(trees, roots, members, codes, room, events, bounds, raw):
-    """The steps that rows' visits make, tree by tree, so that each stays in the cache.
+def memory_of(forest):
+    """What answers to a tree's questions lead to, as far as any row gave them.
+
+    Returns
+    -------
+    known : ndarray of shape (n_trees, n_answers, 2)
+        From where to where the events are.
+    known_own : ndarray of shape (n_trees, n_answers)
+        The row's own leaf; -1: not known.
+    n_events : ndarray of shape (1,)
+    """
+    n_trees, n_questions = forest.questions.shape
+    known = np.empty((n_trees, 1 << n_questions, 2), np.int64)
+    known_own = np.full((n_trees, 1 << n_questions), np.int32(-1))
+    return known, known_own, np.zeros(1, np.int64)
+
+
+@kernel
+def meet(trees, forest, members, t, codes, first, room, memory, events, spans, raw):
+    """The steps that rows' visits in tree t make, while there is room for another row.
+
+    Of small trees they are known from the answers to all of the tree's questions, as
+    soon as any row gave them.
 
     Parameters
     ----------
-    trees, roots, members
+    trees, forest, members
         As in `reduce_rows`.
     codes : ndarray of shape (n_rows, n_features)
-    room : tuple
-        Buffers for `visit`.
+    first : int
+        The row to begin with.
+    room, memory : tuple
+        As from `visiting_room` and `memory_of`.
     events : (ndarray of shape (n,), ndarray of shape (n, n_raw))
-        To be filled with flat cells and by how much the curve steps there.
-    bounds : ndarray of shape (n_trees * n_rows + 1,)
-        Filled: the events of row i in tree t are from bounds[t * n_rows + i] to the
-        next.
+        Flat cells, and by how much the curve steps there; more are added.
+    spans : ndarray of shape (n_trees, n_rows, 2)
+        Filled with where the events of each row in the tree are.
     raw : ndarray of shape (n_rows, n_raw)
         The leaves that rows are in are added to it.
 
     Returns
     -------
-    events : the same, or larger ones if these were too small.
+    i : int
+        The row that there was no room for; n_rows: none.
     """
-    stack, leaves, edges = room
-    cells, changes = events
-    values, marks = trees.values, members.marks
-    most = 2 * members.n_marks.sum()
-    used = 0
-    for t in range(len(roots)):
-        for i in range(len(codes)):
-            bounds[t * len(codes) + i] = used
-            own, n = visit(
-                trees, roots[t], codes[i], members.opens, stack, leaves, edges
-            )
-            if used + n * most > len(cells):
-                cells, changes = larger(cells, changes, used + n * most)
-            for v in range(n):
-                feature, rank = trees.edges[edges[v]]
-                leaf = leaves[v]
-                for m in range(
-                    members.of_feature[feature], members.of_feature[feature + 1]
-                ):
-                    first = members.first_mark[m] + rank * members.n_marks[m]
-                    sign = 1.0
-                    for s in range(first, first + members.n_marks[m]):
-                        if marks[s] < 0:
-                            break
-                        cells[used] = marks[s]
-                        for o in range(changes.shape[1]):
-                            change = values[leaf, o] - values[own, o]
-                            changes[used, o] = sign * change
-                        used += 1
-                        sign = -sign
-            for o in range(changes.shape[1]):
-                raw[i, o] += values[own, o]
-    bounds[-1] = used
-    return cells, changes
+    known, known_own, n_events = memory
+    n_questions, n_room = forest.questions.shape[1], len(events[0])
+    largest = forest.n_leaves * members.n_marks.sum()
+    for i in range(first, len(codes)):
+        answers = 0
+        for q in range(n_questions):
+            node = forest.questions[t, q]
+            if node < 0:
+                break
+            code = codes[i, trees.nodes[node, FEATURE]]
+            answers |= int(goes_left(trees, node, code)) << q
+        own = known_own[t, answers] if n_questions > 0 else -1
+        if own >= 0:
+            spans[t, i, 0] = known[t, answers, 0]
+            spans[t, i, 1] = known[t, answers, 1]
+        else:
+            start = n_events[0]
+            if start + largest > n_room:
+                return i
+            own, n = visit(trees, forest.roots[t], codes, i, members.opens, room)
+            stop = add_events(trees, members, own, n, room, events, start)
+            spans[t, i, 0], spans[t, i, 1], n_events[0] = start, stop, stop
+            if n_questions > 0:
+                known_own[t, answers] = own
+                known[t, answers, 0], known[t, answers, 1] = start, stop
+        for o in range(raw.shape[1]):
+            raw[i, o] += trees.values[own, o]
+    return len(codes)
+
+
+@inlined
+def forget(forest, memory):
+    """Let events be overwritten that are not remembered."""
+    if forest.questions.shape[1] == 0:
+        memory[2][0] = 0
 
 
 @kernel
-def larger(cells, changes, needed):
-    """The same with more room."""
-    size = 2 * max(needed, len(cells))
-    more_cells = np.empty(size, cells.dtype)
-    more_changes = np.empty((size, changes.shape[1]))
+def meet_all(trees, forest, members, codes, room, memory, events, spans, raw):
+    """`meet` of some rows, tree by tree, so that each tree stays in the cache.
+
+    Returns
+    -------
+    events : the same, or larger ones.
+    """
+    forget(forest, memory)
+    for t in range(len(forest.roots)):
+        i = 0
+        while i < len(codes):
+            i = meet(
+                trees, forest, members, t, codes, i, room, memory, events, spans, raw
+            )
+            if i < len(codes):
+                events = larger(events, forest.n_leaves * members.n_marks.sum())
+    return events
+
+
+@inlined
+def add_events(trees, members, own, n, room, events, used):
+    """Note the steps of n visited leaves; the number of all events."""
+    cells, changes = events
+    _, leaves, edges = room
+    values, marks = trees.values, members.marks
+    for v in range(n):
+        feature, rank = trees.edges[edges[v], 0], trees.edges[edges[v], 1]
+        for m in range(members.of_feature[feature], members.of_feature[feature + 1]):
+            first = members.first_mark[m] + rank * members.n_marks[m]
+            sign = 1.0
+            for s in range(first, first + members.n_marks[m]):
+                if marks[s] < 0:
+                    break
+                cells[used] = marks[s]
+                for o in range(changes.shape[1]):
+                    change = values[leaves[v], o] - values[own, o]
+                    changes[used, o] = sign * change
+                used += 1
+                sign = -sign
+    return used
+
+
+@kernel
+def larger(events, more):
+    """The same with room for so many more, and as many again."""
+    cells, changes = events
+    more_cells = np.empty(2 * len(cells) + more, cells.dtype)
+    more_changes = np.empty((len(more_cells), changes.shape[1]))
     more_cells[: len(cells)] = cells
     more_changes[: len(changes)] = changes
     return more_cells, more_changes
 
 
 @inlined
-def curve_room(sizes, n_raw):
+def step_room(n_flat, n_raw):
     """Buffers for the steps of one row: jumps, and bits that say where."""
-    return np.zeros((sizes[2], n_raw)), np.zeros(sizes[2] // WORD, np.uint64)
+    return np.zeros((n_flat, n_raw)), np.zeros(n_flat // WORD, np.uint64)
 
 
 @inlined
-def add_steps(i, n_rows, n_trees, events, bounds, jumps, touched):
+def curve_room(members, n_raw):
+    """Buffers for one curve: positions of its pieces, and values."""
+    most = members.n_cells.max()
+    return np.empty(most + 2, np.int64), np.empty((n_raw, most + 1))
+
+
+@inlined
+def event_room(n_raw):
+    """Buffers for `meet`, as small as can be."""
+    return np.empty(0, np.int32), np.empty((0, n_raw))
+
+
+@inlined
+def add_steps(i, events, spans, jumps, touched):
     """Add up the steps of one row in all trees."""
     cells, changes = events
-    for t in range(n_trees):
-        at = t * n_rows + i
-        for e in range(bounds[at], bounds[at + 1]):
+    for t in range(len(spans)):
+        for e in range(spans[t, i, 0], spans[t, i, 1]):
             cell = cells[e]
             for o in range(jumps.shape[1]):
                 jumps[cell, o] += changes[e, o]
@@ -550,16 +653,14 @@ def add_loss(i, m, kind, first, rows, wanted, positions, gained, buffers, n):
 
 
 @kernel
-def reduce_rows(trees, roots, sizes, members, rows, link, factor, offset, wanted):
+def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
     """Add every reduction of some rows to what is wanted.
 
     Parameters
     ----------
     trees : Trees
-    roots : ndarray of shape (n_trees,)
-        The trees to go down; all of them with a link.
-    sizes : (int, int, int)
-        Depth of the deepest tree, leaves of the largest, and n_flat.
+    forest : Forest
+        With a link all trees.
     members : Members
     rows : Rows
     link : int
@@ -569,10 +670,11 @@ def reduce_rows(trees, roots, sizes, members, rows, link, factor, offset, wanted
         Added to the raw outputs before the link.
     wanted : Wanted
     """
-    n_trees, n_raw, most = len(roots), trees.values.shape[1], members.n_cells.max()
-    visiting, events = room(sizes), (np.empty(0, np.int32), np.empty((0, n_raw)))
-    jumps, touched = curve_room(sizes, n_raw)
-    positions, moved = np.empty(most + 2, np.int64), np.empty((n_raw, most + 1))
+    n_raw, most = trees.values.shape[1], members.n_cells.max()
+    room, memory = visiting_room(forest), memory_of(forest)
+    events, spans = event_room(n_raw), np.empty((len(forest.roots), BLOCK, 2), np.int64)
+    jumps, touched = step_room(members.n_flat, n_raw)
+    positions, moved = curve_room(members, n_raw)
     buffers = (
         np.empty(most),
         np.empty(most),
@@ -586,10 +688,11 @@ def reduce_rows(trees, roots, sizes, members, rows, link, factor, offset, wanted
     for start in range(0, len(rows.codes), BLOCK):
         codes = rows.codes[start : start + BLOCK]
         raw = np.zeros((len(codes), n_raw))
-        bounds = np.empty(n_trees * len(codes) + 1, np.int64)
-        events = meet(trees, roots, members, codes, visiting, events, bounds, raw)
+        events = meet_all(
+            trees, forest, members, codes, room, memory, events, spans, raw
+        )
         for b in range(len(codes)):
-            add_steps(b, len(codes), n_trees, events, bounds, jumps, touched)
+            add_steps(b, events, spans, jumps, touched)
             if link != NO_LINK:
                 raw[b] += offset
                 unmoved[:] = 0.0
@@ -607,43 +710,67 @@ def reduce_rows(trees, roots, sizes, members, rows, link, factor, offset, wanted
 
 
 @kernel
-def add_means(trees, roots, sizes, members, rows, wanted):
+def add_means(trees, forest, members, rows, wanted):
     """Add the mean curves and their sketches alone; forms no row's curve.
 
-    Parameters as in `reduce_rows`; tree by tree, so that each stays in the cache.
+    Parameters as in `reduce_rows`.
     """
-    stack, leaves, edges = room(sizes)
-    n_raw, of_feature = trees.values.shape[1], members.of_feature
-    for root in roots:
-        for i in range(len(rows.codes)):
-            codes = rows.codes[i]
-            own, n = visit(trees, root, codes, members.opens, stack, leaves, edges)
-            for v in range(n):
-                feature, rank = trees.edges[edges[v], 0], trees.edges[edges[v], 1]
-                for m in range(of_feature[feature], of_feature[feature + 1]):
-                    first = members.first_mark[m] + rank * members.n_marks[m]
-                    in_sketch = wanted.slots[m, SKETCH] - members.first_cell[m]
-                    for o in range(n_raw):
-                        change = trees.values[leaves[v], o] - trees.values[own, o]
-                        weighted = rows.weights[i] * change
-                        signed = rows.signs[i] * change
-                        for s in range(first, first + members.n_marks[m]):
-                            cell = members.marks[s]
-                            if cell < 0:
-                                break
-                            wanted.cells[0, o, cell] += weighted
-                            weighted = -weighted
-                            wanted.sketch[rows.groups[i], o, in_sketch + cell] += signed
-                            signed = -signed
+    n_raw = trees.values.shape[1]
+    room, memory = visiting_room(forest), memory_of(forest)
+    events = event_room(n_raw)
+    in_sketch = np.empty(members.n_flat // WORD, np.int64)
+    for m in range(len(members.n_cells)):
+        first, n_cells = members.first_cell[m], members.n_cells[m]
+        in_sketch[first // WORD : (first + n_cells + WORD - 1) // WORD] = (
+            wanted.slots[m, SKETCH] - first
+        )
+    n_trees, n_rows = len(forest.roots), len(rows.codes)
+    spans, raw = np.empty((n_trees, BLOCK, 2), np.int64), np.zeros((BLOCK, n_raw))
+    for t in range(n_trees):
+        for start in range(0, n_rows, BLOCK):
+            codes = rows.codes[start : start + BLOCK]
+            forget(forest, memory)
+            b = 0
+            while b < len(codes):
+                b = meet(
+                    trees,
+                    forest,
+                    members,
+                    t,
+                    codes,
+                    b,
+                    room,
+                    memory,
+                    events,
+                    spans,
+                    raw,
+                )
+                if b < len(codes):
+                    events = larger(events, forest.n_leaves * members.n_marks.sum())
+            for b in range(len(codes)):
+                add_mean(start + b, rows, spans[t, b], events, in_sketch, wanted)
+
+
+@inlined
+def add_mean(i, rows, span, events, in_sketch, wanted):
+    """Add what one row contributes to the mean curves and their sketches."""
+    cells, changes = events
+    weight, sign, group = rows.weights[i], rows.signs[i], rows.groups[i]
+    for e in range(span[0], span[1]):
+        cell = cells[e]
+        at = in_sketch[cell // WORD] + cell
+        for o in range(changes.shape[1]):
+            wanted.cells[0, o, cell] += weight * changes[e, o]
+            wanted.sketch[group, o, at] += sign * changes[e, o]
 
 
 @kernel
-def steps_of_rows(trees, roots, sizes, members, codes, raw, starts, cells, changes):
+def steps_of_rows(trees, forest, members, codes, raw, starts, cells, changes):
     """The steps of rows' curves, until there may be no room for another row's.
 
     Parameters
     ----------
-    trees, roots, sizes, members
+    trees, forest, members
         As in `reduce_rows`.
     codes : ndarray of shape (n_rows, n_features), int32
     raw : ndarray of shape (n_rows, n_raw)
@@ -661,25 +788,22 @@ def steps_of_rows(trees, roots, sizes, members, codes, raw, starts, cells, chang
     n_done : int
         Rows.
     """
-    n_trees, n_raw, most = len(roots), trees.values.shape[1], members.n_cells.max()
-    visiting, events = room(sizes), (np.empty(0, np.int32), np.empty((0, n_raw)))
-    jumps, touched = curve_room(sizes, n_raw)
-    positions, moved = np.empty(most + 2, np.int64), np.empty((n_raw, most + 1))
-    n_steps, n_block = 0, 0
+    n_raw = trees.values.shape[1]
+    room, memory = visiting_room(forest), memory_of(forest)
+    events, spans = event_room(n_raw), np.empty((len(forest.roots), BLOCK, 2), np.int64)
+    jumps, touched = step_room(members.n_flat, n_raw)
+    positions, moved = curve_room(members, n_raw)
+    n_steps = 0
     for i in range(len(codes)):
-        if n_steps + sizes[2] > len(cells):
+        if n_steps + members.n_flat > len(cells):
             return i
-        b = i % BLOCK
-        if b == 0:
-            block = codes[i : i + BLOCK]
-            n_block = len(block)
-            bounds = np.empty(n_trees * n_block + 1, np.int64)
-            of_block = raw[i : i + BLOCK]
+        if i % BLOCK == 0:
+            block, of_block = codes[i : i + BLOCK], raw[i : i + BLOCK]
             of_block[:] = 0.0
-            events = meet(
-                trees, roots, members, block, visiting, events, bounds, of_block
+            events = meet_all(
+                trees, forest, members, block, room, memory, events, spans, of_block
             )
-        add_steps(b, n_block, n_trees, events, bounds, jumps, touched)
+        add_steps(i % BLOCK, events, spans, jumps, touched)
         starts[i, 0] = n_steps
         for m in range(len(members.n_cells)):
             first, n_cells = members.first_cell[m], members.n_cells[m]
