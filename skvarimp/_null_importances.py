@@ -85,9 +85,10 @@ def null_importances(
         Labels; y is shuffled within each of them only. For rows that can be exchanged
         within a centre or a batch, but not across.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights, for the estimator, if it takes them, and the measure. A row's weight
-        moves along with its target, as weights for classes or for the precision of
-        a measurement must; rows of weight 0 keep theirs.
+        Weights for the estimator, which must take them, and the measure; a pipeline
+        needs metadata routing for it. A row's weight moves along with its target, as
+        weights for classes or for the precision of a measurement must; rows of weight
+        0 keep theirs.
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter of `cv`; they stay with the rows of X.
     params : dict, default=None

@@ -22,6 +22,7 @@ from skvarimp._selection_steps import (
     Passed,
     check_can_serve,
     check_finite,
+    check_takes_weights,
     measured,
     one_a_column,
     reads_training_rows,
@@ -189,6 +190,8 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
     if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
         router = _router(caller, estimator, importance, splitter)
     passed = routed(router, estimator, given, table.n_samples)
+    if estimator is not None:
+        check_takes_weights(estimator, passed)
     return Refits(estimator, importance, table, y, passed), splitter
 
 

@@ -75,7 +75,8 @@ def importance_across_folds(
         (`ImpurityImportance`, `CoefficientImportance`, out-of-bag permutation) are
         given the training rows in any case.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights, for the estimator, if it takes them, and the measure.
+        Weights for the estimator, which must take them, and the measure; a pipeline
+        needs metadata routing for it.
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter, such as `GroupKFold`.
     params : dict, default=None

@@ -400,8 +400,10 @@ def test_weights_reach_estimator_and_measure(function):
     assert np.array_equal(values(routed), values(found))
     with pytest.raises(TypeError, match="enable_metadata_routing"):
         function(Ridge(), X, Y, OBSERVED, params={"precision": weights}, **more)
-    # an estimator without weights: the measure gets them all the same
-    function(KNeighborsRegressor(), X, Y, OBSERVED, sample_weight=weights, **more)
+    # an estimator without weights would be another model than the one asked for
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+        function(KNeighborsRegressor(), X, Y, OBSERVED, sample_weight=weights, **more)
+    function(None, X, Y, FilterImportance(f_regression), sample_weight=weights * 2 // 1)
 
 
 @BOTH
