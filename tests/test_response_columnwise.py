@@ -13,7 +13,7 @@ from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, r_regression
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
@@ -317,3 +317,20 @@ def test_labels_by_a_threshold_take_the_black_box():
     np.testing.assert_allclose(imp.importances_, inside.importances_)
     imp = SensitivityImportance(scale=None, response_method="predict").fit(model, X)
     assert "threshold of its own" in imp.response_path_
+
+
+def test_votes_give_unused_inputs_exactly_zero():
+    """The mean of the members' outputs is not the vote's own to the last digit."""
+    random = np.random.RandomState(0)
+    X = random.randn(37, 4)
+    X[:, 3] = 2.7
+    y = 3 * X[:, 0] + X[:, 1]
+    members = [("a", Lasso(0.3)), ("b", Lasso(0.35)), ("c", Lasso(0.5))]
+    vote = VotingRegressor(members, weights=[0.3, 0.55, 0.7]).fit(X, y)
+    assert not any(member.coef_[2] for member in vote.estimators_)
+    for model in (vote, make_pipeline(StandardScaler(), vote).fit(X, y)):
+        imp = SensitivityImportance(contrast="observed", estimation="exact")
+        imp.fit(model, X)
+        assert "vote" in imp.response_path_
+        assert imp.importances_[2:].tolist() == [0, 0]
+        assert imp.standard_errors_[2:].tolist() == [0, 0]

@@ -75,11 +75,13 @@ class MeanResponse(Response):
         self.rounding = max(member.rounding for member in members)
 
     def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
-        return sum(
-            weight * member.curves(table, rows, move, own(table)[:, rows])
-            for weight, member, own in zip(self.weights, self.members, self.own)
-        )
+        """See `Response.curves`; sums of differences: exactly 0 where nothing moves."""
+        ice = np.zeros((len(base), len(rows), move.n_cells))
+        for weight, member, own in zip(self.weights, self.members, self.own):
+            unmoved = own(table)[:, rows]
+            moved = member.curves(table, rows, move, unmoved)
+            ice += weight * (moved - unmoved[:, :, np.newaxis])
+        return np.add(ice, base[:, :, np.newaxis], out=ice)
 
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`."""
