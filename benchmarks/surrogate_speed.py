@@ -1,19 +1,25 @@
 """How long the search for all surrogates takes, against growing the forest itself.
 
-    OMP_NUM_THREADS=1 python benchmarks/surrogate_speed.py [--repeats 5] [--jobs 2]
+    OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/surrogate_speed.py \\
+        [--repeats 5] [--jobs 2]
 
-One process each unless `--jobs` says otherwise; the best of several repeats, as the
-times are of seconds and the machine may be shared. Every problem runs in a process of
-its own, so that its peak memory is its own. Before any time is taken, the importances
-without surrogates are compared with the forest's `feature_importances_`.
+Every problem and engine runs in a process of its own, so that its peak memory is its
+own; one worker unless `--jobs` says otherwise. Times are the best of several repeats,
+as CPU seconds and as seconds on the clock, the latter for a quiet machine only.
+Compilation is not in them; it is measured apart, with an empty cache. Before any time
+is taken, the importances without surrogates are compared with the forest's
+`feature_importances_`, and those with surrogates between the engines.
 """
 
 import argparse
+import os
 import platform
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import sklearn
@@ -29,6 +35,8 @@ PROBLEMS = [
     ("classification", 10_000, 20),
     ("regression", 10_000, 20),
 ]
+
+ENGINES = ["numpy"] + ["compiled"] * (find_spec("numba") is not None)
 
 
 def make_problem(kind, n_samples, n_features):
@@ -57,37 +65,70 @@ def resident():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(problem, convention, repeats, n_jobs):
+def surrogates_of(forest, X, y, engine, **options):
+    """Importances with surrogates by one engine."""
+    os.environ["SKVARIMP_COMPILED"] = str(ENGINES.index(engine))
+    return ImpurityImportance(surrogates=True, **options).fit(forest, X, y)
+
+
+def first_search(engine):
+    """CPU seconds of a first search on a few rows, which compiles or loads kernels."""
+    forest, X, y = make_problem("classification", 50, 10)
+    forest.set_params(n_estimators=1).fit(X, y)
+    start = time.process_time()
+    surrogates_of(forest, X, y, engine)
+    return time.process_time() - start
+
+
+def check_engines(forest, X, y, options):
+    """Raise where the engines do not agree."""
+    found = [surrogates_of(forest, X, y, e, **options) for e in ENGINES]
+    for name in ("importances_", "association_"):
+        np.testing.assert_allclose(*(getattr(f, name) for f in found), rtol=1e-12)
+
+
+def measure(problem, engine, repeats, options):
     """One row of the table."""
     forest, X, y = make_problem(*problem)
     fit = best_of(repeats, lambda: forest.fit(X, y))
     plain = ImpurityImportance(convention="sklearn").fit(forest).importances_
     np.testing.assert_allclose(plain, forest.feature_importances_, rtol=1e-10)
-    importance = ImpurityImportance(
-        surrogates=True, convention=convention, n_jobs=n_jobs
-    )
+    first_search(engine)
     before = resident()
-    importance.fit(forest, X, y)
+    importance = surrogates_of(forest, X, y, engine, **options)
     extra = resident() - before
     record = importance.surrogate_splits_.nbytes / 2**20
     n_surrogates = len(importance.surrogate_splits_)
-    search = best_of(repeats, lambda: importance.fit(forest, X, y))
+    search = best_of(repeats, lambda: surrogates_of(forest, X, y, engine, **options))
+    if len(ENGINES) > 1 and engine == ENGINES[-1]:
+        check_engines(forest, X, y, options)
     n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
-    return fit, search, extra, record, n_nodes, n_surrogates
-
-
-def row(problem, options):
-    """The table's line for one problem."""
-    fit, search, extra, record, n_nodes, n_surrogates = measure(
-        problem, options.convention, options.repeats, options.jobs
-    )
     kind, n_samples, n_features = problem
-    # Workers of joblib live on; their CPU time is not seen from here.
-    cpu = f"{search[1] / fit[1]:.2f}" if options.jobs == 1 else "-"
+    # Workers in processes live on; their CPU time is not seen from here.
+    n_jobs = options["n_jobs"]
+    seen = n_jobs == 1 or engine == "compiled"
+    cpu = (
+        f"{search[1]:>8.2f}{search[1] / fit[1]:>7.2f}" if seen else f"{'-':>8}{'-':>7}"
+    )
     return (
-        f"{kind + f' {n_samples} x {n_features}':<28}{n_nodes:>9}{n_surrogates:>12}"
-        f"{fit[0]:>8.2f}{search[0]:>10.2f}{search[0] / fit[0]:>7.2f}"
-        f"{cpu:>11}{extra:>10.0f}{record:>11.0f}"
+        f"{kind + f' {n_samples} x {n_features}':<28}{engine:<10}{n_nodes:>9}"
+        f"{n_surrogates:>11}{fit[1]:>8.2f}{cpu}"
+        f"{fit[0]:>8.2f}{search[0]:>8.2f}{search[0] / fit[0]:>7.2f}"
+        f"{extra:>9.0f}{record:>9.0f}"
+    )
+
+
+def compile_time():
+    """CPU seconds of compiling all kernels, in a process with an empty cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, sys.argv[0], "--first"]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        runs = [
+            float(subprocess.check_output(command, env=environment)) for _ in range(2)
+        ]
+    return (
+        f"first compiled search of a machine: {runs[0]:.1f} s; of every later process, "
+        f"which imports numba and loads what was compiled: {runs[1]:.1f} s"
     )
 
 
@@ -97,10 +138,17 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--convention", default="matlab")
-    parser.add_argument("--only", type=int, help="number of one problem, 0 to 3")
+    parser.add_argument("--only", type=int, help="one problem, from 0")
+    parser.add_argument("--engine", choices=ENGINES, help="one engine")
+    parser.add_argument("--first", action="store_true", help="time a first search")
     options = parser.parse_args()
-    if options.only is not None:
-        print(row(PROBLEMS[options.only], options))
+    if options.first:
+        print(first_search("compiled"))
+        return
+    measured = {"convention": options.convention, "n_jobs": options.jobs}
+    if options.only is not None and options.engine is not None:
+        problem = PROBLEMS[options.only]
+        print(measure(problem, options.engine, options.repeats, measured))
         return
     print(
         f"skvarimp {skvarimp.__version__}, scikit-learn {sklearn.__version__}, NumPy "
@@ -108,14 +156,20 @@ def main():
         f"convention {options.convention}, n_jobs {options.jobs}, best of "
         f"{options.repeats}"
     )
+    if "compiled" in ENGINES:
+        print(compile_time())
+    print(f"{'':<58}{'CPU':<23}{'clock':<23}{'memory, MB':>18}")
     print(
-        f"{'problem':<28}{'nodes':>9}{'surrogates':>12}{'fit s':>8}{'search s':>10}"
-        f"{'ratio':>7}{'CPU ratio':>11}{'extra MB':>10}{'record MB':>11}",
+        f"{'problem':<28}{'engine':<10}{'nodes':>9}{'surrogates':>11}"
+        f"{'fit s':>8}{'search':>8}{'ratio':>7}{'fit s':>8}{'search':>8}{'ratio':>7}"
+        f"{'extra':>9}{'record':>9}",
         flush=True,
     )
-    for number in range(len(PROBLEMS)):
-        command = [sys.executable, *sys.argv, "--only", str(number)]
-        subprocess.run(command, check=True)
+    problems = range(len(PROBLEMS)) if options.only is None else [options.only]
+    for number in problems:
+        for engine in [options.engine] if options.engine else ENGINES:
+            one = ["--only", str(number), "--engine", engine]
+            subprocess.run([sys.executable, *sys.argv, *one], check=True)
 
 
 if __name__ == "__main__":
