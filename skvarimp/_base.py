@@ -1,5 +1,6 @@
 """`BaseImportance`: what every importance class has in common."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -71,8 +72,17 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             The fitted instance.
         """
         self._validate_params()
+        return self._fit_apart(estimator, X, y, sample_weight)
+
+    def _fit_apart(self, *arguments):
+        """Fit a copy and take over what it found, all at once.
+
+        Two fits at once do not meet, and one that fails leaves the last one's numbers.
+        """
+        fitted = copy(self)
         with no_overflow():
-            self._fit(estimator, X, y, sample_weight)
+            fitted._fit(*arguments)
+        self.__dict__ = fitted.__dict__
         return self
 
     def _set_entries(self, table, features, estimator=None):

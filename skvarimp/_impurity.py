@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance
 from skvarimp._compiled import use_compiled
 from skvarimp._display_association import AssociationDisplay
@@ -229,9 +228,7 @@ class ImpurityImportance(BaseImportance):
             The fitted instance.
         """
         self._validate_params()
-        with no_overflow():
-            self._fit(estimator, X, y, sample_weight, tree_weights)
-        return self
+        return self._fit_apart(estimator, X, y, sample_weight, tree_weights)
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
         check_fitted(estimator)
