@@ -145,6 +145,9 @@ XGBOOST = {
     "logistic": _xgb(objective="reg:logistic", target=_numbers),
     "own objective": _xgb(objective=_own_gradient),
     "two targets": _xgb(target=_both),
+    "two counts": _xgb(
+        objective="count:poisson", target=lambda y: np.exp(_both(y / 3))
+    ),
     "two targets, one tree": _xgb(target=_both, multi_strategy="multi_output_tree"),
     "missing is 0": _xgb(missing=0.0),
     "weak, monotone": _xgb(monotone_constraints="(1,0,0,-1,0)", base_score=2.5),
