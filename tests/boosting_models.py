@@ -1,6 +1,4 @@
-"""Fitted models of boosting libraries, and XGBoost's sums in double precision."""
-
-import json
+"""Data for boosting libraries, and a builder of every kind of fitted model."""
 
 import numpy as np
 import pandas as pd
@@ -70,6 +68,13 @@ def categorical_frame(missing=True, **options):
         X.loc[::9, "colour"] = None
         X.loc[::7, "number"] = np.nan
     return X, y
+
+
+def half_zeros(n=60):
+    """(X, y) with many zeros and no missing values."""
+    random = np.random.RandomState(2)
+    X = random.randn(n, 4) * (random.rand(n, 4) < 0.5)
+    return X, X[:, 0] + X[:, 1] * X[:, 2] + (X[:, 3] == 0) + (X[:, 1] < 0)
 
 
 # One builder a case: library -> name -> (library, X, y) -> (model, response method)
@@ -326,71 +331,3 @@ CATBOOST = {
 }
 
 CASES = {"xgboost": XGBOOST, "lightgbm": LIGHTGBM, "catboost": CATBOOST}
-
-
-class DoubleXGBoost:
-    """The same outputs from XGBoost's own leaves, summed in double precision.
-
-    XGBoost says which leaf of which tree each row is in (`apply`, `pred_leaf`); only
-    the leaves' values, the base score and the links are taken here.
-    """
-
-    def __init__(self, model, rows_of):
-        self.model, self.rows_of = model, rows_of
-        self.native = type(model).__name__ == "Booster"
-        booster = model if self.native else model.get_booster()
-        self.learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-        boosted = self.learner["gradient_booster"]
-        weights = boosted.get("weight_drop")
-        boosted = boosted.get("gbtree", boosted)["model"]
-        self.trees, self.groups = boosted["trees"], boosted["tree_info"]
-        self.weights = weights or np.ones(len(self.trees))
-        parameters = self.learner["learner_model_param"]
-        self.n_raw = max(1, int(parameters["num_class"]), int(parameters["num_target"]))
-        base = np.array(parameters["base_score"].strip("[]").split(","), np.float32)
-        objective = self.learner["objective"]["name"]
-        if objective in ("binary:logistic", "reg:logistic", "binary:logitraw"):
-            base = -np.log(np.float32(1) / base - np.float32(1))
-        elif objective in LOG_LINK:
-            base = np.log(base)
-        self.base, self.objective = base.astype(float), objective
-
-    def raw(self, X):
-        """(n_samples, n_raw)."""
-        if self.native:
-            leaves = self.model.predict(self.rows_of(self.model, X), pred_leaf=True)
-        else:
-            leaves = self.model.apply(X)
-        leaves = np.asarray(leaves, dtype=int).reshape(X.shape[0], -1)
-        result = np.zeros((len(leaves), self.n_raw)) + self.base
-        for t in range(leaves.shape[1]):
-            tree, node = self.trees[t], leaves[:, t]
-            if "leaf_weights" in tree and self.n_raw > 1 and tree["leaf_weights"]:
-                vectors = np.array(tree["leaf_weights"], np.float32)
-                number = np.array(tree["right_children"])[node]
-                result += vectors.reshape(-1, self.n_raw)[number]
-            else:
-                values = np.array(tree["split_conditions"], np.float32).astype(float)
-                result[:, self.groups[t]] += self.weights[t] * values[node]
-        return result
-
-    def predict(self, X):
-        """What `Model` shows of the model's own response method, (n, n_outputs)."""
-        raw = self.raw(X)
-        if self.objective in LOG_LINK:
-            return np.exp(raw)
-        if self.objective in ("binary:logistic", "reg:logistic"):
-            return 1 / (1 + np.exp(-raw))
-        if self.objective.startswith("multi:soft"):
-            odds = np.exp(raw - raw.max(axis=1, keepdims=True))
-            return odds / odds.sum(axis=1, keepdims=True)
-        return raw
-
-
-LOG_LINK = (
-    "count:poisson",
-    "reg:gamma",
-    "reg:tweedie",
-    "survival:cox",
-    "survival:aft",
-)

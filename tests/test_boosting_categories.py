@@ -1,0 +1,118 @@
+"""Categories of XGBoost, LightGBM and CatBoost, and how columns are encoded."""
+
+import numpy as np
+import polars as pl
+import pytest
+from boosting_checks import check_curves, declined, library_of, weights
+from boosting_models import CAT, LGBM, XGB, categorical_frame, frame
+from response_oracle import check_equal
+
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp.response._lowering import lowered
+from skvarimp.response._tree_encoders import Band, Marked, Positions, Recoded
+
+
+@pytest.mark.parametrize("one_hot", [1, 100], ids=["sets", "one each"])
+def test_categories_of_xgboost(one_hot):
+    """By name in any order, by number, missing; from pandas and from polars."""
+    xgb = library_of("xgboost")
+    X, y = categorical_frame()
+    options = {**XGB, "enable_categorical": True, "max_cat_to_onehot": one_hot}
+    model = xgb.XGBRegressor(**options).fit(X, y)
+    groups = ["colour", "size", "number", ["colour", "number"], ["colour", "size"]]
+    check_curves(model, X, features=groups)
+    check_curves(model.get_booster(), X, features=groups)
+    turned = X.assign(
+        colour=X["colour"].cat.reorder_categories(sorted(X["colour"].cat.categories))
+    )
+    check_curves(model, turned, features=groups)
+    unknown = X.assign(colour=X["colour"].cat.rename_categories({"red": "new"}))
+    assert "does not know" in declined(model, unknown)
+    codes = X.assign(colour=X["colour"].cat.codes.replace(-1, np.nan))
+    codes = codes.assign(size=X["size"].cat.codes).to_numpy(dtype=float)
+    codes[::5, 1] = [17, 2.6, -1, 2**25] * 3  # numbers of no category
+    check_curves(model.get_booster(), codes)
+    texts = pl.from_pandas(X.drop(columns="size"))
+    model = xgb.XGBRegressor(**options).fit(texts, y)
+    check_curves(model, texts)
+    X["colour"] = X["colour"].cat.rename_categories({"red": "rosé"})
+    model = xgb.XGBRegressor(**options).fit(X, y)
+    assert "ASCII" in declined(model, X)
+
+
+@pytest.mark.parametrize("one_hot", [1, 100], ids=["sets", "one each"])
+def test_categories_of_lightgbm(one_hot):
+    """By name in any order, unknown, missing; numbers that are cut to integers."""
+    lgbm = library_of("lightgbm")
+    X, y = categorical_frame()
+    options = {**LGBM, "max_cat_to_onehot": one_hot, "min_data_per_group": 1}
+    model = lgbm.LGBMRegressor(**options, cat_smooth=1.0).fit(X, y)
+    groups = ["colour", "size", "number", ["colour", "number"], ["colour", "size"]]
+    check_equal(model, X, weights(len(X)), features=groups, grids=["all", 3])
+    loaded = lgbm.Booster(model_str=model.booster_.model_to_string())
+    check_equal(loaded, X, features=groups, grids=["all"])
+    turned = X["colour"].cat.reorder_categories(sorted(X["colour"].cat.categories))
+    check_equal(model, X.assign(colour=turned), grids=["all"])
+    unknown = X["colour"].cat.rename_categories({"red": "new"})
+    check_equal(model, X.assign(colour=unknown), grids=["all"])
+    codes = X.assign(colour=X["colour"].cat.codes.replace(-1, np.nan))
+    codes = codes.assign(size=X["size"].cat.codes).to_numpy(dtype=float)
+    model = lgbm.LGBMRegressor(**options).fit(codes, y, categorical_feature=[1, 2])
+    codes[::5, 1] = [17, 2.6, -1, -0.5] * 3
+    check_equal(model, codes, grids=["all"])
+    assert "category columns" in declined(model, X)
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise"])
+@pytest.mark.parametrize("container", ["pandas", "categories", "polars", "objects"])
+def test_categories_of_catboost(policy, container):
+    """Splits on one category each; texts, numbers, booleans; values not in X."""
+    cat = library_of("catboost")
+    X, y = frame()
+    names = [1, 2, 3]
+    if container == "categories":
+        X = X.astype({"colour": "category", "size": "category"})
+    if container == "polars":
+        X = pl.from_pandas(X)
+    if container == "objects":
+        X = X.to_numpy(dtype=object)
+    model = cat.CatBoostRegressor(
+        **CAT, grow_policy=policy, cat_features=names, one_hot_max_size=9
+    ).fit(X, y)
+    # integers of "size" have no numbers in between, that equal steps would need
+    check_equal(model, X, weights(len(X)), features=[0, 1, 3, [1, 0]], grids=["all"])
+    groups = [0, 1, 2, 3, [1, 0], [1, 2], [2, 3, 4]]
+    check_curves(model, X, features=groups)
+    check_curves(model, X[: len(X) // 2], features=groups)
+
+
+def test_categories_of_catboost_met_later():
+    """A value that X does not hold is asked for when it comes."""
+    cat = library_of("catboost")
+    X, y = frame()
+    options = {**CAT, "cat_features": [1, 2, 3], "one_hot_max_size": 9}
+    model = cat.CatBoostRegressor(**options).fit(X, y)
+    few = X[X["colour"] != "red"].reset_index(drop=True)
+    trees = lowered(Model(model), as_table(few)).trees
+    feature = trees.columns.tolist().index(1)
+    own, other = np.array(["red", "blue", "new"], dtype=object), np.array(X["colour"])
+    codes = trees.codes(feature, own)
+    assert len(set(codes.tolist())) == 3
+    reading_all = lowered(Model(model), as_table(X)).trees
+    np.testing.assert_array_equal(
+        trees.codes(feature, other), reading_all.codes(feature, other)
+    )
+
+
+def test_encoders_by_hand():
+    """Each on values next to its limits."""
+    values = np.array([0.1, np.float32(0.1), np.nan, 0.2])
+    np.testing.assert_array_equal(Marked(0.1)(values), [np.nan] * 3 + [0.2])
+    near = Band(1.0, 0.0)(np.array([-1.5, -1.0, 0.5, 1.0, 1.5, np.nan]))
+    np.testing.assert_array_equal(near, [-1.5, 0, 0, 0, 1.5, np.nan])
+    named = Positions(np.array([2, 5]))(np.array([2.9, -0.5, 5, 7, np.nan, np.inf]))
+    np.testing.assert_array_equal(named, [0, 2, 1, 2, np.nan, 2])
+    texts = np.array(["b", None, "c", "a"], dtype=object)
+    numbers = Recoded({"a": 0, "b": 1})(texts)
+    np.testing.assert_array_equal(numbers, [1, np.nan, np.nan, 0])

@@ -1,0 +1,247 @@
+"""Boosting libraries in use: what is asked of the models themselves, native models."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from boosting_checks import declined, fitted, library_of
+from boosting_models import CASES, CAT, LGBM, XGB, data, frame, half_zeros, three, two
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import VotingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skvarimp import (
+    ImpurityImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp.response import _tree_readers_xgboost
+from skvarimp.response._lowering import NotLowerable, lowered
+
+# Models that are asked themselves
+
+
+def test_what_xgboost_models_decline_for():
+    """Each with its reason."""
+    xgb = library_of("xgboost")
+    X, y = half_zeros()
+    linear = xgb.XGBRegressor(booster="gblinear").fit(X, y)
+    assert "gblinear has no trees" in declined(linear, X)
+    far = xgb.XGBRegressor(**XGB).fit(X, y + 1e6)
+    assert "too coarse" in declined(far, X)
+    scores = xgb.XGBClassifier(**XGB, objective="binary:logitraw").fit(X, y > 0)
+    assert "labels of the objective" in declined(scores, X, "predict")
+    none = xgb.XGBRegressor(n_estimators=0).fit(X, y)
+    assert "no trees" in declined(none, X)
+    unknown = pd.DataFrame(X, columns=list("abcd"))
+    model = xgb.XGBRegressor(**XGB).fit(unknown, y)
+    unknown["a"] = pd.Categorical(np.where(X[:, 0] > 0, "p", "n"))
+    with pytest.raises(NotLowerable, match="does not know"):
+        lowered(Model(model), as_table(unknown))
+
+
+def test_what_lightgbm_models_decline_for():
+    """Each with its reason."""
+    lgbm = library_of("lightgbm")
+    X, y = half_zeros()
+    lines = lgbm.LGBMRegressor(**LGBM, linear_tree=True).fit(X, y)
+    assert "linear_tree" in declined(lines, X)
+    stops = lgbm.LGBMClassifier(**LGBM, pred_early_stop=True).fit(X, two(y))
+    assert "pred_early_stop" in declined(stops, X)
+
+
+def test_what_catboost_models_decline_for():
+    """Each with its reason."""
+    cat = library_of("catboost")
+    X, y = frame()
+    model = cat.CatBoostRegressor(**CAT, cat_features=[1, 2]).fit(X, y)
+    assert "OnlineCtr" in declined(model, X)
+    X, y = half_zeros()
+    model = cat.CatBoostRegressor(**CAT, loss_function="RMSEWithUncertainty")
+    assert "RMSEWithUncertainty" in declined(model.fit(X, y), X)
+    texts = pd.DataFrame({"a": ["one two", "two", "three one"] * 20, "b": X[:, 0]})
+    model = cat.CatBoostClassifier(**CAT, text_features=["a"]).fit(texts, y > 0)
+    assert (
+        "black box" in SensitivityImportance().fit(model, texts, y > 0).response_path_
+    )
+
+
+def test_subclasses_and_replaced_methods_are_asked_themselves():
+    """Never another estimand."""
+    lgbm = library_of("lightgbm")
+    X, y = half_zeros()
+
+    class Squared(lgbm.LGBMRegressor):
+        def predict(self, X, **options):
+            return super().predict(X, **options) ** 2
+
+    assert "no lowering" in declined(Squared(**LGBM).fit(X, y), X)
+    model = lgbm.LGBMRegressor(**LGBM).fit(X, y)
+    model.predict = lambda X: np.ones(len(X))
+    assert "replaced" in declined(model, X)
+
+
+def test_a_version_that_writes_otherwise(monkeypatch):
+    """What is missed in the file is the reason; importances come all the same."""
+    xgb = library_of("xgboost")
+    X, y = half_zeros()
+    model = xgb.XGBRegressor(**XGB).fit(X, y)
+    expected = SensitivityImportance().fit(model, X, y)
+    content = json.loads(bytes(model.get_booster().save_raw("json")))
+    del content["learner"]["gradient_booster"]["model"]["tree_info"]
+    changed = json.dumps(content).encode()
+    monkeypatch.setattr(xgb.Booster, "save_raw", lambda *_: bytearray(changed))
+    measure = SensitivityImportance(estimation="exact").fit(model, X, y)
+    assert "writes its models otherwise (KeyError: 'tree_info')" in (
+        measure.response_path_
+    )
+    np.testing.assert_allclose(
+        measure.importances_, expected.importances_, rtol=1e-5, atol=1e-6
+    )
+
+
+def test_a_wrong_reading_is_noticed_whatever_the_rounding(monkeypatch):
+    """XGBoost's leaves are compared one by one: `<=` in place of `<` declines."""
+    xgb = library_of("xgboost")
+    X = np.resize([0.0, 1.0, 2.0, 3.0], (40, 1))
+    # the cut is on a value that rows hold; its leaves differ by next to nothing
+    options = {"n_estimators": 1, "learning_rate": 1e-6, "base_score": 0.0}
+    model = xgb.XGBRegressor(**options, tree_method="exact")
+    model.fit(X, X[:, 0] > 1)
+    X = np.where(X > 1, 1.5, X)
+    lowered(Model(model), as_table(X))
+    monkeypatch.setattr(_tree_readers_xgboost.np, "nextafter", lambda x, _: x)
+    assert "other leaves" in declined(model, X)
+
+
+def test_a_wrong_sum_is_noticed(monkeypatch):
+    """Values of leaves that are off by a hundredth part."""
+    xgb = library_of("xgboost")
+    X, y = half_zeros()
+    model = xgb.XGBRegressor(**XGB).fit(X, y)
+    right = _tree_readers_xgboost._leaf_values
+    monkeypatch.setattr(
+        _tree_readers_xgboost, "_leaf_values", lambda *a: 1.01 * right(*a)
+    )
+    assert "base score" in declined(model, X)
+
+
+# The library in use
+
+
+@pytest.mark.parametrize("name", ["squares", "logistic", "3 classes"])
+def test_native_booster_and_wrapper_agree(name):
+    """A Booster is given rows; every measure takes it."""
+    xgb = library_of("xgboost")
+    X, y = data()
+    target = {"squares": y, "logistic": (y > 0).astype(int), "3 classes": three(y)}
+    kind = xgb.XGBRegressor if name == "squares" else xgb.XGBClassifier
+    model = kind(**XGB).fit(X, target[name])
+    for measure in (
+        SensitivityImportance(scale=None),
+        PartialDependenceImportance(),
+    ):
+        own = measure.fit(model, X).importances_per_output_
+        native = measure.fit(model.get_booster(), X).importances_per_output_
+        np.testing.assert_allclose(own, native, rtol=1e-12)
+        assert measure.response_path_.startswith("trees")
+
+
+def test_permutation_importance_of_native_boosters():
+    """Scored by the response that they return."""
+    X, y = half_zeros()
+    xgb, lgbm = library_of("xgboost"), library_of("lightgbm")
+    for wrapper in (xgb.XGBRegressor(**XGB), lgbm.LGBMRegressor(**LGBM)):
+        wrapper.fit(X, y)
+        booster = getattr(wrapper, "booster_", None) or wrapper.get_booster()
+        own = PermutationImportance().fit(wrapper, X, y)
+        native = PermutationImportance().fit(booster, X, y)
+        np.testing.assert_allclose(own.importances_, native.importances_, rtol=1e-9)
+
+
+def test_rows_in_a_containers_of_a_library_are_refused():
+    """Such a container gives its rows back to nobody."""
+    xgb, lgbm = library_of("xgboost"), library_of("lightgbm")
+    cat = library_of("catboost")
+    X, y = half_zeros()
+    model = xgb.XGBRegressor(**XGB).fit(X, y)
+    for container in (xgb.DMatrix(X), lgbm.Dataset(X), cat.Pool(X)):
+        with pytest.raises(TypeError, match="must hold the rows themselves"):
+            SensitivityImportance().fit(model, container, y)
+
+
+def test_base_models_of_catboost_have_scores():
+    """`CatBoost.predict` returns scores, whatever its loss."""
+    cat = library_of("catboost")
+    X, y = half_zeros()
+    model = cat.CatBoost({**CAT, "loss_function": "Logloss"}).fit(X, y > 0)
+    watched = Model(model)
+    assert not watched.classifier
+    assert watched.kind == "value"
+    np.testing.assert_array_equal(watched(X)[:, 0], model.predict(X))
+
+
+@pytest.mark.parametrize("library", ["xgboost", "catboost"])
+def test_inside_other_estimators(library):
+    """Pipelines, votes and transformed targets; XGBoost's rounding is allowed for."""
+    module = library_of(library)
+    X, y = half_zeros()
+    kind, small = module.__dict__, {"xgboost": XGB, "catboost": CAT}[library]
+    kind = kind["XGBRegressor" if library == "xgboost" else "CatBoostRegressor"]
+    models = [
+        make_pipeline(StandardScaler(), kind(**small)),
+        VotingRegressor([("a", kind(**small)), ("b", LinearRegression())]),
+        TransformedTargetRegressor(kind(**small), func=np.log, inverse_func=np.exp),
+    ]
+    for model in models:
+        model.fit(X, np.exp(y))
+        measure = SensitivityImportance(scale=None, estimation="exact").fit(model, X)
+        assert "trees" in measure.response_path_
+        asked = SensitivityImportance(scale=None, estimation="exact")
+        asked.fit(model.predict, X)
+        np.testing.assert_allclose(
+            measure.importances_, asked.importances_, rtol=1e-4, atol=1e-6
+        )
+
+
+def test_workers_read_categories():
+    """What a response keeps of CatBoost is sent to other processes."""
+    cat = library_of("catboost")
+    X, y = frame()
+    model = cat.CatBoostRegressor(**CAT, cat_features=[1, 2, 3], one_hot_max_size=9)
+    model.fit(X, y)
+    one = SensitivityImportance().fit(model, X, y)
+    two_jobs = SensitivityImportance(n_jobs=2).fit(model, X, y)
+    assert one.response_path_.startswith("trees")
+    np.testing.assert_allclose(two_jobs.importances_, one.importances_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("library", CASES)
+def test_impurity_importance_names_what_to_use(library):
+    """Their trees hold no impurity that could be read."""
+    model, X, _ = fitted(library, "squares")
+    name = type(model).__name__
+    with pytest.raises(TypeError, match=f"got {name}. Use SensitivityImportance"):
+        ImpurityImportance().fit(model, X)
+
+
+def test_nothing_is_imported_before_it_is_needed():
+    """Neither at import nor by a registry that knows them."""
+    code = (
+        "import sys, skvarimp\n"
+        "from sklearn.linear_model import LinearRegression\n"
+        "X = [[0.0, 1], [1, 0], [2, 2]]\n"
+        "model = LinearRegression().fit(X, [0, 1, 2])\n"
+        "skvarimp.SensitivityImportance().fit(model, X, [0, 1, 2])\n"
+        "loaded = {'xgboost', 'lightgbm', 'catboost', 'treelite'} & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
