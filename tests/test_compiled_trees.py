@@ -218,15 +218,21 @@ def test_nowhere_to_keep_compiled_code(tmp_path):
 
 
 DEGENERATE = """
+    from types import SimpleNamespace
+
     import numpy as np
     from sklearn.ensemble import (
         GradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
     )
-    from sklearn.tree import DecisionTreeRegressor
+    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
     from skvarimp import (
         PartialDependenceImportance, PermutationImportance, SensitivityImportance,
         compare_importances,
     )
+    from skvarimp.response import _compiled_trees, _tree_curves
+    from skvarimp.response._tree_curves import Member
+    from skvarimp.response._tree_tables import RawTree, TreeTable
 
     def measures():
         return [
@@ -244,15 +250,45 @@ DEGENERATE = """
             for measure in found.fitted.values():
                 assert measure.response_path_ == "trees, compiled"
 
+    def check_chain(n):
+        # each split below the one before, against the NumPy walk
+        inner, leaf = np.arange(n), np.arange(n, 2 * n + 1)
+        none = np.full(n + 1, -1)
+        tree = RawTree(
+            np.concatenate([inner % 2, none]),
+            np.concatenate([inner.astype(float), none]),
+            np.concatenate([leaf[:n], none]),
+            np.concatenate([inner[1:], leaf[n:], none]),
+            np.zeros(2 * n + 1, dtype=bool),
+            random.randn(2 * n + 1, 1),
+        )
+        table = TreeTable([tree], False, {})
+        assert table.max_depth == n
+        rows = random.uniform(0, n, (5, 2))
+        codes = np.column_stack([table.codes(u, rows[:, u]) for u in (0, 1)])
+        grid = np.arange(-1.0, n, 3.0)
+        move = SimpleNamespace(
+            categorical=False, n_cells=len(grid), probabilities=np.ones(len(grid))
+        )
+        members = [
+            Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis])
+            for u in (0, 1)
+        ]
+        plain, raw = _tree_curves.steps_of_rows(table, codes, members, True)
+        fast, own = _compiled_trees.steps_of_rows(table, codes, members, True)
+        np.testing.assert_allclose(own, raw, rtol=1e-12)
+        for u in (0, 1):
+            np.testing.assert_allclose(
+                fast[u].dense(), plain[u].dense(), rtol=1e-12, atol=1e-12
+            )
+
     random = np.random.RandomState(0)
-    n = 2000
-    chain = np.arange(n, dtype=float)[:, np.newaxis]
-    chain = np.hstack([chain, random.randn(n, 1)])
-    deep = DecisionTreeRegressor().fit(chain, 4.0 ** (np.arange(n) / 4 % 500))
-    lopsided = DecisionTreeRegressor().fit(chain[:60], 4.0 ** np.arange(60))
-    assert lopsided.get_depth() > 50
-    visit(lopsided, chain[:60])
-    visit(deep, chain[::20])
+    powers = 2.0 ** np.arange(-60, 60)[:, np.newaxis]  # one is split off at a time
+    powers = np.hstack([powers, np.zeros((120, 1))])
+    deep = ExtraTreeRegressor(random_state=0).fit(powers, random.randn(120))
+    assert deep.get_depth() > 40
+    visit(deep, powers)
+    check_chain(2000)
     X = random.randn(300, 3)
     y = X[:, 0] * X[:, 1]
     X[::7, 1] = np.nan

@@ -27,6 +27,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
+from tree_models import path_of_trees
 
 from skvarimp import PermutationImportance, compare_importances
 
@@ -423,7 +424,7 @@ def test_out_of_bag_equals_a_literal_computation(kind):
         for columns in ([0], [3], [1, 3])
     ]
     np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
-    assert imp.response_path_ == "out-of-bag, each tree: trees"
+    assert imp.response_path_ == f"out-of-bag, each tree: {path_of_trees()}"
     drawn = clone(imp).set_params(estimation="sampled", n_repeats=300, random_state=0)
     drawn.fit(forest, X, Y)
     gap = np.abs(drawn.importances_ - imp.importances_)

@@ -292,7 +292,8 @@ class TreeResponse(Response):
         numbers = 0
         for reduction in walk.reductions_of(member.position):
             groups = getattr(reduction, "n_groups", 0)
-            numbers += len(walk.rows) + 2 * (1 + groups) * member.n_cells
+            numbers += 2 * (1 + groups) * member.n_cells
+            numbers += 0 if groups else len(walk.rows)
         return 8 * self.n_outputs * numbers + 4 * len(member.cell_of_value)
 
     def _tasks_of(self, walk, members):
