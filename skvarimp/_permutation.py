@@ -137,7 +137,7 @@ default="auto"
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
         "scoring": [str, Callable, None],
         "estimation": [StrOptions({"auto", "exact", "sampled"})],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "relative": ["boolean"],
         "subset": [StrOptions({"oob"}), None],
         "features": ["array-like", dict, None],

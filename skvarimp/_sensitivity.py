@@ -167,7 +167,7 @@ default="auto"
             "array-like",
             dict,
         ],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [StrOptions({"auto"}), None],
         "categorical_features": ["array-like", str, None],

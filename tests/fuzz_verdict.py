@@ -25,6 +25,7 @@ from skvarimp.exceptions import ImportanceWarning, ResponseWarning
 
 OURS = str(Path(skvarimp.__file__).parent)
 SKLEARN = str(Path(sklearn.__file__).parent)
+FITTING = sklearn.base.__file__
 CHECKS = sklearn.utils.validation.__file__
 TESTS = str(Path(__file__).parent)
 MODELS = str(Path(__file__).parent / "fuzz_models.py")
@@ -61,6 +62,8 @@ def is_models_frame(frame):
     code = frame.f_code
     if code.co_filename == MODELS:
         return True
+    if code.co_filename == FITTING and code.co_name == "wrapper":
+        return True  # around each `fit`
     return code.co_filename.startswith(SKLEARN) and code.co_name in MODEL_METHODS
 
 

@@ -1,4 +1,4 @@
-"""Every engine measure and both selectors on a Dask cluster; what goes over the wire."""
+"""Every engine measure and both selectors on a Dask cluster; bytes on the wire."""
 
 import joblib
 import numpy as np

@@ -164,7 +164,12 @@ def markov_chain(background, markov_order, n_letters, length, letters=None):
 
 def _check_probabilities(background, window, n_letters, length):
     """Return given probabilities as (1 or n_positions, A ** window), rows sum to 1."""
-    given = np.asarray(background, dtype=np.float64)
+    try:
+        given = np.asarray(background, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`background` must be an array of probabilities, got {background!r:.60}."
+        ) from None
     n_oligomers, n_positions = n_letters**window, length - window + 1
     if given.shape not in {(n_oligomers,), (n_positions, n_oligomers)}:
         raise ValueError(
