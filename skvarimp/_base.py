@@ -13,7 +13,7 @@ from skvarimp._arithmetic import no_overflow
 from skvarimp._display import ImportanceDisplay
 from skvarimp._entries import resolve_features
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
-from skvarimp._validation import check_features_seen, check_fitted
+from skvarimp._validation import check_features_seen, check_fitted, check_no_data
 
 
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
@@ -79,6 +79,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
         Two fits at once do not meet, and one that fails leaves the last one's numbers.
         """
+        check_no_data(arguments[0])
         fitted = copy(self)
         with no_overflow():
             fitted._fit(*arguments)

@@ -28,6 +28,7 @@ __all__ = [
     "check_features_seen",
     "check_finite_response",
     "check_fitted",
+    "check_no_data",
     "check_sample_weight",
     "check_target",
     "has_tags",
@@ -62,6 +63,15 @@ class NumberOfBins(Interval):
 def has_tags(estimator):
     """Whether an object takes part in scikit-learn's estimator protocol."""
     return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+
+
+def check_no_data(estimator):
+    """Raise TypeError where X stands in the estimator's place: `fit(X, y)`."""
+    if hasattr(estimator, "shape") and not callable(estimator):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got a {type(estimator).__name__} of "
+            f"shape {estimator.shape}. The order is fit(estimator, X, y)."
+        )
 
 
 def check_fitted(estimator):

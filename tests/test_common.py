@@ -147,6 +147,14 @@ def test_unfitted_models_are_refused(case):
         importance.fit(clone(model), X, Y)
 
 
+def test_data_in_the_models_place_are_refused(case):
+    """fit(X, y), as estimators are fitted."""
+    importance, _ = case
+    for first in (X, X.to_numpy(), pl.DataFrame({"a": [1.0]})):
+        with pytest.raises(TypeError, match=r"fit\(estimator, X, y\)"):
+            importance.fit(first, Y)
+
+
 def test_bad_width_and_length_are_refused(case):
     """Before any work."""
     importance, model = case
