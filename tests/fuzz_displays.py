@@ -41,7 +41,8 @@ def draw_something(draw, draw_and_close, some_importance, names):
 
         return call, (values,), (CurvesDisplay, curves, outputs, deciles)
     if which == 2:
-        matrix = chosen(draw, [np.outer(values, values), np.ones((3, 2)), [], [[1.0]]])
+        square = np.tile(values, (3, 1))
+        matrix = chosen(draw, [square, np.ones((3, 2)), [], [[1.0]]])
         label = chosen(draw, ["strength", "$", ""])
 
         def call(ours):
