@@ -269,6 +269,11 @@ LINES = {
         lambda y: np.where(y > 0, "b", "a"),
         ["squared_error", "log_loss", "absolute_error", "zero_one"],
     ),
+    "clear logistic": (  # scores up to 17
+        LogisticRegression(C=30.0),
+        lambda y: y > 0.3,
+        ["squared_error", "log_loss"],
+    ),
     "steep logistic": (  # scores beyond the closed form of the log loss
         LogisticRegression(C=1e4),
         lambda y: y > 0.3,
@@ -285,7 +290,7 @@ def test_losses_of_lines_equal_the_black_box(name, weighted):
     random = np.random.RandomState(0)
     data = random.randn(120, 4)
     data[:, 2], data[:, 3] = np.round(data[:, 2]), 2.0
-    noise = 0.1 if name == "steep logistic" else 1.0
+    noise = {"clear logistic": 0.4, "steep logistic": 0.1}.get(name, 1.0)
     y = target(data[:, 0] + data[:, 1] / 2 + noise * random.randn(120))
     model.fit(data, y)
     weights = random.uniform(0.2, 2, 120) if weighted else None

@@ -12,8 +12,10 @@ from skvarimp.response._chebyshev import n_nodes
 from skvarimp.response._reductions import Loss, SquaredError
 from skvarimp.response._states import State
 
-# Of larger scores the unmoved loss itself, from 1 - p, has lost half of its digits.
-LARGEST_SCORE = 12.0
+# A model's p is rounded to ROUNDING, and -log(1 - p) with it to ROUNDING exp(score).
+# Where that reaches MOST_LOST on average, or a single loss has lost half of its digits,
+# the losses of the model's own probabilities are taken one by one.
+ROUNDING, MOST_LOST, LARGEST_SCORE = 1.2e-16, 1e-12, 20.0
 
 
 def key_of(reduction):
@@ -74,10 +76,10 @@ def log_loss_of_logistic(line, reduction, lines, at_nodes):
         np.abs(line.a.max() + line.t.max()),
         np.abs(line.a.min() + line.t.min()),
     )
-    if len(lines) > 1 or largest > LARGEST_SCORE:
+    c = (line.y == class_lists[0][1]).astype(np.float64)
+    if len(lines) > 1 or largest > LARGEST_SCORE or _lost(lines[0], c) > MOST_LOST:
         return None
     (one,), x = lines, scores[0]
-    c = (line.y == class_lists[0][1]).astype(np.float64)
     softplus = {"function": _softplus, "count": _softplus_nodes}
     rows, cells = -_softplus(x), np.full_like(one.t, -(one.w @ _softplus(x)))
     for which, matrix, values in at_nodes(one.a, one.t, **softplus):
@@ -88,6 +90,13 @@ def log_loss_of_logistic(line, reduction, lines, at_nodes):
     cells -= one.t * (one.w @ c) - one.w @ (c * one.s)
     base = _softplus(x) - c * x
     return _state(rows[None], base[None], one.in_cell_order(cells)[None])
+
+
+def _lost(one, c):
+    """Mean over rows of class 0 and cells of ROUNDING exp(a + t)."""
+    top = one.a.max(), one.t.max()
+    rows = (one.w * (1.0 - c)) @ np.exp(one.a - top[0])
+    return ROUNDING * rows * (np.exp(one.t - top[1]) @ one.p) * np.exp(sum(top))
 
 
 def _softplus(x):
