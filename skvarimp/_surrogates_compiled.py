@@ -57,7 +57,8 @@ class _Branches(NamedTuple):
     """Branch nodes of all trees in preorder; `bounds[t]` is the first of tree t.
 
     The left child's slots are `start ... middle`, of weight `left`, the right one's
-    `middle ... stop`, of weight `right`; `splits_on`: whether a child is a branch node.
+    `middle ... stop`, of weight `right`; `splits_on`: whether a child is a branch node,
+    `right_splits`: whether the right one is.
     """
 
     bounds: np.ndarray
@@ -67,6 +68,7 @@ class _Branches(NamedTuple):
     middle: np.ndarray
     stop: np.ndarray
     splits_on: np.ndarray
+    right_splits: np.ndarray
     left: np.ndarray
     right: np.ndarray
 
@@ -179,6 +181,7 @@ def _branches_of(grove):
         grove.start[right],
         grove.stop[node],
         (grove.left[left] != LEAF) | (grove.left[right] != LEAF),
+        grove.left[right] != LEAF,
         weight[left],
         weight[right],
     )
@@ -188,8 +191,8 @@ def _branches_of(grove):
 def _search_columns(first, last, columns, slots, branches, exact, min_rows, found):
     """Surrogates on the columns `first ... last` of all trees; returns their number."""
     largest = np.max(np.diff(slots.bounds))
-    keys, spare = np.empty(largest, np.int64), np.empty(largest, np.int64)
-    slot_of_row = np.full(columns.values.shape[1], -1, np.int64)
+    keys, spare = np.empty(largest + 1, np.int64), np.empty(largest, np.int64)
+    slot_of_row = np.full(columns.values.shape[1], -1, np.int32)
     twice, n_found = 2 * slots.weight, 0
     for tree in range(len(slots.bounds) - 1):
         offset, end = slots.bounds[tree], slots.bounds[tree + 1]
@@ -238,7 +241,7 @@ def _search_columns(first, last, columns, slots, branches, exact, min_rows, foun
                             _add_up(seen, place, slots.statistics, found.sums, n_found)
                         n_found += 1
                 if branches.splits_on[b]:
-                    _partition(run, middle, spare)
+                    _partition(run, middle, spare, branches.right_splits[b])
         for slot in range(offset, end):
             slot_of_row[slots.row[slot]] = -1
     return n_found
@@ -250,14 +253,15 @@ def _sort_slots(order, rank, slot_of_row, keys):
     n = 0
     for p in range(len(order)):
         slot = slot_of_row[order[p]]
-        if slot >= 0:
-            keys[n] = (np.int64(rank[p]) << 32) | slot
-            n += 1
+        keys[n] = (
+            np.int64(rank[p]) << 32
+        ) | slot  # kept if in the bag
+        n += slot >= 0
 
 
 @inlined
-def _partition(run, middle, spare):
-    """Slots below `middle` first, otherwise in the order they had."""
+def _partition(run, middle, spare, keeps_right):
+    """Slots below `middle` first, the others, if kept, as the second run; in place."""
     n_left = n_right = 0
     for p in range(len(run)):
         key = run[p]
@@ -266,7 +270,9 @@ def _partition(run, middle, spare):
         spare[n_right] = key
         n_left += goes_left
         n_right += not goes_left
-    run[n_left:] = spare[:n_right]
+    if keeps_right:
+        for p in range(n_right):
+            run[n_left + p] = spare[p]
 
 
 @inlined
@@ -365,14 +371,23 @@ def _category_sets(run, middle, weight, lighter, min_rows):
 @inlined
 def _add_up(run, place, statistics, sums, n_found):
     """Sums of the statistics of the rows up to a place, and of those behind it."""
-    for k in range(len(statistics)):
-        row = statistics[k]
-        low = high = 0.0
-        for key in run[: place + 1]:
-            low += row[key & SLOT]
-        for key in run[place + 1 :]:
-            high += row[key & SLOT]
-        sums[0, k, n_found], sums[1, k, n_found] = low, high
+    last = len(statistics) - 1
+    for k in range(0, last + 1, 2):  # two at a time, an odd one twice
+        m = min(k + 1, last)
+        one, other = statistics[k], statistics[m]
+        low, high = run[: place + 1], run[place + 1 :]
+        sums[0, k, n_found], sums[0, m, n_found] = _two_sums(low, one, other)
+        sums[1, k, n_found], sums[1, m, n_found] = _two_sums(high, one, other)
+
+
+@inlined
+def _two_sums(run, one, other):
+    first = second = 0.0
+    for key in run:
+        slot = key & SLOT
+        first += one[slot]
+        second += other[slot]
+    return first, second
 
 
 @kernel
