@@ -303,6 +303,13 @@ def _entries_with_values(entries, grid):
     return [names.index(name) for name in grid]
 
 
+def _bytes_of(move):
+    """Memory that a move takes."""
+    arrays = [move.values, move.donors, move.probabilities, move.codes]
+    size = sum(array.nbytes for array in arrays if array is not None)
+    return size + (64 * move.values.size if move.values.dtype == object else 0)
+
+
 class Moves:
     """The moves of one walk, made when asked for: position -> Move.
 
@@ -310,7 +317,7 @@ class Moves:
     is kept while it is small, so that 100 000 columns do not fill the memory.
     """
 
-    KEPT_BYTES = 64e6
+    KEPT_BYTES = 128e6
 
     def __init__(self, table, weights, entries, grids, categorical_columns):
         self.table, self.weights = table, weights
@@ -335,8 +342,7 @@ class Moves:
             self.grids[request],
             self.categorical_columns[request],
         )
-        size = 0 if move.codes is None else move.codes.nbytes
-        size += 64 * move.n_cells
+        size = _bytes_of(move)
         if self._bytes + size <= self.KEPT_BYTES:
             self._kept[position] = move
             self._bytes += size

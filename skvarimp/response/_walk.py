@@ -5,11 +5,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from skvarimp._arithmetic import no_overflow
 from skvarimp._shared import Shared
 from skvarimp.response._base import working_bytes
+from skvarimp.response._grid import Moves
 from skvarimp.response._states import Finished, Merging
 
 
@@ -74,6 +76,8 @@ def _merged(walk, n_jobs):
     """`merged_states` over the response's own cells."""
     waiting = {}
     tasks, prefer = walk.response.tasks(walk), walk.response.prefer
+    if prefer == "threads":
+        _sort_in_threads(walk.moves, n_jobs)
     with closing(in_order(_run_task, tasks, (walk,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             for positions, states in results:
@@ -89,6 +93,18 @@ def _merged(walk, n_jobs):
                     waiting[positions] = (seen, merging)
                 else:
                     yield positions, [of_one.merged() for of_one in merging]
+
+
+def _sort_in_threads(moves, n_jobs):
+    """Make all moves at once where they are small enough to be kept."""
+    if effective_n_jobs(n_jobs) == 1 or not isinstance(moves, Moves):
+        return
+    if 32 * len(moves) * moves.table.n_samples > moves.KEPT_BYTES:
+        return
+    make = delayed(moves.__getitem__)
+    Parallel(n_jobs=n_jobs, require="sharedmem")(
+        make(position) for position in range(len(moves))
+    )
 
 
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
