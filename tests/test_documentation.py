@@ -22,7 +22,7 @@ PUBLIC_MODULES = [
 # Pages of the guide that are no page on a measure: no fixed parts asked of them.
 NO_MEASURE = {
     "compiled",
-    "dask",
+    "distributed",
     "measures_compared",
     "performance",
     "selection",
