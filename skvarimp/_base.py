@@ -72,17 +72,12 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             The fitted instance.
         """
         self._validate_params()
-        return self._fit_apart(estimator, X, y, sample_weight)
-
-    def _fit_apart(self, *arguments):
-        """Fit a copy and take over what it found, all at once.
-
-        Two fits at once do not meet, and one that fails leaves the last one's numbers.
-        """
-        check_no_data(arguments[0])
+        check_no_data(estimator)
+        # On a copy, so that two fits at once do not meet, and one that fails leaves the
+        # last one's numbers.
         fitted = copy(self)
         with no_overflow():
-            fitted._fit(*arguments)
+            fitted._fit(estimator, X, y, sample_weight)
         self.__dict__ = fitted.__dict__
         return self
 

@@ -1,6 +1,7 @@
 """`ImpurityImportance`: importances read from trees, with surrogate splits."""
 
 import warnings
+from copy import copy
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
+from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance
 from skvarimp._compiled import use_compiled
 from skvarimp._display_association import AssociationDisplay
@@ -26,6 +28,7 @@ from skvarimp._validation import (
     Interval,
     StrOptions,
     check_fitted,
+    check_no_data,
     check_sample_weight,
     check_target,
     n_jobs_constraint,
@@ -228,7 +231,12 @@ class ImpurityImportance(BaseImportance):
             The fitted instance.
         """
         self._validate_params()
-        return self._fit_apart(estimator, X, y, sample_weight, tree_weights)
+        check_no_data(estimator)
+        fitted = copy(self)  # as in `BaseImportance.fit`
+        with no_overflow():
+            fitted._fit(estimator, X, y, sample_weight, tree_weights)
+        self.__dict__ = fitted.__dict__
+        return self
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
         check_fitted(estimator)

@@ -81,7 +81,7 @@ def oligomer_frequencies(
     check_unknown(unknown)
     if not isinstance(pseudocount, Real) or not 0 <= pseudocount <= LARGEST_COUNT:
         raise ValueError(
-            f"`pseudocount` must be a number from 0 to {LARGEST_COUNT:g}, got "
+            f"`pseudocount` must be non-negative and at most {LARGEST_COUNT:g}, got "
             f"{pseudocount!r}."
         )
     letters = encode(X, alphabet, unknown=unknown)
