@@ -253,9 +253,7 @@ def _sort_slots(order, rank, slot_of_row, keys):
     n = 0
     for p in range(len(order)):
         slot = slot_of_row[order[p]]
-        keys[n] = (
-            np.int64(rank[p]) << 32
-        ) | slot  # kept if in the bag
+        keys[n] = (np.int64(rank[p]) << 32) | slot  # kept if in the bag
         n += slot >= 0
 
 
