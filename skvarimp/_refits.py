@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.multiclass import check_classification_targets
 
 from skvarimp._arithmetic import users_code
 from skvarimp._base import BaseImportance
@@ -32,6 +31,7 @@ from skvarimp._selection_steps import (
 from skvarimp._sensitivity import entry_seeds
 from skvarimp._table import Table, as_table
 from skvarimp._validation import (
+    check_class_labels,
     check_sample_weight,
     check_target,
     n_jobs_constraint,
@@ -180,7 +180,7 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
         sample_weight = check_sample_weight(sample_weight, table.n_samples)
     classifier = estimator is not None and is_classifier(estimator)
     if classifier:
-        check_classification_targets(y)
+        check_class_labels(y)
     if isinstance(importance, BaseImportance):
         features = importance.get_params(deep=False).get("features")
         resolve_features(features, table.names, table.n_columns)

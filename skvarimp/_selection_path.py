@@ -17,7 +17,6 @@ from sklearn.model_selection import (
     check_cv,
 )
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -42,6 +41,7 @@ from skvarimp._types import Axes, Matrix
 from skvarimp._validation import (
     Interval,
     StrOptions,
+    check_class_labels,
     n_jobs_constraint,
     random_state_constraint,
 )
@@ -125,7 +125,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             y = column_or_1d(y, warn=True)
         check_consistent_length(table.native, y)
         if is_classifier(self.estimator):
-            check_classification_targets(y)
+            check_class_labels(y)
         if self.min_features_to_select > table.n_columns:
             raise ValueError(
                 f"`min_features_to_select` is {self.min_features_to_select}, but X has "

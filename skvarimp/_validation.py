@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "NumberOfBins",
     "StrOptions",
     "as_array",
+    "check_class_labels",
     "check_features_seen",
     "check_finite_response",
     "check_fitted",
@@ -171,6 +173,16 @@ def as_array(values, name):
             f"{name} must hold real numbers or labels, got dtype {values.dtype}."
         )
     return values
+
+
+def check_class_labels(y):
+    """Raise ValueError unless y can be the classes of a classifier."""
+    try:
+        check_classification_targets(y)
+    except TypeError:
+        raise ValueError(
+            "y must hold class labels of one type, got a mixture that has no order."
+        ) from None
 
 
 def check_target(y, n_samples):

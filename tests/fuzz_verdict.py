@@ -78,6 +78,8 @@ def complaint_about(error):
         return None
     if any(at.tb_frame.f_code.co_filename == CHECKS for at in frames):
         return None
+    if type(error.__cause__).__name__ == "_RemoteTraceback":  # of a worker process
+        return None if isinstance(error, DOCUMENTED) else "undocumented type"
     last = frames[-1]
     if last.tb_frame.f_code.co_filename.startswith(TESTS):
         return None  # Python's own: a call with a parameter too few or too many
