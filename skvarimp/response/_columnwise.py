@@ -52,6 +52,10 @@ class Transformed:
     def __init__(self, steps, raw, source):
         self.steps, self.raw, self.source = steps, raw, source
         self.table = self._transform(raw.native)
+        # model columns in the order of their sources, and where each source starts
+        self._order = np.argsort(source, kind="stable")
+        raw_columns = np.arange(raw.n_columns + 1)
+        self._starts = np.searchsorted(source[self._order], raw_columns).tolist()
 
     def _transform(self, native):
         if len(self.steps.steps) == 0:
@@ -64,7 +68,9 @@ class Transformed:
 
     def entry(self, entry):
         """The model columns that move with an entry."""
-        columns = np.flatnonzero(np.isin(self.source, entry.columns))
+        starts = self._starts
+        parts = [self._order[starts[j] : starts[j + 1]] for j in entry.columns]
+        columns = np.sort(np.concatenate(parts))
         return Entry(entry.name, tuple(columns.tolist()), len(columns) > 1)
 
     def move(self, raw, table, move):
@@ -116,12 +122,14 @@ class TransformedMoves:
         return len(self.raw_moves)
 
     def __getitem__(self, position):
-        if position not in self._kept:
+        move = self._kept.get(position)  # threads share this
+        if move is None:
+            raw = self.raw_moves[position]
+            move = self.transformed.move(self.raw, self.table, raw)
             if len(self._kept) > 256:
                 self._kept.clear()
-            move = self.raw_moves[position]
-            self._kept[position] = self.transformed.move(self.raw, self.table, move)
-        return self._kept[position]
+            self._kept[position] = move
+        return move
 
     def __getstate__(self):
         return {**self.__dict__, "_kept": {}}
@@ -141,6 +149,10 @@ class ColumnwiseResponse(Response):
         self.n_outputs = inner.n_outputs
         self.path = f"column-wise steps, {inner.path}"
         self.rounding = inner.rounding
+        self._remembered = None, None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_remembered": (None, None)}
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
@@ -164,9 +176,14 @@ class ColumnwiseResponse(Response):
         return self.inner.evaluations_for(reduction, n_rows, n_cells)
 
     def _inner_walk(self, walk):
-        behind = self.transformed.of(walk.table)
-        moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
-        return replace(walk, response=self.inner, table=behind, moves=moves)
+        """The walk behind the steps, made once for all its tasks."""
+        known, inner = self._remembered
+        if known is not walk:
+            behind = self.transformed.of(walk.table)
+            moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
+            inner = replace(walk, response=self.inner, table=behind, moves=moves)
+            self._remembered = walk, inner
+        return inner
 
     def tasks(self, walk):
         """See `Response.tasks`."""
