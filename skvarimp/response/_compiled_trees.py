@@ -267,8 +267,12 @@ class Job:
             np.zeros((n_kinds, n_raw, plan.n_flat)),
             np.zeros((n_groups, n_raw, self.n_sketch)),
         )
-        codes = np.array(codes, dtype=np.int32, order="C")
-        given = kernels.Rows(codes, weights, errors, groups, signs)
+        # rows of one group after the other: its sketch stays in the cache
+        order = np.argsort(groups, kind="stable")
+        codes = np.array(codes[order], dtype=np.int32, order="C")
+        given = kernels.Rows(
+            codes, weights[order], errors[order], groups[order], signs[order]
+        )
         trees = plan.trees(self.link is not None)
         if n_kinds == 1 and self.n_rows_slots == 0 and self.link is None:
             kernels.add_means(*trees, plan.arrays, given, result)
@@ -278,6 +282,7 @@ class Job:
             kernels.reduce_rows(
                 *trees, plan.arrays, given, link, factor, offset, result
             )
+        result.rows[:] = result.rows[:, :, np.argsort(order)]
         return [
             [
                 self._state(m, reduction, result, walk, rows)
