@@ -8,7 +8,7 @@ model's response and refuses targets that do not.
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 
 from skvarimp._arithmetic import users_code
 from skvarimp._model import check_known_labels, class_indicators
@@ -249,9 +249,42 @@ callable
     """
     if callable(loss):
         return CallableLoss(loss)
+    reason = refused_loss(loss, model.estimator, model.method)
+    if reason:
+        raise ValueError(reason)
     if model.kind == "value" or not model.classifier:
         return _loss_of_values(loss, model, y, n_outputs)
     return _loss_of_classes(loss, model, y, n_outputs)
+
+
+def refused_loss(loss, estimator, method):
+    """Why a loss surely does not fit a response, known without its values; or None.
+
+    Parameters
+    ----------
+    loss : str or callable
+    estimator : object
+        Perhaps unfitted.
+    method : str
+        Response method; "auto" where it is not known yet.
+    """
+    regressor = has_tags(estimator) and is_regressor(estimator)
+    if regressor and method == "auto":
+        method = "predict"
+    if loss == "log_loss" and method in {"predict", "decision_function"}:
+        classifier = has_tags(estimator) and is_classifier(estimator)
+        instead = "zero_one" if classifier else "squared_error"
+        return (
+            "loss='log_loss' needs the probabilities of a classifier, but the "
+            f"response watched is `{method}`. Use loss='{instead}'."
+        )
+    if loss == "zero_one" and regressor:
+        return (
+            "loss='zero_one' counts wrong labels, but "
+            f"{type(estimator).__name__} is a regressor. Use "
+            "loss='squared_error' or loss='absolute_error'."
+        )
+    return None
 
 
 def _loss_of_values(loss, model, y, n_outputs):
@@ -259,13 +292,6 @@ def _loss_of_values(loss, model, y, n_outputs):
         raise ValueError(
             "loss='log_loss' needs the probabilities of a classifier, but the "
             f"response watched is `{model.method}`. Use loss='squared_error'."
-        )
-    regressor = has_tags(model.estimator) and is_regressor(model.estimator)
-    if loss == "zero_one" and regressor:
-        raise ValueError(
-            "loss='zero_one' counts wrong labels, but "
-            f"{type(model.estimator).__name__} is a regressor. Use "
-            "loss='squared_error' or loss='absolute_error'."
         )
     if y.dtype.kind not in "fbiu":
         try:
@@ -288,11 +314,6 @@ def _loss_of_classes(loss, model, y, n_outputs):
     kind, lists = model.kind, model.class_lists
     if loss == "auto":
         loss = "log_loss" if kind == "probability" else "zero_one"
-    if loss == "log_loss" and kind != "probability":
-        raise ValueError(
-            "loss='log_loss' needs the probabilities of a classifier, but the "
-            f"response watched is `{model.method}`. Use loss='zero_one'."
-        )
     if loss in {"squared_error", "absolute_error"} and kind == "score":
         raise ValueError(
             f"loss={loss!r} cannot compare scores of `{model.method}` with classes. "

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._losses import LOSSES, LossDraw, make_loss, unmoved_loss
+from skvarimp._losses import LOSSES, LossDraw, make_loss, refused_loss, unmoved_loss
 from skvarimp._out_of_bag import average_over_trees, out_of_bag
 from skvarimp._response_importance import Progress, Request, ResponseImportance
 from skvarimp._scoring import ScoreLost, resolve_scorer, score_lost
@@ -186,7 +186,9 @@ default="auto"
                 "subset='oob' needs a forest grown with bootstrap=True, but this "
                 f"{type(estimator).__name__} has {has}. Use subset=None."
             )
-        return None
+        if self.scoring is not None:
+            return None
+        return refused_loss(self.loss, estimator, self.response_method)
 
     def _plan(self, problem, entries):
         if problem.y is None:

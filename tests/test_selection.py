@@ -541,6 +541,8 @@ def test_bad_parameters(parameters, error, message):
         InteractionImportance(),
         ConnectionWeightImportance(),
         PermutationImportance(subset="oob"),
+        PermutationImportance(loss="log_loss"),
+        PermutationImportance(loss="zero_one"),
         SensitivityImportance(response_method="predict_proba"),
     ],
     ids=repr,
@@ -553,7 +555,7 @@ def test_importances_that_cannot_serve_raise_before_the_first_fit(importance):
             raise AssertionError("fitted")
 
     for kind in (BackwardEliminationSelector, ForwardSelector):
-        with pytest.raises(TypeError, match=r"Importance|bootstrap"):
+        with pytest.raises(TypeError, match=r"Importance|bootstrap|loss="):
             kind(NeverFitted(), importance).fit(X, Y)
 
 
