@@ -33,9 +33,9 @@ class Comparison(pd.DataFrame):
             columns[label] = pd.Series(measure.importances_, names)
             columns[f"{label} rank"] = pd.Series(measure.ranking_, names)
         table = cls(pd.DataFrame(columns))
-        first = next(iter(fitted.values()))
-        others = [n for n in table.index if n not in set(first.entry_names_)]
-        table = cls(table.reindex([*first.entry_names_, *others]))
+        first = next(iter(fitted.values())).entry_names_
+        names = dict.fromkeys([*first, *table.index])  # the first measure's order leads
+        table = cls(table.reindex(list(names)))
         table.index.name = "entry"
         table.fitted, table.labels = fitted, labels
         return table

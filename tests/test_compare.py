@@ -1,5 +1,8 @@
 """`compare_importances`: one table, one walk."""
 
+from time import process_time
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
@@ -7,6 +10,7 @@ from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import SensitivityImportance, compare_importances
+from skvarimp._comparison_frame import Comparison
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:50, :4], Y[:50]
@@ -53,6 +57,24 @@ def test_measures_share_one_walk(monkeypatch):
     ]
     distinct = [X.iloc[:, j].nunique() for j in range(4)]
     assert sum(asked) == 50 + sum(50 * k - 50 for k in distinct)
+
+
+def test_many_entries():
+    """The table's rows are put in order once, not once an entry."""
+    n_entries = 20_000
+    fitted = {
+        f"model/{label}": SimpleNamespace(
+            entry_names_=[f"x{j}" for j in range(first, first + n_entries)],
+            importances_=np.arange(n_entries),
+            ranking_=np.arange(n_entries),
+        )
+        for label, first in {"one": 5, "other": 0}.items()
+    }
+    start = process_time()
+    table = Comparison.from_fitted(fitted, {})
+    assert process_time() - start < 3.0
+    more = [f"x{j}" for j in range(5)]  # of the other measure only
+    assert list(table.index) == [*fitted["model/one"].entry_names_, *more]
 
 
 def test_labels_and_bad_input():
