@@ -205,8 +205,7 @@ class Response:
 
     def block_rows(self, n_cells, n_columns):
         """How many rows' curves are formed at a time."""
-        budget = working_bytes() / (8 * 8)  # about eight arrays of a block at once
-        return max(1, int(min(budget, 2**20) // (n_cells * self.n_outputs)))
+        return max(1, numbers_at_once(2**20) // (n_cells * self.n_outputs))
 
     def tasks(self, walk):
         """The parts of a walk, those of one position next to each other."""
@@ -255,3 +254,11 @@ class Response:
 def working_bytes():
     """Memory for one block: a quarter of scikit-learn's `working_memory`, in bytes."""
     return get_config()["working_memory"] * 2**20 / 4
+
+
+def numbers_at_once(most):
+    """`most`, or as many as eight arrays of them leave room for, and at least 1.
+
+    At the default `working_memory` there is room for 2**22.
+    """
+    return max(1, int(min(most, working_bytes() / (8 * 8))))

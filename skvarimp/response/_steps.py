@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp.response._base import numbers_at_once
 from skvarimp.response._states import Block
 
 CHUNK_PIECES = 2**17  # of one array, so that a few stay in the processor's cache
@@ -79,7 +80,7 @@ class Steps:
     def chunks(self):
         """Slices of rows of about `CHUNK_PIECES` pieces."""
         most = int(np.diff(self.starts).max(initial=0)) + 1
-        step = max(1, CHUNK_PIECES // (most * len(self.first)))
+        step = max(1, numbers_at_once(CHUNK_PIECES) // (most * len(self.first)))
         for start in range(0, self.n_rows, step):
             yield slice(start, min(start + step, self.n_rows))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skvarimp.response._base import numbers_at_once
 from skvarimp.response._steps import Steps
 from skvarimp.response._tree_walk import Descent, Visits, rows_at_once
 
@@ -162,8 +163,8 @@ def steps_of_rows(table, codes, members, with_raw=False):
     trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
     moving = None if moving.all() else moving
     largest = max(member.n_cells for member in members)
-    at_once = min(rows_at_once(table, len(trees)), JUMPS // (largest * table.n_raw))
-    at_once = max(1, at_once)
+    jumps = numbers_at_once(JUMPS) // (largest * table.n_raw)
+    at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
     buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
     parts, raw = {member.position: [] for member in members}, []
     waiting = [
@@ -187,11 +188,11 @@ def steps_of_rows(table, codes, members, with_raw=False):
 
 def _collected(descent, moving):
     """All visits at once; None where they are too many and of several rows."""
-    collected, n = [], 0
+    collected, n, most = [], 0, numbers_at_once(VISITS)
     for visits in descent.visits(moving):
         collected.append(visits)
         n += len(visits.path)
-        if n > VISITS and descent.n_rows > 1:
+        if n > most and descent.n_rows > 1:
             return None
     return Visits.joined(collected)
 

@@ -18,6 +18,7 @@ some leaves at a time.
 import numpy as np
 from scipy import sparse
 
+from skvarimp.response._base import numbers_at_once
 from skvarimp.response._tree_walk import Descent, own_raw, rows_at_once
 
 REACHED = 2**20  # leaves reached at a time, but those of one row
@@ -82,7 +83,7 @@ class Group:
         while waiting:
             part = waiting.pop()
             descent = Descent(self.table, codes[part], self.trees)
-            reached = descent.reachable(moving, REACHED)
+            reached = descent.reachable(moving, numbers_at_once(REACHED))
             if reached is None:  # too many at once
                 middle = (part.start + part.stop) // 2
                 waiting += [slice(middle, part.stop), slice(part.start, middle)]
@@ -162,7 +163,7 @@ class Group:
     def _meetings(self, leaves, features, codes):
         """Yield (slice of leaves, which codes meet their conditions on features)."""
         edges = [self.table.last_edge(leaves, feature) for feature in features]
-        step = max(1, MEETINGS // len(codes))
+        step = max(1, numbers_at_once(MEETINGS) // len(codes))
         for start in range(0, len(leaves), step):
             some = slice(start, min(start + step, len(leaves)))
             meets = np.ones((some.stop - some.start, len(codes)), dtype=bool)

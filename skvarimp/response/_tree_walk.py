@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# States on one level at a time, so that arrays stay small whatever the trees.
+from skvarimp.response._base import numbers_at_once
+
+# How many at a time, where there is memory for them (`numbers_at_once`). States are
+# those on one level, so that arrays stay small whatever the trees.
 LEVEL_STATES = 2**18
 PATHS = 2**16  # (row, tree) of one descent
 CODES = 2**22  # numbers that describe its rows
@@ -20,7 +23,8 @@ CODES = 2**22  # numbers that describe its rows
 
 def rows_at_once(table, n_trees):
     """How many rows go down some trees of a table together."""
-    return max(1, min(PATHS // n_trees, CODES // max(1, len(table.columns))))
+    paths, codes = numbers_at_once(PATHS), numbers_at_once(CODES)
+    return max(1, min(paths // n_trees, codes // max(1, len(table.columns))))
 
 
 def own_raw(table, codes, trees):
@@ -144,12 +148,12 @@ class Descent:
     def visits(self, moving=None):
         """Yield `Visits` as each feature moves on its own; fills `own` first."""
         path, node = self.go_down(moving)
-        stack = [(path, node, node)]
+        stack, most = [(path, node, node)], numbers_at_once(LEVEL_STATES)
         while stack:
             path, node, edge = stack.pop()
             reached = [(path[:0], node[:0], edge[:0])]
             while len(node):
-                if len(node) > LEVEL_STATES:
+                if len(node) > most:
                     half = len(node) // 2
                     stack.append((path[half:], node[half:], edge[half:]))
                     path, node, edge = path[:half], node[:half], edge[:half]
@@ -182,11 +186,11 @@ class Descent:
             None is returned where several rows reach more leaves.
         """
         stack, n_reached = [self._start()], 0
-        reached = [(self._rows[:0], self.own[:0])]
+        reached, most = [(self._rows[:0], self.own[:0])], numbers_at_once(LEVEL_STATES)
         while stack:
             path, node, own = stack.pop()
             while len(node):
-                if len(node) > LEVEL_STATES:
+                if len(node) > most:
                     half = len(node) // 2
                     stack.append((path[half:], node[half:], own[half:]))
                     path, node, own = path[:half], node[:half], own[:half]

@@ -12,7 +12,7 @@ import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._table import ArrayTable
-from skvarimp.response._base import Response, Task, working_bytes
+from skvarimp.response._base import Response, Task, numbers_at_once, working_bytes
 from skvarimp.response._reductions import Reduction
 from skvarimp.response._states import State
 from skvarimp.response._steps import StepBlock, Steps
@@ -265,7 +265,8 @@ class TreeResponse(Response):
         if len(self.trees.columns) == 0:
             return 2**20
         steps = self.n_outputs * max(1, min(n_cells, int(self.visits_per_row())))
-        return max(1, min(self.TASK_PATHS // len(self.trees.roots), STEPS // steps))
+        paths = self.TASK_PATHS // len(self.trees.roots)
+        return max(1, min(paths, numbers_at_once(STEPS) // steps))
 
     def tasks(self, walk):
         """See `Response.tasks`: moves of one feature share the way down the trees."""
