@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, r_regression
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
@@ -36,8 +38,13 @@ from sklearn.preprocessing import (
 )
 
 from skvarimp import SensitivityImportance
+from skvarimp._entries import resolve_features
+from skvarimp._response_importance import Request, make_problem
 from skvarimp.response import _black_box, _lowering
+from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._column_sources import NotColumnwise, sources
+from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
+from skvarimp.response._walk import run_walk
 
 
 def stand_in(model, table):
@@ -334,3 +341,91 @@ def test_votes_give_unused_inputs_exactly_zero():
         assert "vote" in imp.response_path_
         assert imp.importances_[2:].tolist() == [0, 0]
         assert imp.standard_errors_[2:].tolist() == [0, 0]
+
+
+def compared(model, X, entries=None):
+    """All reductions of a model's fast response against the black box; the path."""
+    problem = make_problem(model, X, None, None, "auto")
+    entries = entries or resolve_features(None, None, X.shape[1])
+    fast, ones = problem.response(entries), np.ones(len(problem.base))
+    slow = BlackBoxResponse(problem.model, len(problem.base))
+    spread = PartialDependence.over("auto", X.shape[0], 500)
+    requests = [
+        Request("all", [Pairs(), Observed(), spread], [ones] * 3),
+        Request("equidistant", [Range()], [ones]),
+        Request("all", [spread], [ones], frozenset({0})),
+    ]
+    scale = np.abs(problem.base).max()
+    for one, other in zip(
+        run_walk(problem.walk(fast, entries, requests)),
+        run_walk(problem.walk(slow, entries, requests)),
+    ):
+        for o, p in zip(one, other):
+            np.testing.assert_allclose(
+                o.importances, p.importances, rtol=1e-9, atol=1e-12 * scale
+            )
+            np.testing.assert_array_equal(o.importances[p.importances == 0], 0)
+    return fast.path
+
+
+LINEAR_STEPS = {
+    "standard": StandardScaler(),
+    "two scalers": make_pipeline(MinMaxScaler(), RobustScaler()),
+    "clipped": MinMaxScaler((0.2, 0.7), clip=True),
+    "power": PowerTransformer(),
+    "quantiles": QuantileTransformer(n_quantiles=7),
+    "merges": Binarizer(threshold=0.5),
+    "some merged": QuantileTransformer(subsample=20, n_quantiles=20, random_state=0),
+    "not ascending": FunctionTransformer(np.square),
+    "selected": SelectKBest(r_regression, k=2),
+    "imputed": SimpleImputer(),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR_STEPS)
+def test_many_columns_at_once_behind_steps(name):
+    """Linear models take columns together only where no step merges values."""
+    random = np.random.RandomState(0)
+    X = random.randn(40, 5)
+    X[:, 1] = random.randint(0, 3, 40)
+    X[:, 2] = 1.5
+    X[::2, 3] = X[1::2, 3]
+    y = X @ np.arange(1, 6) + random.randn(40)
+    model = make_pipeline(clone(LINEAR_STEPS[name]), Ridge()).fit(X, y)
+    assert compared(model, X).endswith("linear")
+    entries = resolve_features([4, [0, 1], 3], None, 5)
+    assert compared(model, 2 * X - 1, entries).endswith("linear")
+
+
+def test_values_merged_by_rounding_and_missing_ones():
+    """They count as before the steps, like every value there."""
+    X = np.array([1e-20, 2e-20, 3e-20, 1.0, 2.0, 4.0, 8.0, 9.0])[:, np.newaxis]
+    X = np.hstack([X, X[::-1] + 1, np.arange(8.0)[:, np.newaxis], X < 1])
+    model = make_pipeline(StandardScaler(), LinearRegression()).fit(X, X.sum(axis=1))
+    compared(model, X)
+    X[2, 1] = X[3:6, 2] = np.nan
+    model = make_pipeline(SimpleImputer(), StandardScaler(), Ridge())
+    compared(model.fit(X, X[:, 0]), X)
+
+
+def test_boolean_columns_stay_categorical_behind_steps():
+    """The flatness of a categorical entry is half its range."""
+    X = pd.DataFrame({"a": np.arange(9) % 2 == 0, "b": np.arange(9.0) ** 2})
+    model = make_pipeline(StandardScaler(), Ridge()).fit(X, X["a"] + X["b"])
+    compared(model, X)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_many_sparse_columns(form, monkeypatch):
+    """The steps transform a few times, however many columns there are."""
+    X = sparse.random_array((30, 60), density=0.1, format=form, rng=0)
+    model = make_pipeline(MaxAbsScaler(), Ridge()).fit(X, X.sum(axis=1))
+    compared(model, X)
+    calls, transform = [], MaxAbsScaler.transform
+    monkeypatch.setattr(
+        MaxAbsScaler,
+        "transform",
+        lambda self, X, **kwargs: calls.append(1) or transform(self, X, **kwargs),
+    )
+    SensitivityImportance(scale=None, contrast="range").fit(model, X)
+    assert len(calls) < 30

@@ -56,6 +56,23 @@ def sources(transformer, n_columns, names=None):
     raise NotColumnwise(f"{kind.__name__} is not a column-wise transformer")
 
 
+def is_monotone(step):
+    """Whether a fitted step of the list takes columns to ascending values.
+
+    Missing values aside; it may leave columns out.
+    """
+    if step is None or isinstance(step, str):
+        return True
+    name = type(step).__name__
+    if name == "SimpleImputer":
+        return isinstance(step.missing_values, float) and np.isnan(step.missing_values)
+    return name in MONOTONE or _rule_of(name) is _selected
+
+
+def _rule_of(name):
+    return next((kinds[name] for kinds in COLUMNWISE.values() if name in kinds), None)
+
+
 def columnwise_types():
     """The types of the list, for the table in the documentation."""
     return [
@@ -211,12 +228,20 @@ def _rules(rule, names):
     return dict.fromkeys(names.split(), rule)
 
 
+MONOTONE = (
+    "StandardScaler",
+    "MinMaxScaler",
+    "MaxAbsScaler",
+    "RobustScaler",
+    "PowerTransformer",
+    "QuantileTransformer",
+)
+
 COLUMNWISE = {
     "sklearn.preprocessing": {
         **_rules(
             _one_to_one,
-            "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler PowerTransformer "
-            "QuantileTransformer Binarizer OrdinalEncoder",
+            " ".join([*MONOTONE, "Binarizer", "OrdinalEncoder"]),
         ),
         "OneHotEncoder": _one_hot,
         "TargetEncoder": _target_encoder,

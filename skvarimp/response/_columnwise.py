@@ -6,6 +6,7 @@ the transformed table, and other grid values are pushed through the steps.
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from skvarimp._entries import Entry
 from skvarimp._model import Model
 from skvarimp._table import as_table
 from skvarimp.response._base import Response
-from skvarimp.response._column_sources import NotColumnwise, sources
-from skvarimp.response._grid import Move
+from skvarimp.response._column_sources import NotColumnwise, is_monotone, sources
+from skvarimp.response._grid import Move, is_categorical
+from skvarimp.response._line_columns import SortedColumns, batches
 
 
 def lower_pipeline(model, table):
@@ -52,6 +54,7 @@ class Transformed:
     def __init__(self, steps, raw, source):
         self.steps, self.raw, self.source = steps, raw, source
         self.table = self._transform(raw.native)
+        self.monotone = all(is_monotone(step) for _, step in steps.steps)
         # model columns in the order of their sources, and where each source starts
         self._order = np.argsort(source, kind="stable")
         raw_columns = np.arange(raw.n_columns + 1)
@@ -114,9 +117,39 @@ class TransformedMoves:
         self.raw_moves, self.raw = moves, raw
         self.transformed, self.table = transformed, table
         self.weights, self.grids = moves.weights, moves.grids
-        self.categorical_columns = [frozenset() for _ in moves.grids]
         self.entries = [transformed.entry(entry) for entry in moves.entries]
         self._kept = {}
+
+    @cached_property
+    def by_column(self):
+        """See `Moves.by_column`: of ascending steps that merge no two values."""
+        result = np.zeros(len(self.entries), dtype=bool)
+        if not self.transformed.monotone or self.raw.numeric() is None:
+            return result
+        singles = np.flatnonzero([len(e.columns) == 1 for e in self.entries])
+        columns = np.array([self.entries[e].columns[0] for e in singles], np.intp)
+        raw_columns = self.transformed.source[columns]
+        for which in batches(self.table, columns):
+            behind = SortedColumns(self.table, columns[which], self.weights).distinct()
+            before = SortedColumns(
+                self.raw, raw_columns[which], self.weights
+            ).distinct()
+            result[singles[which]] = behind.sum(axis=1) == before.sum(axis=1)
+        return result
+
+    @cached_property
+    def categorical_columns(self):
+        """See `make_move`: the model columns that categorical entries move alone."""
+        pairs = list(zip(self.entries, self.raw_moves.entries))
+        return [
+            frozenset(
+                entry.columns[0]
+                for entry, raw_entry in pairs
+                if len(entry.columns) == 1
+                and is_categorical(self.raw, raw_entry, named)
+            )
+            for named in self.raw_moves.categorical_columns
+        ]
 
     def __len__(self):
         return len(self.raw_moves)

@@ -331,6 +331,15 @@ class Moves:
     def __len__(self):
         return len(self.entries) * len(self.grids)
 
+    @property
+    def by_column(self):
+        """Which entries move one column, whose values in the table are the grid "all".
+
+        Of moves seen behind other steps they may not: values merged there count as
+        before.
+        """
+        return np.array([len(entry.columns) == 1 for entry in self.entries])
+
     def __getitem__(self, position):
         if position in self._kept:
             return self._kept[position]

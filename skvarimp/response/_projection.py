@@ -11,7 +11,6 @@ import numpy as np
 from skvarimp._table import SparseTable
 from skvarimp.response import _few_values
 from skvarimp.response._base import Task, working_bytes
-from skvarimp.response._grid import Moves
 from skvarimp.response._scores import ScoreResponse, numeric_values, own_values
 
 
@@ -90,16 +89,15 @@ class ProjectionResponse(ScoreResponse):
     def tasks(self, walk):
         """See `Response.tasks`; many columns at once where that is possible."""
         all_rows = slice(0, len(walk.rows))
-        # moves seen through a pipeline count the values before its steps as distinct
-        plain = walk.final and type(walk.moves) is Moves
+        single = np.zeros(walk.n_entries, dtype=bool)
+        if walk.final:
+            single = walk.moves.by_column
+        singles = np.flatnonzero(single)
+        columns = _columns(walk, singles)
         for request in range(len(walk.reductions)):
             first = request * walk.n_entries
-            single = np.zeros(walk.n_entries, dtype=bool)
-            if plain:
-                single[:] = [len(entry.columns) == 1 for entry in walk.moves.entries]
-            singles, batched = np.flatnonzero(single), np.zeros_like(single)
-            columns = _columns(walk, singles)
-            for which in self.batches(walk, request, columns) if plain else ():
+            batched = np.zeros_like(single)
+            for which in self.batches(walk, request, columns) if len(columns) else ():
                 batched[singles[which]] = True
                 yield ColumnsTask(tuple((first + singles[which]).tolist()), all_rows)
             for e in np.flatnonzero(~batched):
