@@ -142,6 +142,25 @@ def test_far_from_the_origin():
     check_equal(SVR(gamma=0.2).fit(far, Y), far, features=[0, 3, 5, [0, 5]])
 
 
+def test_values_far_apart():
+    """Squared distances of 1e12 keep the digits of those near 0."""
+    random = np.random.RandomState(0)
+    X = random.randint(-(10**6), 10**6, (24, 3))
+    X[12:] = X[:12] + random.randint(0, 3, (12, 3))  # few rows are near each other
+    y = np.column_stack([random.randn(24), random.randn(24)])
+    process = GaussianProcessRegressor(RBF(), optimizer=None, alpha=0.1)
+    features, grids = [0, 1, [0, 1], [0, 1, 2]], ["all", "equidistant", 4]
+    check_equal(process.fit(X, y), X, features=features, grids=grids)
+    machine = SVR(gamma=1.0).fit(X, y[:, 0])
+    check_equal(machine, X, features=features, grids=grids)
+    ridge = KernelRidge(kernel="rbf").fit(X, y)
+    with pytest.raises(NotLowerable, match="distances cancel"):
+        problem_of(ridge, X)
+    rows = sparse.csr_array(X.astype(float))
+    with pytest.raises(NotLowerable, match="distances cancel"):
+        problem_of(machine.fit(rows, y[:, 0]), rows)
+
+
 def test_small_working_memory():
     """Blocks of rows and cells, and nothing remembered, change no number."""
     model = SVR().fit(X, Y)

@@ -11,7 +11,13 @@ from skvarimp._gradient_kernels import fitted_gamma, pairwise_weights
 from skvarimp._table import SparseTable
 from skvarimp.response._base import working_bytes
 from skvarimp.response._chebyshev import TOO_MANY, interpolation, nodes
-from skvarimp.response._kernel_terms import Gaussian, Polynomial, Sigmoid, Vectors
+from skvarimp.response._kernel_terms import (
+    Gaussian,
+    Polynomial,
+    Sigmoid,
+    Vectors,
+    is_far,
+)
 from skvarimp.response._linear import LinearResponse
 from skvarimp.response._links import (
     IDENTITY,
@@ -39,6 +45,8 @@ def lower_support_vectors(model, table):
     link = _support_link(model, estimator, n_classes)
     gamma = fitted_gamma(estimator)
     terms = _named_terms(estimator, gamma, support)
+    if isinstance(table, SparseTable):
+        _refuse_far(terms, table, support)
     dual = dense(estimator.dual_coef_)
     if n_classes > 2:
         dual = pairwise_weights(dual, estimator.n_support_).T
@@ -75,7 +83,15 @@ def lower_kernel_ridge(model, table):
     gamma = estimator.gamma
     gamma = 1.0 / support.shape[1] if gamma is None else gamma
     terms = _named_terms(estimator, gamma, support)
+    _refuse_far(terms, table, support)  # the model itself takes products
     return _machine(model, table, IDENTITY, terms, support, dual, np.zeros(len(dual)))
+
+
+def _refuse_far(terms, table, support):
+    """Decline where squared distances by products would lose the kernel's digits."""
+    gaussian = isinstance(terms[0], Gaussian)
+    if gaussian and is_far(terms[0].gammas[0], table.numeric(), support):
+        raise NotLowerable("its squared distances cancel but for rounding")
 
 
 def lower_gaussian_process(model, table):

@@ -16,8 +16,11 @@ from math import comb
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from skvarimp.response._chebyshev import gaussian_nodes, tanh_nodes
+
+FAR = 1e5  # squares above leave less than ten digits of a power of e near 0
 
 
 class Vectors:
@@ -54,6 +57,11 @@ def _squares(A):
     if sparse.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).reshape(-1)
     return np.einsum("ij,ij->i", A, A)
+
+
+def is_far(gamma, *vectors):
+    """Whether |x|^2 - 2 x's + |s|^2 loses digits that the Gaussian kernel shows."""
+    return any(gamma * _squares(A).max(initial=0.0) > FAR for A in vectors)
 
 
 def _beside(A, *columns):
@@ -98,9 +106,11 @@ class Gaussian:
             X, S = X - origin, S - origin
         # -|x - s|^2 = (sqrt(2) x, |x|^2, -1)' (sqrt(2) s, -1, |s|^2)
         X, S = X * (np.sqrt(2.0) * root), S * (np.sqrt(2.0) * root)
-        power = _products(
-            _beside(X, _squares(X) / 2.0, -1.0), _beside(S, -1.0, _squares(S) / 2.0)
-        )
+        x_squares, s_squares = _squares(X) / 2.0, _squares(S) / 2.0
+        if not sparse.issparse(X) and max(x_squares.max(), s_squares.max()) > FAR:
+            power = cdist(X, S, "sqeuclidean") / -2.0
+        else:
+            power = _products(_beside(X, x_squares, -1.0), _beside(S, -1.0, s_squares))
         return [np.exp(power, out=power)]
 
     def moved(self, values, S, columns):
