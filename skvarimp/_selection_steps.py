@@ -1,14 +1,15 @@
 """One step of a selection: refit, score and importances on every fold."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._base import BaseImportance
@@ -120,15 +121,20 @@ class Evaluation:
             delayed(_evaluate)(shared, columns, train, held_out, with_importance)
             for train, held_out in self.splits
         )
-        return Parallel(n_jobs=self.n_jobs)(calls)
+        with warnings.catch_warnings():  # models in threads may mix up the filters
+            return Parallel(n_jobs=self.n_jobs)(calls)
 
     def refit(self, table):
         """The estimator fitted on all rows."""
         return clone(self.estimator).fit(table.native, self.y, **self.passed.fit)
 
 
-def _evaluate(shared, columns, train, held_out, with_importance):
-    step, table = shared.parts
+def _evaluate(shared, *task):
+    with shared.settings():
+        return _fold(*shared.parts, *task)
+
+
+def _fold(step, table, columns, train, held_out, with_importance):
     estimator = clone(step.estimator)
     estimator.fit(
         table.part(train, columns).native,

@@ -1,9 +1,13 @@
 """What all tasks of one run share, such as X: sent to a worker once, not per task."""
 
+import os
 import sys
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context, get_config
 
 DEEPEST = 6
 
@@ -23,6 +27,25 @@ class Shared:
 
     def __init__(self, *parts):
         self.parts = parts
+        self._home, self._config = os.getpid(), get_config()
+        self._filters = list(warnings.filters)
+
+    @contextmanager
+    def settings(self):
+        """The settings of the thread that made this, around a task.
+
+        scikit-learn's in every worker, the filters of warnings in other processes.
+        Threads share these: set around each task, as scikit-learn's own `delayed`
+        does, they would be left changed, or empty, where tasks overlap.
+        """
+        with config_context(**self._config):
+            if os.getpid() == self._home:
+                yield
+                return
+            with warnings.catch_warnings():
+                warnings.resetwarnings()
+                warnings.filters.extend(self._filters)
+                yield
 
     def __sizeof__(self):
         return max(10_000, _bytes_of(self.parts, DEEPEST, set()))

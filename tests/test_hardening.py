@@ -27,11 +27,13 @@ from threadpoolctl import threadpool_info
 
 import skvarimp
 from skvarimp import feature_functions, sequence
+from skvarimp._shared import Shared
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:60, :3], Y[:60] / 100
 TREE = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
-FOREST = RandomForestRegressor(4, max_depth=3, random_state=0).fit(X, Y)
+# n_jobs=1: threads of scikit-learn's own may leave the filters of warnings changed
+FOREST = RandomForestRegressor(4, max_depth=3, n_jobs=1, random_state=0).fit(X, Y)
 NETWORK = MLPRegressor(
     hidden_layer_sizes=(3,), solver="lbfgs", random_state=0, max_iter=500, tol=1.0
 ).fit(X, Y)
@@ -244,6 +246,41 @@ def test_no_global_state_is_changed(backend):
     after = global_state()
     for part, value in before.items():
         assert after[part] == value, part
+
+
+class Warns:
+    """Warns at every call."""
+
+    def predict(self, X):
+        """Zeros."""
+        warnings.warn("sensor drifts", RuntimeWarning, stacklevel=1)
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_filters_of_warnings_hold_in_workers(backend):
+    """What the caller ignores or turns into an error is so in every task."""
+    measure = skvarimp.SensitivityImportance(scale=None, n_jobs=2)
+    with joblib.parallel_config(backend=backend), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "sensor drifts", RuntimeWarning)
+        assert not measure.fit(Warns(), X).importances_.any()
+    shared = Shared()
+    filters = warnings.filters
+    with joblib.parallel_config(backend=backend):
+        left = joblib.Parallel(n_jobs=2)(
+            joblib.delayed(_warned)(shared, filters) for _ in range(4)
+        )
+    assert left == ["sensor drifts"] * 4
+
+
+def _warned(shared, filters):
+    with shared.settings():
+        same_process = os.getpid() == shared._home
+        assert not same_process or warnings.filters is filters
+        try:
+            Warns().predict(X)
+        except RuntimeWarning as error:  # as pytest is told
+            return str(error)
 
 
 FAILING = """

@@ -1,12 +1,12 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
+import warnings
 from collections import deque
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.utils.parallel import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from skvarimp._arithmetic import no_overflow
 from skvarimp._shared import Shared
@@ -120,7 +120,8 @@ def _run_task(task, walk):
 
 def _guarded(shared, task):
     function, arguments = shared.parts
-    with no_overflow():  # here, where a worker does not share the caller's settings
+    # here, where a worker does not share the caller's settings
+    with shared.settings(), no_overflow():
         return function(task, *arguments)
 
 
@@ -148,17 +149,18 @@ def in_order(function, tasks, arguments, n_jobs, prefer=None):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
     except ValueError:  # "Backend ... does not support return_as"
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer)
-    results = iter(parallel(calls()))
-    try:
-        for result in results:
-            yield sent.popleft(), result
-    except GeneratorExit:
-        closed = True
-        with suppress(Exception):
-            deque(results, maxlen=0)
-    finally:
-        if hasattr(results, "close"):
-            results.close()
+    with warnings.catch_warnings():  # models in threads may mix up the filters
+        results = iter(parallel(calls()))
+        try:
+            for result in results:
+                yield sent.popleft(), result
+        except GeneratorExit:
+            closed = True
+            with suppress(Exception):
+                deque(results, maxlen=0)
+        finally:
+            if hasattr(results, "close"):
+                results.close()
 
 
 class _Outcomes:
