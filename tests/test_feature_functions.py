@@ -175,7 +175,7 @@ def test_errors_name_the_way_out():
         Linear([1, np.inf])
     with pytest.raises(ValueError, match="`weights` must be finite"):
         Linear([])
-    with pytest.raises(ValueError, match="`threshold` must be a finite number, got nan"):
+    with pytest.raises(ValueError, match="`threshold` must be a finite number, got"):
         Step(0, np.nan)
 
 
