@@ -176,7 +176,8 @@ def run_python(code, tmp_path, **environment):
     file.write_text(textwrap.dedent(code))
     done = subprocess.run(
         [sys.executable, str(file)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SKVARIMP_COMPILED": "1"}
+        | environment,
         capture_output=True,
         text=True,
         check=False,
