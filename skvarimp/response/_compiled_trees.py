@@ -102,24 +102,44 @@ class Plan:
         rounded = -(-n_cells // kernels.WORD) * kernels.WORD
         self.first_cell, self.n_flat = np.cumsum(rounded) - rounded, int(rounded.sum())
         opens = np.zeros(len(table.feature), dtype=bool)
-        marks = []
-        for member, first in zip(self.members, self.first_cell):
+        for member in self.members:
             if member.feature >= 0:
                 opens[table.edges_on(member.feature)[member.count > 0]] = True
-            marks.append(_marks(member, first))
-        sizes = np.array([of_member.size for of_member in marks])
+        marks, first_mark = self._marks()
         self.arrays = kernels.Members(
             np.searchsorted(features, np.arange(len(table.columns) + 1)),
             opens,
-            np.concatenate([of_member.ravel() for of_member in marks]),
-            np.cumsum(sizes) - sizes,
-            np.array([of_member.shape[1] for of_member in marks]),
+            marks,
+            first_mark,
             self.first_cell,
             n_cells,
             self._before([member.probabilities for member in self.members]),
             self._before([member.multiplicity for member in self.members]),
             self.n_flat,
         )
+
+    def _marks(self):
+        """The marks of all edges, edge after edge, and where each edge's begin."""
+        known = [m for m in range(len(self.members)) if self.members[m].feature >= 0]
+        n_marks = np.zeros(len(self.table.feature), dtype=np.int64)
+        for m in known:
+            member = self.members[m]
+            n_marks[self.table.edges_on(member.feature)] += member.count
+        first_mark = np.concatenate([[0], np.cumsum(n_marks)])
+        marks, free = np.empty(first_mark[-1], dtype=np.int32), first_mark[:-1].copy()
+        for m in known:
+            member = self.members[m]
+            edges = self.table.edges_on(member.feature)
+            number = np.arange(len(member.steps)) - np.repeat(
+                member.start, member.count
+            )
+            cells = (member.steps + self.first_cell[m]).astype(np.int32)
+            ends = number % 2 == 1
+            marks[np.repeat(free[edges], member.count) + number] = np.where(
+                ends, ~cells, cells
+            )
+            free[edges] += member.count
+        return marks, first_mark
 
     def _before(self, of_cells):
         """Cumulated from 0 on, each member's behind its first cell and number."""
@@ -327,18 +347,6 @@ def _inner_nodes(table):
     result = np.full((len(table.roots), table.max_leaves - 1), -1, dtype=np.int32)
     result[tree, np.arange(len(nodes)) - first[tree]] = nodes
     return result
-
-
-def _marks(member, first):
-    """Flat cells of each edge's steps, (n_edges, most of an edge), then -1."""
-    if member.feature < 0:
-        return np.empty((0, 1), dtype=np.int32)
-    most = max(1, int(member.count.max(initial=0)))
-    marks = np.full((len(member.count), most), -1, dtype=np.int32)
-    edge = np.repeat(np.arange(len(member.count)), member.count)
-    number = np.arange(len(member.steps)) - np.repeat(member.start, member.count)
-    marks[edge, number] = member.steps + first
-    return marks
 
 
 def _steps(bounds, cells, changes, n_cells):

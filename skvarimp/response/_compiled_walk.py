@@ -7,6 +7,9 @@ out are made by `_compiled_trees`, which also sizes every buffer from the trees'
 depth and number of leaves and from the grids' true number of cells; they are all
 contiguous. Numbers of cells are *flat*: those of all members of a walk in a row, each
 member beginning at a multiple of 64.
+
+All kernels stand in this one file: numba's cache on disk looks only at the file of the
+kernel that is called, not at those whose kernels became a part of it.
 """
 
 from typing import NamedTuple
@@ -75,9 +78,10 @@ class Members(NamedTuple):
     opens : ndarray of shape (n_nodes,), bool
         Whether the edge to a node admits a cell of any member.
     marks : ndarray of shape (n_marks,), int32
-        Flat cells where what an edge admits begins, ends, begins again ..., then -1.
-    first_mark, n_marks : ndarray of shape (n_members,), int64
-        Where a member's marks begin, and how many each edge has.
+        Flat cells where what an edge admits begins; minus one less, where it ends.
+    first_mark : ndarray of shape (n_nodes + 1,), int64
+        The marks of the edge to a node, for all members of its feature, are
+        first_mark[node] to first_mark[node + 1].
     first_cell, n_cells : ndarray of shape (n_members,), int64
     below : ndarray of shape (n_flat + n_members,)
         Probability of the cells before each cell and of all; a member's begins at
@@ -92,7 +96,6 @@ class Members(NamedTuple):
     opens: np.ndarray
     marks: np.ndarray
     first_mark: np.ndarray
-    n_marks: np.ndarray
     first_cell: np.ndarray
     n_cells: np.ndarray
     below: np.ndarray
@@ -161,80 +164,116 @@ def goes_left(trees, node, code):
     return code < cut
 
 
-@inlined
-def children(trees, node, code):
-    """The child gone to, and the other."""
-    left = int(goes_left(trees, node, code))  # no branch to be guessed wrong
-    return trees.nodes[node, RIGHT + left], trees.nodes[node, LEFT - left]
+@kernel
+def go_down(trees, root, codes, first, last, opens, room, visits):
+    """The leaves of a tree that rows reach as any one feature moves.
 
-
-@inlined
-def visit(trees, root, codes, i, opens, room):
-    """The leaves of a tree that a row reaches as any one feature moves.
+    All rows go down together. A list has what reaches a node: a row by its own values
+    (edge -1), or a row with one feature moved, and the last edge on that feature.
 
     Parameters
     ----------
     trees : Trees
     root : int
-    codes : ndarray of shape (n_rows, n_features)
-    i : int
-        The row.
+    codes : ndarray of shape (n_features, n_rows)
+    first, last : int
+        The rows from first on and before last.
     opens : ndarray of shape (n_nodes,)
         Whether the way to a node is of interest.
-    room : (stack, leaves, edges)
-        Stack to work in: children not gone to, each at the end of an edge on what
-        moves. Leaves and edges are filled with the leaves off the row's own path, and
-        the last edge on the moved feature above each.
+    room : tuple
+        As from `room_to_go_down`; the last of it is filled with the leaf of each row.
+    visits : (rows, edges, leaves)
+        Arrays of one size. Filled with the leaves off the rows' own paths: the row,
+        the last edge on the moved feature, and the leaf.
 
     Returns
     -------
-    own, n_visited : int
+    n : int
+        Number of visits.
+    visits : the same, or larger ones.
     """
-    stack, leaves, edges = room
-    nodes = trees.nodes
-    top, n_visited, node = 0, 0, root
-    feature = nodes[node, FEATURE]
-    while feature >= 0:
-        node, other = children(trees, node, codes[i, feature])
-        feature = nodes[node, FEATURE]
-        if opens[other]:
-            stack[top] = other
-            top += 1
-    own = node
+    rows, edges, moved, todo, own = room
+    nodes, n, top = trees.nodes, 0, 1
+    for i in range(first, last):
+        rows[i - first], edges[i - first], moved[i - first] = i, -1, -1
+    todo[0, 0], todo[0, 1], todo[0, 2] = root, 0, last - first
     while top > 0:
         top -= 1
-        node = edge = stack[top]
-        moved = trees.edges[edge, 0]
+        node, start, stop = todo[top, 0], todo[top, 1], todo[top, 2]
         feature = nodes[node, FEATURE]
-        while feature >= 0:
-            node, other = children(trees, node, codes[i, feature])
-            if feature == moved:
-                if opens[other]:
-                    stack[top] = other
-                    top += 1
-                if not opens[node]:
-                    break
-                edge = node
-            feature = nodes[node, FEATURE]
         if feature < 0:
-            leaves[n_visited], edges[n_visited] = node, edge
-            n_visited += 1
-    return own, n_visited
+            if n + stop - start > len(visits[0]):
+                visits = more_visits(visits, stop - start)
+            for k in range(start, stop):
+                visits[0][n], visits[1][n], visits[2][n] = rows[k], edges[k], node
+                if moved[k] < 0:
+                    own[rows[k]] = node
+                n += moved[k] >= 0
+            continue
+        right, left = nodes[node, RIGHT], nodes[node, LEFT]
+        opens_right, opens_left = opens[right], opens[left]
+        # the left list behind the right one, which waits; no branches inside
+        to_right, first_left = stop, 2 * stop - start
+        to_left = first_left
+        for k in range(start, stop):
+            i, edge, of_edge = rows[k], edges[k], moved[k]
+            goes = goes_left(trees, node, codes[feature, i])
+            free, same = of_edge < 0, of_edge == feature
+            follows = goes & (not same)
+            rows[to_left] = i
+            edges[to_left] = edge if follows else left
+            moved[to_left] = of_edge if follows else feature
+            to_left += follows | ((same | (free & (not goes))) & opens_left)
+            follows = (not goes) & (not same)
+            rows[to_right] = i
+            edges[to_right] = edge if follows else right
+            moved[to_right] = of_edge if follows else feature
+            to_right += follows | ((same | (free & goes)) & opens_right)
+        if to_right > stop:
+            todo[top, 0], todo[top, 1], todo[top, 2] = right, stop, to_right
+            top += 1
+        if to_left > first_left:
+            todo[top, 0], todo[top, 1], todo[top, 2] = left, first_left, to_left
+            top += 1
+    return n, visits
+
+
+@kernel
+def more_visits(visits, more):
+    """The same with room for so many more, and as many again."""
+    rows, edges, leaves = visits
+    n = 2 * len(rows) + more
+    more_rows, more_edges = np.empty(n, np.int32), np.empty(n, np.int32)
+    more_leaves = np.empty(n, np.int32)
+    more_rows[: len(rows)] = rows
+    more_edges[: len(rows)] = edges
+    more_leaves[: len(rows)] = leaves
+    return more_rows, more_edges, more_leaves
 
 
 @inlined
-def visiting_room(forest):
-    """Buffers for `visit`: of a path, and of a tree's leaves."""
+def room_to_go_down(forest, n_rows):
+    """Buffers of `go_down`: lists of two children a level, nodes to do, own leaves."""
+    size = (2 * forest.depth + 3) * n_rows
     return (
-        np.empty(forest.depth + 1, np.int32),
-        np.empty(forest.n_leaves, np.int32),
-        np.empty(forest.n_leaves, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty((forest.depth + 2, 3), np.int64),
+        np.empty(n_rows, np.int32),
     )
+
+
+@inlined
+def no_visits():
+    """Buffers of visits, as small as can be."""
+    return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32)
 
 
 # From leaves to pieces
 
-BLOCK = 32  # rows that go down a tree one after the other
+BLOCK = 128  # rows that go down a tree together
+NUMBERS = 2**20  # in the lists of rows on their way, at most, but those of one row
 WORD = 64  # cells whose bits share a number
 ONE, LAST = np.uint64(1), np.uint64(63)
 # De Bruijn: the product of a power of two with it has another first six bits each
@@ -242,6 +281,12 @@ SEQUENCE, SHIFT = np.uint64(0x03F79D71B4CB0A89), np.uint64(58)
 BIT_OF = np.empty(64, dtype=np.int64)
 for _bit in range(64):
     BIT_OF[((1 << _bit) * int(SEQUENCE) % 2**64) >> 58] = _bit
+
+
+@inlined
+def rows_together(forest, n_rows):
+    """How many rows go down together."""
+    return max(1, min(n_rows, BLOCK, NUMBERS // (2 * forest.depth + 3)))
 
 
 @inlined
@@ -262,11 +307,37 @@ def memory_of(forest):
     return known, known_own, np.zeros(1, np.int64)
 
 
-@kernel
-def meet(trees, forest, members, t, codes, first, room, memory, events, spans, raw):
-    """The steps that rows' visits in tree t make, while there is room for another row.
+@inlined
+def answers(trees, forest, t, codes, i):
+    """A row's answers to a tree's questions, bit by bit."""
+    result = 0
+    for q in range(forest.questions.shape[1]):
+        node = forest.questions[t, q]
+        if node < 0:
+            break
+        code = codes[trees.nodes[node, FEATURE], i]
+        result |= int(goes_left(trees, node, code)) << q
+    return result
 
-    Of small trees they are known from the answers to all of the tree's questions, as
+
+@kernel
+def recall(trees, forest, t, codes, first, n_rows, memory, own, spans):
+    """What rows from the first on visit in tree t; the first not known, or n_rows."""
+    known, known_own, _ = memory
+    for i in range(first, n_rows):
+        given = answers(trees, forest, t, codes, i)
+        if known_own[t, given] < 0:
+            return i
+        own[i] = known_own[t, given]
+        spans[i, t, 0], spans[i, t, 1] = known[t, given, 0], known[t, given, 1]
+    return n_rows
+
+
+@kernel
+def meet(trees, forest, members, codes, room, memory, visits, events, spans, raw):
+    """What rows visit in each tree: tree by tree, so that each stays in the cache.
+
+    Of small trees it is known from the answers to all of the tree's questions, as
     soon as any row gave them.
 
     Parameters
@@ -274,104 +345,92 @@ def meet(trees, forest, members, t, codes, first, room, memory, events, spans, r
     trees, forest, members
         As in `reduce_rows`.
     codes : ndarray of shape (n_rows, n_features)
-    first : int
-        The row to begin with.
-    room, memory : tuple
-        As from `visiting_room` and `memory_of`.
+    room, memory, visits : tuple
+        As from `room_to_go_down`, `memory_of` and `no_visits`.
     events : (ndarray of shape (n,), ndarray of shape (n, n_raw))
-        Flat cells, and by how much the curve steps there; more are added.
-    spans : ndarray of shape (n_trees, n_rows, 2)
-        Filled with where the events of each row in the tree are.
+        Flat cells, and by how much the curve steps there; filled.
+    spans : ndarray of shape (n_rows, n_trees, 2)
+        Filled with where the events of each row in each tree are.
     raw : ndarray of shape (n_rows, n_raw)
         The leaves that rows are in are added to it.
 
     Returns
     -------
-    i : int
-        The row that there was no room for; n_rows: none.
+    visits, events : the same, or larger ones.
     """
     known, known_own, n_events = memory
-    n_questions, n_room = forest.questions.shape[1], len(events[0])
-    largest = forest.n_leaves * members.n_marks.sum()
-    for i in range(first, len(codes)):
-        answers = 0
-        for q in range(n_questions):
-            node = forest.questions[t, q]
-            if node < 0:
-                break
-            code = codes[i, trees.nodes[node, FEATURE]]
-            answers |= int(goes_left(trees, node, code)) << q
-        own = known_own[t, answers] if n_questions > 0 else -1
-        if own >= 0:
-            spans[t, i, 0] = known[t, answers, 0]
-            spans[t, i, 1] = known[t, answers, 1]
-        else:
-            start = n_events[0]
-            if start + largest > n_room:
-                return i
-            own, n = visit(trees, forest.roots[t], codes, i, members.opens, room)
-            stop = add_events(trees, members, own, n, room, events, start)
-            spans[t, i, 0], spans[t, i, 1], n_events[0] = start, stop, stop
-            if n_questions > 0:
-                known_own[t, answers] = own
-                known[t, answers, 0], known[t, answers, 1] = start, stop
-        for o in range(raw.shape[1]):
-            raw[i, o] += trees.values[own, o]
-    return len(codes)
-
-
-@inlined
-def forget(forest, memory):
-    """Let events be overwritten that are not remembered."""
-    if forest.questions.shape[1] == 0:
-        memory[2][0] = 0
-
-
-@kernel
-def meet_all(trees, forest, members, codes, room, memory, events, spans, raw):
-    """`meet` of some rows, tree by tree, so that each tree stays in the cache.
-
-    Returns
-    -------
-    events : the same, or larger ones.
-    """
-    forget(forest, memory)
+    n_rows, remembers = len(codes), forest.questions.shape[1] > 0
+    if not remembers:
+        n_events[0] = 0
+    own = room[-1]
+    by_feature = np.ascontiguousarray(codes.T)
     for t in range(len(forest.roots)):
         i = 0
-        while i < len(codes):
-            i = meet(
-                trees, forest, members, t, codes, i, room, memory, events, spans, raw
+        while i < n_rows:
+            j = n_rows
+            if remembers:
+                i = recall(trees, forest, t, by_feature, i, n_rows, memory, own, spans)
+                if i == n_rows:
+                    break
+                j = i + 1
+            n, visits = go_down(
+                trees, forest.roots[t], by_feature, i, j, members.opens, room, visits
             )
-            if i < len(codes):
-                events = larger(events, forest.n_leaves * members.n_marks.sum())
-    return events
+            n_more = count_steps(members, visits, n, i, j, spans[:, t], n_events[0])
+            if n_events[0] + n_more > len(events[0]):
+                events = more_events(events, n_more)
+            add_steps(trees, members, visits, n, own, events, spans[:, t])
+            n_events[0] += n_more
+            if remembers:
+                given = answers(trees, forest, t, by_feature, i)
+                known_own[t, given] = own[i]
+                known[t, given, 0] = spans[i, t, 0]
+                known[t, given, 1] = spans[i, t, 1]
+            i = j
+        for i in range(n_rows):
+            for o in range(raw.shape[1]):
+                raw[i, o] += trees.values[own[i], o]
+    return visits, events
 
 
 @inlined
-def add_events(trees, members, own, n, room, events, used):
-    """Note the steps of n visited leaves; the number of all events."""
-    cells, changes = events
-    _, leaves, edges = room
-    values, marks = trees.values, members.marks
+def count_steps(members, visits, n, first, last, spans, start):
+    """How many steps n visits make; sets where each row's begin, twice."""
+    rows, edges, _ = visits
+    for i in range(first, last):
+        spans[i, 1] = 0
     for v in range(n):
-        feature, rank = trees.edges[edges[v], 0], trees.edges[edges[v], 1]
-        for m in range(members.of_feature[feature], members.of_feature[feature + 1]):
-            first = members.first_mark[m] + rank * members.n_marks[m]
-            sign = 1.0
-            for s in range(first, first + members.n_marks[m]):
-                if marks[s] < 0:
-                    break
-                cells[used] = marks[s]
-                for o in range(changes.shape[1]):
-                    change = values[leaves[v], o] - values[own, o]
-                    changes[used, o] = sign * change
-                used += 1
-                sign = -sign
-    return used
+        edge = edges[v]
+        spans[rows[v], 1] += members.first_mark[edge + 1] - members.first_mark[edge]
+    at = start
+    for i in range(first, last):
+        n_of_row = spans[i, 1]
+        spans[i, 0] = spans[i, 1] = at
+        at += n_of_row
+    return at - start
+
+
+@inlined
+def add_steps(trees, members, visits, n, own, events, spans):
+    """Note the steps of n visits, row by row; sets where each row's end."""
+    rows, edges, leaves = visits
+    cells, changes = events
+    marks, first_mark = members.marks, members.first_mark
+    for v in range(n):
+        i, edge, leaf = rows[v], edges[v], leaves[v]
+        at = spans[i, 1]
+        for s in range(first_mark[edge], first_mark[edge + 1]):
+            ends = marks[s] >> 31  # -1 or 0
+            cells[at] = marks[s] ^ ends
+            for o in range(changes.shape[1]):
+                change = trees.values[leaf, o] - trees.values[own[i], o]
+                changes[at, o] = (1.0 + 2.0 * ends) * change
+            at += 1
+        spans[i, 1] = at
 
 
 @kernel
-def larger(events, more):
+def more_events(events, more):
     """The same with room for so many more, and as many again."""
     cells, changes = events
     more_cells = np.empty(2 * len(cells) + more, cells.dtype)
@@ -396,16 +455,16 @@ def curve_room(members, n_raw):
 
 @inlined
 def event_room(n_raw):
-    """Buffers for `meet`, as small as can be."""
+    """Buffers of events, as small as can be."""
     return np.empty(0, np.int32), np.empty((0, n_raw))
 
 
 @inlined
-def add_steps(i, events, spans, jumps, touched):
+def add_up(i, events, spans, jumps, touched):
     """Add up the steps of one row in all trees."""
     cells, changes = events
-    for t in range(len(spans)):
-        for e in range(spans[t, i, 0], spans[t, i, 1]):
+    for t in range(spans.shape[1]):
+        for e in range(spans[i, t, 0], spans[i, t, 1]):
             cell = cells[e]
             for o in range(jumps.shape[1]):
                 jumps[cell, o] += changes[e, o]
@@ -525,13 +584,22 @@ def sort(values, n, keys, order, spare_keys, spare_order, ends):
         start, merged = 0, 0
         for r in range(0, n_runs, 2):
             middle, end = ends[r], ends[min(r + 1, n_runs - 1)]
-            a, b = start, middle
-            for k in range(start, end):
-                first = b == end or (a < middle and keys[a] <= keys[b])
-                at = a if first else b
-                spare_keys[k], spare_order[k] = keys[at], order[at]
+            a, b, k = start, middle, start
+            while a < middle and b < end:  # no branch to be guessed wrong inside
+                key_a, key_b = keys[a], keys[b]
+                at_a, at_b = order[a], order[b]
+                first = key_a <= key_b
+                spare_keys[k] = key_a if first else key_b
+                spare_order[k] = at_a if first else at_b
                 a += first
                 b += not first
+                k += 1
+            for rest in range(a, middle):
+                spare_keys[k], spare_order[k] = keys[rest], order[rest]
+                k += 1
+            for rest in range(b, end):
+                spare_keys[k], spare_order[k] = keys[rest], order[rest]
+                k += 1
             ends[merged] = start = end
             merged += 1
         n_runs = merged
@@ -671,8 +739,10 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
     wanted : Wanted
     """
     n_raw, most = trees.values.shape[1], members.n_cells.max()
-    room, memory = visiting_room(forest), memory_of(forest)
-    events, spans = event_room(n_raw), np.empty((len(forest.roots), BLOCK, 2), np.int64)
+    size = rows_together(forest, len(rows.codes))
+    room, memory = room_to_go_down(forest, size), memory_of(forest)
+    visits, events = no_visits(), event_room(n_raw)
+    spans = np.empty((size, len(forest.roots), 2), np.int64)
     jumps, touched = step_room(members.n_flat, n_raw)
     positions, moved = curve_room(members, n_raw)
     buffers = (
@@ -685,14 +755,14 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
         np.empty(most, np.int32),
     )
     no_offset, unmoved = np.zeros(n_raw), np.empty((n_raw, 1))
-    for start in range(0, len(rows.codes), BLOCK):
-        codes = rows.codes[start : start + BLOCK]
+    for start in range(0, len(rows.codes), size):
+        codes = rows.codes[start : start + size]
         raw = np.zeros((len(codes), n_raw))
-        events = meet_all(
-            trees, forest, members, codes, room, memory, events, spans, raw
+        visits, events = meet(
+            trees, forest, members, codes, room, memory, visits, events, spans, raw
         )
         for b in range(len(codes)):
-            add_steps(b, events, spans, jumps, touched)
+            add_up(b, events, spans, jumps, touched)
             if link != NO_LINK:
                 raw[b] += offset
                 unmoved[:] = 0.0
@@ -715,40 +785,25 @@ def add_means(trees, forest, members, rows, wanted):
 
     Parameters as in `reduce_rows`.
     """
-    n_raw = trees.values.shape[1]
-    room, memory = visiting_room(forest), memory_of(forest)
-    events = event_room(n_raw)
+    n_raw, n_trees = trees.values.shape[1], len(forest.roots)
+    size = rows_together(forest, len(rows.codes))
+    room, memory = room_to_go_down(forest, size), memory_of(forest)
+    visits, events = no_visits(), event_room(n_raw)
+    spans, raw = np.empty((size, n_trees, 2), np.int64), np.zeros((size, n_raw))
     in_sketch = np.empty(members.n_flat // WORD, np.int64)
     for m in range(len(members.n_cells)):
         first, n_cells = members.first_cell[m], members.n_cells[m]
         in_sketch[first // WORD : (first + n_cells + WORD - 1) // WORD] = (
             wanted.slots[m, SKETCH] - first
         )
-    n_trees, n_rows = len(forest.roots), len(rows.codes)
-    spans, raw = np.empty((n_trees, BLOCK, 2), np.int64), np.zeros((BLOCK, n_raw))
-    for t in range(n_trees):
-        for start in range(0, n_rows, BLOCK):
-            codes = rows.codes[start : start + BLOCK]
-            forget(forest, memory)
-            b = 0
-            while b < len(codes):
-                b = meet(
-                    trees,
-                    forest,
-                    members,
-                    t,
-                    codes,
-                    b,
-                    room,
-                    memory,
-                    events,
-                    spans,
-                    raw,
-                )
-                if b < len(codes):
-                    events = larger(events, forest.n_leaves * members.n_marks.sum())
-            for b in range(len(codes)):
-                add_mean(start + b, rows, spans[t, b], events, in_sketch, wanted)
+    for start in range(0, len(rows.codes), size):
+        codes = rows.codes[start : start + size]
+        visits, events = meet(
+            trees, forest, members, codes, room, memory, visits, events, spans, raw
+        )
+        for b in range(len(codes)):
+            for t in range(n_trees):
+                add_mean(start + b, rows, spans[b, t], events, in_sketch, wanted)
 
 
 @inlined
@@ -789,21 +844,32 @@ def steps_of_rows(trees, forest, members, codes, raw, starts, cells, changes):
         Rows.
     """
     n_raw = trees.values.shape[1]
-    room, memory = visiting_room(forest), memory_of(forest)
-    events, spans = event_room(n_raw), np.empty((len(forest.roots), BLOCK, 2), np.int64)
+    size = rows_together(forest, len(codes))
+    room, memory = room_to_go_down(forest, size), memory_of(forest)
+    visits, events = no_visits(), event_room(n_raw)
+    spans = np.empty((size, len(forest.roots), 2), np.int64)
     jumps, touched = step_room(members.n_flat, n_raw)
     positions, moved = curve_room(members, n_raw)
     n_steps = 0
     for i in range(len(codes)):
         if n_steps + members.n_flat > len(cells):
             return i
-        if i % BLOCK == 0:
-            block, of_block = codes[i : i + BLOCK], raw[i : i + BLOCK]
+        if i % size == 0:
+            block, of_block = codes[i : i + size], raw[i : i + size]
             of_block[:] = 0.0
-            events = meet_all(
-                trees, forest, members, block, room, memory, events, spans, of_block
+            visits, events = meet(
+                trees,
+                forest,
+                members,
+                block,
+                room,
+                memory,
+                visits,
+                events,
+                spans,
+                of_block,
             )
-        add_steps(i % BLOCK, events, spans, jumps, touched)
+        add_up(i % size, events, spans, jumps, touched)
         starts[i, 0] = n_steps
         for m in range(len(members.n_cells)):
             first, n_cells = members.first_cell[m], members.n_cells[m]
