@@ -367,7 +367,7 @@ def test_dask(function):
     expected = values(function(LINEAR, X, Y, OBSERVED, **few(function, random_state=0)))
     with (
         distributed.LocalCluster(
-            n_workers=1, processes=False, dashboard_address=None
+            n_workers=1, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
