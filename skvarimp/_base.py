@@ -1,6 +1,5 @@
 """`BaseImportance`: what every importance class has in common."""
 
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from skvarimp._display import ImportanceDisplay
 from skvarimp._entries import resolve_features
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 from skvarimp._validation import check_features_seen, check_fitted, check_no_data
+from skvarimp._whole_fit import whole_fit
 
 
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
@@ -45,6 +45,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _not_per_column(self):
         """Why this measure does not give one number a column of X, or None."""
 
+    @whole_fit
+    @no_overflow()
     def fit(
         self,
         estimator: AnyEstimator,
@@ -73,12 +75,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """
         self._validate_params()
         check_no_data(estimator)
-        # On a copy, so that two fits at once do not meet, and one that fails leaves the
-        # last one's numbers.
-        fitted = copy(self)
-        with no_overflow():
-            fitted._fit(estimator, X, y, sample_weight)
-        self.__dict__ = fitted.__dict__
+        self._fit(estimator, X, y, sample_weight)
         return self
 
     def _set_entries(self, table, features, estimator=None):

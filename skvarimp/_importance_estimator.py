@@ -17,6 +17,7 @@ from skvarimp._selection_steps import (
 )
 from skvarimp._table import as_table
 from skvarimp._types import AnyEstimator, Matrix
+from skvarimp._whole_fit import whole_fit
 
 
 class ImportanceEstimator(Delegating, BaseEstimator):
@@ -71,6 +72,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         self.estimator = estimator
         self.importance = importance
 
+    @whole_fit
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
         """Fit the estimator and the importance.
 

@@ -1,7 +1,6 @@
 """`ImpurityImportance`: importances read from trees, with surrogate splits."""
 
 import warnings
-from copy import copy
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -33,6 +32,7 @@ from skvarimp._validation import (
     check_target,
     n_jobs_constraint,
 )
+from skvarimp._whole_fit import whole_fit
 from skvarimp.exceptions import ImportanceWarning
 from skvarimp.response._walk import in_order
 
@@ -199,6 +199,8 @@ class ImpurityImportance(BaseImportance):
         self.surrogate_cuts = surrogate_cuts
         self.n_jobs = n_jobs
 
+    @whole_fit
+    @no_overflow()
     def fit(
         self,
         estimator: AnyEstimator,
@@ -232,10 +234,7 @@ class ImpurityImportance(BaseImportance):
         """
         self._validate_params()
         check_no_data(estimator)
-        fitted = copy(self)  # as in `BaseImportance.fit`
-        with no_overflow():
-            fitted._fit(estimator, X, y, sample_weight, tree_weights)
-        self.__dict__ = fitted.__dict__
+        self._fit(estimator, X, y, sample_weight, tree_weights)
         return self
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):

@@ -45,6 +45,7 @@ from skvarimp._validation import (
     n_jobs_constraint,
     random_state_constraint,
 )
+from skvarimp._whole_fit import whole_fit
 
 HELD_OUT = 0.3  # share held out for cv=None (Lemaire & Clérot, section IV.A)
 
@@ -68,6 +69,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         "random_state": random_state_constraint,
     }
 
+    @whole_fit
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
         """Find the columns to keep and refit the estimator on them.
 

@@ -23,6 +23,7 @@ from skvarimp._surrogate_splits import Rules
 from skvarimp._table import as_table
 from skvarimp._types import AnyEstimator, Matrix
 from skvarimp._validation import check_sample_weight
+from skvarimp._whole_fit import whole_fit
 
 
 def _estimator_has(method):
@@ -103,6 +104,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
     def __init__(self, estimator: AnyEstimator) -> None:
         self.estimator = estimator
 
+    @whole_fit
     def fit(
         self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:

@@ -174,6 +174,8 @@ def test_pickles_of_other_public_classes():
     assert abs(difference).max() == 0
 
 
+# scikit-learn's tasks empty the filters of the process for a moment and say so.
+@pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed`:UserWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_two_fits_at_once_on_one_model(name):
     """Threads that share a fitted model, and threads that share the instance."""
@@ -188,10 +190,27 @@ def test_two_fits_at_once_on_one_model(name):
         data = (MEASURES[name][1], X, Y) if name in MEASURES else (X, Y)
         return numbers(shared.fit(*data))
 
-    with ThreadPoolExecutor(4) as pool:
-        for result in pool.map(fit, [True, False, True, False]):
-            np.testing.assert_array_equal(result, reference)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads meet as often as they can
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for result in pool.map(fit, [True, False, True, False]):
+                np.testing.assert_array_equal(result, reference)
+    finally:
+        sys.setswitchinterval(interval)
     np.testing.assert_array_equal(numbers(shared), reference)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fit_that_fails_leaves_what_the_last_one_learned(name):
+    """Also where it fails late: X, y and the columns known are of one fit."""
+    instance = fitted(name)
+    before = dict(vars(instance))
+    model = (MEASURES[name][1],) if name in MEASURES else ()
+    with pytest.raises((ValueError, TypeError)):
+        instance.fit(*model, X[:, :2], Y[:50])
+    assert vars(instance).keys() == before.keys()
+    assert all(vars(instance)[key] is value for key, value in before.items())
 
 
 @pytest.mark.parametrize("name", NAMES)

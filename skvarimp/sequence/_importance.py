@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._arithmetic import no_overflow
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame
 from skvarimp._validation import Interval
+from skvarimp._whole_fit import whole_fit
 from skvarimp.sequence._background import markov_chain
 from skvarimp.sequence._conditional import conditional_scores
 from skvarimp.sequence._motif import MotifProfile, motif_profile
@@ -127,6 +128,7 @@ class PositionalOligomerImportance(BaseEstimator):
         self.markov_order = markov_order
         self.background = background
 
+    @whole_fit
     @no_overflow()
     def fit(
         self,
