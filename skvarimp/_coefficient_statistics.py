@@ -5,7 +5,6 @@ information of the model's likelihood at the estimator's own coefficients, times
 dispersion where the family has one. For least squares that is the textbook t.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.linear_model import (
 
 from skvarimp._design import Design
 from skvarimp._separation import check_classes_overlap, check_zeros_overlap
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
 # which on statistics are warned about or refused.
@@ -175,12 +174,10 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
             "their errors from. Use statistic='standardized'."
         )
     if len(design.aliased):
-        warnings.warn(
+        warn(
             f"Columns {[names[j] for j in design.aliased]} are constant or linear "
             "combinations of each other: the data do not determine their coefficients, "
-            "and the pseudo-inverse shares what they have in common among them.",
-            ImportanceWarning,
-            stacklevel=6,
+            "and the pseudo-inverse shares what they have in common among them."
         )
     intercepts = np.ravel(estimator.intercept_)
     predictor = design.linear_predictor(coefficients, intercepts)
@@ -304,4 +301,4 @@ def _check_maximum(design, inverse, residuals, dispersion):
     )
     if not distance <= _LARGEST_DISTANCE:
         raise ValueError(message)
-    warnings.warn(message, ImportanceWarning, stacklevel=8)
+    warn(message)

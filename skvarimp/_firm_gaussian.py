@@ -7,8 +7,6 @@ exact for a linear score (Q = D^-1 Sigma w); for a feature a'x, a'Sigma g over
 a = Sigma_GG^-1 Sigma_G g.
 """
 
-import warnings
-
 import numpy as np
 from scipy import sparse
 
@@ -18,7 +16,7 @@ from skvarimp._firm_covariance import make_covariance
 from skvarimp._firm_estimate import Estimates
 from skvarimp._firm_features import is_linear
 from skvarimp._gradients import gradient, linear_coefficients, piecewise_constant
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 
 WAY_OUT = "Use method='conditional_mean'."
 HESSIAN_STEP = 1e-4  # along a row's distance from the mean
@@ -243,11 +241,9 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
                 influence -= 0.5 * deviation[:, np.newaxis] * size
             squares += scores.weights[rows] @ influence.mean(axis=2) ** 2
             if progress.step() and rows.stop < X.shape[0]:
-                warnings.warn(
+                warn(
                     f"A callback stopped FIRMImportance after {rows.stop} of "
-                    f"{X.shape[0]} rows: there are no standard errors.",
-                    ImportanceWarning,
-                    stacklevel=2,
+                    f"{X.shape[0]} rows: there are no standard errors."
                 )
                 return None
     return scores.error(squares)

@@ -6,7 +6,6 @@ output, and a central difference for every other model.
 """
 
 import sys
-import warnings
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +15,7 @@ from skvarimp._gradient_formulas import Linear, NoFormula, Scaled, linear_model
 from skvarimp._gradient_kernels import gaussian_process, kernel_ridge, support_vectors
 from skvarimp._gradient_networks import perceptron
 from skvarimp._table import as_table
+from skvarimp._warn import warn
 from skvarimp.exceptions import ResponseWarning
 
 PROBE_ROWS = 5
@@ -131,11 +131,10 @@ def formula_of(model, X):
     else:
         difference = f"in shape: {score.shape} against {own.shape}"
     name = type(model.estimator).__name__
-    warnings.warn(
+    warn(
         f"The formula for {name} differs from its own {model.method} {difference}; "
         "central differences are used.",
         ResponseWarning,
-        stacklevel=2,
     )
     raise NoFormula(f"the formula for {name} failed its comparison with the model")
 

@@ -32,8 +32,8 @@ from skvarimp._validation import (
     check_target,
     n_jobs_constraint,
 )
+from skvarimp._warn import warn
 from skvarimp._whole_fit import whole_fit
-from skvarimp.exceptions import ImportanceWarning
 from skvarimp.response._walk import in_order
 
 
@@ -327,11 +327,9 @@ class ImpurityImportance(BaseImportance):
                     tally.add(findings)
                 stop = progress.step(len(of_batch))
                 if stop and tally.n_trees < len(trees.tables):
-                    warnings.warn(
+                    warn(
                         f"A callback stopped ImpurityImportance after {tally.n_trees} "
-                        f"of {len(trees.tables)} trees; the average is over those.",
-                        ImportanceWarning,
-                        stacklevel=2,
+                        f"of {len(trees.tables)} trees; the average is over those."
                     )
                     break
 

@@ -1,6 +1,5 @@
 """`null_importances`: is an importance more than noise?"""
 
-import warnings
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from skvarimp._types import (
     RandomState,
 )
 from skvarimp._validation import Interval
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 
 TIE = 1e-12  # a relative difference that is rounding
 
@@ -183,11 +182,9 @@ def null_importances(
     arguments = (refits, splitter, blocks, n_repeats)
     found = run_refits(_of_permutation, tasks, arguments, n_jobs, callbacks)
     if len(found) < len(tasks):
-        warnings.warn(
+        warn(
             f"A callback stopped {caller}: {len(found) - 1} of {n_permutations} "
-            "permutations done.",
-            ImportanceWarning,
-            stacklevel=2,
+            "permutations done."
         )
     names, actual = found[0]
     return NullImportances(

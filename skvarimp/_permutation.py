@@ -1,6 +1,5 @@
 """`PermutationImportance`: loss gained when an input is taken from another row."""
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from skvarimp._validation import (
     n_jobs_constraint,
     random_state_constraint,
 )
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._sampling import sample_repeats
 from skvarimp.response._walk import in_order
@@ -336,11 +335,9 @@ default="auto"
                 progress.step,
             )
         if result.n_trees < n_trees:
-            warnings.warn(
+            warn(
                 f"A callback stopped PermutationImportance: its importances are means "
-                f"over {result.n_trees} of {n_trees} trees.",
-                ImportanceWarning,
-                stacklevel=2,
+                f"over {result.n_trees} of {n_trees} trees."
             )
         self.baseline_ = result.baseline
         self._check_ratio(self.baseline_)

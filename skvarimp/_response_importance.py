@@ -1,6 +1,5 @@
 """`ResponseImportance`: importances that are reductions of the response engine."""
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +10,7 @@ from skvarimp._entries import resolve_columns
 from skvarimp._model import Model
 from skvarimp._table import as_table
 from skvarimp._validation import check_sample_weight, check_target
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 from skvarimp.response._base import Walk
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._grid import Moves
@@ -235,11 +234,9 @@ def warn_stopped(measure):
     """Say so where a callback left entries without an importance."""
     missing = int(np.isnan(measure.importances_).sum())
     if missing:
-        warnings.warn(
+        warn(
             f"A callback stopped {type(measure).__name__}: {missing} of "
-            f"{len(measure.importances_)} entries have no importance (NaN).",
-            ImportanceWarning,
-            stacklevel=2,
+            f"{len(measure.importances_)} entries have no importance (NaN)."
         )
 
 

@@ -1,6 +1,5 @@
 """`SensitivityImportance`: how far the response moves when an input does."""
 
-import warnings
 from contextlib import closing
 from numbers import Integral, Real
 from typing import Literal
@@ -19,7 +18,7 @@ from skvarimp._validation import (
     n_jobs_constraint,
     random_state_constraint,
 )
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._grid import Moves
 from skvarimp.response._kalman import Filters, draw_in_rounds
@@ -323,12 +322,10 @@ default="auto"
         why = f"within n_repeats={self.n_repeats} ({filters.cap} draws an entry)"
         if stopped:
             why = "before a callback stopped the draws"
-        warnings.warn(
+        warn(
             f"tol={self.tol} was not reached for {rough} of {len(filters.batches)} "
             f"entries {why}; `monte_carlo_errors_` says how precise they are. Use a "
-            "larger n_repeats or tol.",
-            ImportanceWarning,
-            stacklevel=2,
+            "larger n_repeats or tol."
         )
 
 

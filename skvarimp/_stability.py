@@ -1,6 +1,5 @@
 """`importance_across_folds`: how much an importance depends on the training rows."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,7 +31,7 @@ from skvarimp._types import (
     RandomState,
 )
 from skvarimp._validation import StrOptions
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 
 
 def importance_across_folds(
@@ -155,11 +154,7 @@ def importance_across_folds(
     ]
     folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
     if len(folds) < len(tasks):
-        warnings.warn(
-            f"A callback stopped {caller}: {len(folds)} of {len(tasks)} folds done.",
-            ImportanceWarning,
-            stacklevel=2,
-        )
+        warn(f"A callback stopped {caller}: {len(folds)} of {len(tasks)} folds done.")
     for number, fold in enumerate(folds[1:], start=2):
         folds[0].check_agrees(fold, f"refit {number}")
     return FoldImportances(

@@ -7,11 +7,11 @@ write one file in this package and enter its types in `REGISTRY`.
 
 import importlib
 import sys
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._warn import warn
 from skvarimp.exceptions import ResponseWarning
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._grid import Move, make_move, side_by_side
@@ -200,11 +200,10 @@ def respond(model, table, base, weights, entries):
         return BlackBoxResponse(model, len(base), f"fast response: {error}")
     if difference is None:
         return response
-    warnings.warn(
+    warn(
         f"The {response.path} response of {type(model.estimator).__name__} differs "
         f"from its own {model.method} {difference}; the slower black box is used.",
         ResponseWarning,
-        stacklevel=2,
     )
     return BlackBoxResponse(model, len(base), "the fast response failed its probe")
 

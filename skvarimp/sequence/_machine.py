@@ -1,13 +1,12 @@
 """Support vector machines with the weighted degree kernel as oligomer weights."""
 
 import functools
-import warnings
 
 import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from skvarimp.exceptions import ImportanceWarning
+from skvarimp._warn import warn
 from skvarimp.sequence._kernel import (
     check_kernel_parameters,
     inverse_norms,
@@ -258,11 +257,9 @@ def _wrong_kernel(machine, what, deviation):
 
 
 def _warn_unchecked(machine, reason):
-    warnings.warn(
+    warn(
         f"Whether {type(machine).__name__} was fitted with this kernel could not be "
-        f"checked: {reason}.",
-        ImportanceWarning,
-        stacklevel=6,
+        f"checked: {reason}."
     )
 
 

@@ -1,0 +1,101 @@
+"""Warnings name the line of the user's that called us."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.svm import SVR
+
+import skvarimp
+from skvarimp import _impurity_search
+from skvarimp.exceptions import ImportanceWarning, ResponseWarning
+
+X = np.random.default_rng(0).standard_normal((40, 4))
+Y = X @ [1.0, 2.0, 0.0, 1.0] + X[:, 0] * X[:, 1]
+TWICE = np.column_stack([X[:, :3], X[:, 2]])
+LINEAR = LinearRegression().fit(X, Y)
+FOREST = RandomForestRegressor(4, max_depth=2, random_state=0).fit(X, Y)
+
+
+class Stop:
+    """Asks to stop once the first step has ended."""
+
+    def setup(self, estimator, context):
+        """See `FitCallback`."""
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        """See `FitCallback`."""
+        return True
+
+
+def stopped(measure):
+    """The measure with a callback that stops it."""
+    return clone(measure).set_callbacks(Stop())
+
+
+def stale():
+    """A machine whose parameter was changed after it was fitted with another one."""
+    machine = SVR(gamma=0.5).fit(X, Y)
+    machine.gamma = 0.1
+    return machine
+
+
+CALLS = {
+    "walk": lambda: stopped(skvarimp.SensitivityImportance()).fit(LINEAR.predict, X, Y),
+    "draws": lambda: stopped(
+        skvarimp.SensitivityImportance(
+            contrast="observed", estimation="sampled", random_state=0
+        )
+    ).fit(LINEAR, X, Y),
+    "tol": lambda: skvarimp.SensitivityImportance(
+        estimation="sampled", tol=1e-9, n_repeats=1, random_state=0
+    ).fit(LINEAR, X, Y),
+    "trees": lambda: stopped(skvarimp.ImpurityImportance(surrogates=True)).fit(
+        FOREST, X, Y
+    ),
+    "out of bag": lambda: stopped(skvarimp.PermutationImportance(subset="oob")).fit(
+        FOREST, X, Y
+    ),
+    "pairs": lambda: stopped(skvarimp.InteractionImportance(grid=3)).fit(FOREST, X, Y),
+    "folds": lambda: skvarimp.importance_across_folds(
+        Ridge(), X, Y, skvarimp.SensitivityImportance(), callbacks=Stop()
+    ),
+    "permutations": lambda: skvarimp.null_importances(
+        Ridge(), X, Y, skvarimp.SensitivityImportance(), callbacks=Stop()
+    ),
+    "solver": lambda: skvarimp.CoefficientImportance().fit(
+        LinearRegression().fit(TWICE, Y), TWICE, Y
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_line_is_the_users(name, monkeypatch):
+    """However many layers and decorators lie between."""
+    monkeypatch.setattr(_impurity_search, "BLOCK_SIZE", 1)  # a tree at a time
+    with pytest.warns(ImportanceWarning) as caught:
+        CALLS[name]()
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_response_that_fails_its_probe_is_not_used_and_warns_once():
+    """The importances are those of the model itself; the line is the user's."""
+    machine = stale()
+    measure = skvarimp.SensitivityImportance(contrast="observed")
+    with pytest.warns(ResponseWarning, match="slower black box is used") as caught:
+        found = clone(measure).fit(machine, X, Y)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert "failed its probe" in found.response_path_
+    expected = clone(measure).fit(machine.predict, X, Y)
+    np.testing.assert_array_equal(found.importances_, expected.importances_)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        skvarimp.compare_importances(
+            machine, X, Y, importances={"a": clone(measure), "b": clone(measure)}
+        )
+    assert len(caught) == 1
