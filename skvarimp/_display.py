@@ -7,12 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display_curves import COLORS
-from skvarimp._drawing import check_count, drawable, plain, pyplot, wrapped
+from skvarimp._display_rows import (
+    finish_rows,
+    most_important,
+    not_shown,
+    row_axes,
+    row_names,
+)
+from skvarimp._drawing import COLORS, drawable
 from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
-LONGEST_LINE = 45  # longer names are wrapped, never cut off
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
 ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
 
@@ -123,18 +128,17 @@ class ImportanceDisplay:
             This object.
         """
         values = drawable(self.importances, (len(self.entry_names),), "importances")
-        shown = _most_important(values, max_entries)
-        names = [wrapped(self.entry_names[e], LONGEST_LINE) for e in shown]
+        shown = most_important(values, max_entries)
+        names = row_names(self.entry_names, shown)
         if ax is None:
-            ax = _new_axes([names], [1.0])
+            ax = row_axes(names, 1.0)
         self.ax_, self.figure_ = ax, ax.figure
         at = np.arange(len(shown))
         style = {"height": 0.7, "color": COLORS[0]} | kwargs
         self.bars_ = ax.barh(at, values[shown], **style)
         self.errors_ = _draw_errors(ax, at, values, self.standard_errors, shown)
-        _name_rows(ax, names)
-        ax.set_xlabel("\n".join([self.label, *_note(values, shown)]))
-        _finish(ax)
+        ax.set_xlabel("\n".join([self.label, *not_shown(values, shown)]))
+        finish_rows(ax, names)
         return self
 
 
@@ -262,12 +266,12 @@ class ComparisonDisplay:
             raise ValueError("`importances` holds no model's importances to draw.")
         models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
         order = _mean_share(columns)
-        shown = _most_important(order, max_entries)
-        names = [wrapped(self.entry_names[e], LONGEST_LINE) for e in shown]
+        shown = most_important(order, max_entries)
+        names = row_names(self.entry_names, shown)
         n_panels = len(self.importances)
         own_figure = ax is None
         if own_figure:
-            ax = _new_axes([names] * n_panels, [max(1.0, 0.4 + 0.45 * len(models))])
+            ax = row_axes(names, max(1.0, 0.4 + 0.45 * len(models)), n_panels)
         self.axes_ = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
         if len(self.axes_) != n_panels:
             raise ValueError(
@@ -278,9 +282,8 @@ class ComparisonDisplay:
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):
             self._panel(panel, measure, models, shown, kwargs)
-            _name_rows(panel, names)
-            _finish(panel)
-        note = _note(order, shown, threshold=False)
+            finish_rows(panel, names)
+        note = not_shown(order, shown, threshold=False)
         self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
         self._legend(models, own_figure)
         return self
@@ -323,13 +326,6 @@ class ComparisonDisplay:
             self.ax_.legend(handles, models, fontsize="small")
 
 
-def _most_important(values, max_entries):
-    """Positions of the largest values, largest first; NaN never."""
-    check_count("max_entries", max_entries)
-    order = np.argsort(-values, kind="stable")
-    return order[~np.isnan(values[order])][:max_entries]
-
-
 def _mean_share(columns):
     """Mean over the columns of each column's share of its largest value."""
     shares = []
@@ -343,21 +339,6 @@ def _mean_share(columns):
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _note(values, shown, threshold=True):
-    """What is not in the picture, as lines of text."""
-    unknown = int(np.isnan(values).sum())
-    left = len(values) - len(shown) - unknown
-    lines = []
-    if left:
-        limit = (
-            f", none above {values[shown[-1]]:.3g}" if threshold and len(shown) else ""
-        )
-        lines.append(f"{left} of {len(values)} entries are not shown{limit}")
-    if unknown:
-        lines.append(f"{unknown} of {len(values)} entries have no importance")
-    return lines
-
-
 def _draw_errors(ax, at, values, errors, shown):
     if errors is None:
         return None
@@ -368,33 +349,3 @@ def _draw_errors(ax, at, values, errors, shown):
     return ax.errorbar(
         values[shown][known], at[known], xerr=INTERVAL * errors[known], **ERROR_STYLE
     )
-
-
-def _name_rows(ax, names):
-    ax.set_yticks(range(len(names)), names)
-    plain(ax.get_yticklabels())
-    if names:
-        ax.set_ylim(len(names) - 0.4, -0.6)
-
-
-def _finish(ax):
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.axvline(0.0, color="0.25", linewidth=0.8)
-    ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
-
-
-def _new_axes(names_of_panels, heights):
-    """Axes in a figure of their own, tall enough for the rows and wide for names."""
-    names = names_of_panels[0]
-    lines = [name.split("\n") for name in names]
-    longest = max((len(line) for of_name in lines for line in of_name), default=0)
-    most_lines = max((len(of_name) for of_name in lines), default=1)
-    row = max(0.25 * heights[0], 0.2 * most_lines)
-    n_panels = len(names_of_panels)
-    width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
-    size = width, 1.1 + row * max(len(names), 1)
-    return pyplot().subplots(
-        1, n_panels, sharey=True, figsize=size, layout="constrained"
-    )[1]

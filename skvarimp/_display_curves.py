@@ -6,11 +6,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._drawing import check_count, check_has, drawable, plain, pyplot, wrapped
+from skvarimp._drawing import (
+    COLORS,
+    check_count,
+    check_has,
+    drawable,
+    n_columns,
+    panel_axes,
+    plain,
+    wrapped,
+)
 from skvarimp._table import is_missing
 
-# Okabe and Ito's colours, told apart by colour-blind readers too.
-COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
 LONGEST_LINE, MOST_LEVELS = 30, 12
 
@@ -123,21 +130,13 @@ class CurvesDisplay:
         for name, grid, averages in self.curves:
             shape = (len(grid), len(self.output_names))
             drawable(averages, shape, f"curves of {name!r}")
-        if own_figure:
-            axes = _new_axes(n)
-        self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-        if len(self.axes_) < n:
-            raise ValueError(
-                f"`axes` has {len(self.axes_)} axes for {n} curves. Use n_curves to "
-                "draw fewer."
-            )
+        self.axes_ = panel_axes(axes, n, "curves", (3.2, 2.5), (0.4, 0.2))
         self.figure_ = self.axes_[0].figure
         limits = self._limits()
         for ax, (name, grid, averages) in zip(self.axes_, self.curves):
             self._panel(ax, name, np.asarray(grid), np.asarray(averages))
             ax.set_ylim(limits)
-        n_columns = _n_columns(self.axes_[0])
-        for ax in self.axes_[:n:n_columns]:
+        for ax in self.axes_[: n : n_columns(self.axes_[0])]:
             ax.set_ylabel(ylabel)
         if len(self.output_names) > 1:
             self._legend(own_figure)
@@ -188,24 +187,6 @@ class CurvesDisplay:
         ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
         plain([ax.set_xlabel(wrapped(name, LONGEST_LINE))])
         ax.spines[["top", "right"]].set_visible(False)
-
-
-def _new_axes(n):
-    """Panels in rows of at most three."""
-    n_columns = min(n, 3)
-    n_rows = -(-n // n_columns)
-    size = (3.2 * n_columns + 0.4, 2.5 * n_rows + 0.2)
-    _, axes = pyplot().subplots(
-        n_rows, n_columns, figsize=size, squeeze=False, layout="constrained"
-    )
-    for ax in axes.ravel()[n:]:
-        ax.set_visible(False)
-    return axes.ravel()
-
-
-def _n_columns(ax):
-    spec = ax.get_subplotspec()
-    return 1 if spec is None else spec.get_gridspec().ncols
 
 
 def _right_of(at):

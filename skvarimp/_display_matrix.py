@@ -6,7 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._drawing import check_count, check_has, drawable, plain, pyplot, wrapped
+from skvarimp._drawing import (
+    check_count,
+    check_has,
+    drawable,
+    plain,
+    single_axes,
+    wrapped,
+)
 from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
@@ -105,8 +112,7 @@ class MatrixDisplay:
         if n == 0:
             raise ValueError("`names` is empty: there is nothing to draw.")
         matrix = np.ma.masked_invalid(drawable(self.matrix, (n, n), "matrix"))
-        if ax is None:
-            ax = _new_axes(names)
+        ax = single_axes(ax, _size(names))
         self.ax_, self.figure_ = ax, ax.figure
         image = ax.imshow(matrix, cmap=cmap, vmin=min(0.0, matrix.min()))
         ax.set_facecolor("0.92")
@@ -124,13 +130,13 @@ class MatrixDisplay:
 LABELS = {"h": "Friedman's H", "conditional_std": "interaction (conditional sd)"}
 
 
-def _new_axes(names):
-    """Axes in a figure with room for the names at both sides, in inches."""
+def _size(names):
+    """Inches of a figure with room for the names at both sides."""
     lines = [name.split("\n") for name in names]
     longest = max(len(line) for of_name in lines for line in of_name)
     cell = max(0.42, 0.16 * max(map(len, lines)))
     side = 0.4 + max(cell * len(names), 1.6) + 0.085 * longest
-    return pyplot().subplots(figsize=(side + 1.2, side), layout="constrained")[1]
+    return side + 1.2, side
 
 
 def _write_numbers(ax, matrix, image):

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skvarimp._drawing import single_axes
 from skvarimp._types import Axes
 
 
@@ -83,10 +84,7 @@ class SelectionPathDisplay:
         self : SelectionPathDisplay
             With `ax_`, `figure_` and `line_`.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        ax = single_axes(ax, (6.4, 4.0))
         order = np.argsort(self.n_features)
         n = np.asarray(self.n_features)[order]
         score = np.asarray(self.score)[order]

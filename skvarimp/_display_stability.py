@@ -6,16 +6,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display import (
-    LONGEST_LINE,
-    _finish,
-    _most_important,
-    _name_rows,
-    _new_axes,
-    _note,
+from skvarimp._display_rows import (
+    finish_rows,
+    most_important,
+    not_shown,
+    row_axes,
+    row_names,
 )
-from skvarimp._display_curves import COLORS
-from skvarimp._drawing import check_count, drawable, plain, pyplot, wrapped
+from skvarimp._drawing import (
+    COLORS,
+    check_count,
+    drawable,
+    n_columns,
+    panel_axes,
+    plain,
+    wrapped,
+)
 from skvarimp._types import Axes
 
 LONGEST_TITLE = 28
@@ -129,16 +135,15 @@ class FoldsDisplay:
         shape = (max(len(self.importances), 1), len(self.entry_names))
         values = drawable(self.importances, shape, "importances")
         means = values.mean(axis=0)
-        shown = _most_important(means, max_entries)
-        names = [wrapped(self.entry_names[e], LONGEST_LINE) for e in shown]
+        shown = most_important(means, max_entries)
+        names = row_names(self.entry_names, shown)
         if ax is None:
-            ax = _new_axes([names], [1.2])
+            ax = row_axes(names, 1.2)
         self.ax_, self.figure_ = ax, ax.figure
         self.boxes_ = _draw_boxes(ax, values[:, shown], kwargs)
-        _name_rows(ax, names)
         label = f"{self.label} ({len(values)} folds)"
-        ax.set_xlabel("\n".join([label, *_note(means, shown)]))
-        _finish(ax)
+        ax.set_xlabel("\n".join([label, *not_shown(means, shown)]))
+        finish_rows(ax, names)
         if self.ranks is not None:
             _write_ranks(ax, drawable(self.ranks, shape, "ranks")[:, shown])
         return self
@@ -275,23 +280,16 @@ class NullDisplay:
         if n == 0:
             raise ValueError("There is no entry to draw: `panels` is empty.")
         check_count("bins", bins)
-        own_figure = axes is None
-        if own_figure:
-            axes = _panels(n)
-        self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-        if len(self.axes_) < n:
-            raise ValueError(
-                f"`axes` has {len(self.axes_)} axes for {n} entries. Use n_entries to "
-                "draw fewer."
-            )
-        self.axes_ = self.axes_[:n]
+        self.axes_ = panel_axes(axes, n, "entries", (3.0, 2.3), (0.3, 0.2))[:n]
         self.figure_ = self.axes_[0].figure
         style = {"color": COLORS[4], "edgecolor": "white", "linewidth": 0.4} | kwargs
         for ax, panel in zip(self.axes_, self.panels):
             _draw_null(ax, panel, bins, style)
             ax.set_xlabel(self.label)
         handles = self.axes_[0].get_legend_handles_labels()
-        if own_figure:
+        if axes is None:
+            for ax in self.axes_[:: n_columns(self.axes_[0])]:
+                ax.set_ylabel("permutations")
             self.figure_.legend(
                 *handles, loc="outside upper right", ncols=2, frameon=False
             )
@@ -323,20 +321,3 @@ def _draw_null(ax, panel, bins, style):
     )
     plain([ax.set_title(wrapped(name, LONGEST_TITLE), loc="left", fontsize="medium")])
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _panels(n):
-    n_columns = min(n, 3)
-    n_rows = -(-n // n_columns)
-    _, axes = pyplot().subplots(
-        n_rows,
-        n_columns,
-        figsize=(3.0 * n_columns + 0.3, 2.3 * n_rows + 0.2),
-        squeeze=False,
-        layout="constrained",
-    )
-    for ax in axes.ravel()[n:]:
-        ax.set_visible(False)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("permutations")
-    return axes.ravel()

@@ -8,6 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 
+# Okabe and Ito's colours, told apart by colour-blind readers too.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+
 
 def pyplot():
     """matplotlib's pyplot, or an ImportError that says how to get it."""
@@ -18,6 +21,52 @@ def pyplot():
             "Plots need matplotlib. Install it with `pip install matplotlib`."
         ) from None
     return plt
+
+
+def single_axes(ax, figsize):
+    """The axes given, or new ones in a figure of so many inches."""
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=figsize, layout="constrained")
+    return ax
+
+
+def panel_axes(axes, n, things, panel, margins):
+    """Axes for n panels: those given, or new ones in rows of at most three.
+
+    Parameters
+    ----------
+    axes : array-like of matplotlib Axes or None
+    n : int
+    things : str
+        What the panels show, in the plural; the caller's `n_things` limits them.
+    panel, margins : (float, float)
+        Width and height in inches, of each panel and beside all of them.
+
+    Returns
+    -------
+    ndarray of at least n Axes
+    """
+    if axes is None:
+        columns, rows = min(n, 3), -(-n // 3)
+        size = panel[0] * columns + margins[0], panel[1] * rows + margins[1]
+        _, axes = pyplot().subplots(
+            rows, columns, figsize=size, squeeze=False, layout="constrained"
+        )
+        for ax in axes.ravel()[n:]:
+            ax.set_visible(False)
+    axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(axes) < n:
+        raise ValueError(
+            f"`axes` has {len(axes)} axes for {n} {things}. Use n_{things} to draw "
+            "fewer."
+        )
+    return axes
+
+
+def n_columns(ax):
+    """How many panels stand side by side in the grid that an Axes is part of."""
+    spec = ax.get_subplotspec()
+    return 1 if spec is None else spec.get_gridspec().ncols
 
 
 def drawable(values, shape, parameter):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._drawing import drawable
+from skvarimp._drawing import drawable, single_axes
 from skvarimp._types import Axes
 from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order
@@ -23,14 +23,6 @@ PROFILE_CURVES = (
     "irrelevant_mean",
     "irrelevant_std",
 )
-
-
-def _axes(ax, figsize):
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=figsize, layout="constrained")
-    return ax
 
 
 class MotifDisplay:
@@ -78,7 +70,7 @@ class MotifDisplay:
         display : MotifDisplay
             This object.
         """
-        ax = _axes(ax, (7.0, 4.2))
+        ax = single_axes(ax, (7.0, 4.2))
         profile = self.profile
         x = drawable(profile.positions, np.shape(profile.positions), "positions")
         if not len(x):
@@ -183,7 +175,7 @@ class OligomerHeatmapDisplay:
         values = drawable(self.importances, shape, "importances")
         if not values.size:
             raise ValueError("`importances` is empty: there is nothing to draw.")
-        ax = _axes(ax, (8.0, 1.4 + 0.22 * n_rows))
+        ax = single_axes(ax, (8.0, 1.4 + 0.22 * n_rows))
         limit = np.nanmax(np.abs(values), initial=0.0) or 1.0
         image = ax.imshow(
             values.T,
