@@ -84,7 +84,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             check_fitted(estimator)
             check_features_seen(estimator, table)
         self._set_input(table.n_columns, table.names)
-        self._frame_library = _frame_library(table.native)
+        self._frame_library = frame_library(table.native)
         return resolve_features(features, table.names, table.n_columns)
 
     def _set_input(self, n_features, names=None):
@@ -125,18 +125,15 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Columns entry, importance, standard_error (NaN where there is none) and
             rank, in the frame library X came in (pandas for arrays).
         """
-        order = np.argsort(self.ranking_, kind="stable")
         errors = self.standard_errors_
-        errors = np.full(len(order), np.nan) if errors is None else errors
-        return make_frame(
-            {
-                "entry": [self.entry_names_[e] for e in order],
-                "importance": self.importances_[order],
-                "standard_error": errors[order],
-                "rank": self.ranking_[order],
-            },
-            getattr(self, "_frame_library", "pandas"),
-        )
+        unknown = np.full(len(self.entry_names_), np.nan)
+        columns = {
+            "importance": self.importances_,
+            "standard_error": unknown if errors is None else errors,
+            "rank": self.ranking_,
+        }
+        library = getattr(self, "_frame_library", "pandas")
+        return entry_frame(self.entry_names_, self.ranking_, columns, library)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
         """Draw the importances as horizontal bars, most important on top.
@@ -173,13 +170,27 @@ def ranking(importances):
     return ranks
 
 
-def _frame_library(native):
+def frame_library(native):
+    """Library of the frames made for data in a container; pandas for arrays."""
     module = type(native).__module__.partition(".")[0]
     return module if module in {"pandas", "polars", "pyarrow"} else "pandas"
 
 
-def make_frame(columns, library="pandas"):
-    """A frame of the named library from a dict of columns."""
+def entry_frame(entry_names, ranks, columns, library):
+    """Table of the entries, most important first.
+
+    Parameters
+    ----------
+    entry_names : list of str
+    ranks : ndarray of shape (n_entries,)
+        1 = most important.
+    columns : dict
+        Name -> ndarray of shape (n_entries,), in the order of the names.
+    library : {"pandas", "polars", "pyarrow"}
+    """
+    order = np.argsort(ranks, kind="stable")
+    columns = {name: values[order] for name, values in columns.items()}
+    columns = {"entry": [entry_names[e] for e in order]} | columns
     if library == "pandas":
         return require_pandas().DataFrame(columns)
     import narwhals.stable.v2 as nw

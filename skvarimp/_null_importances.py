@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._base import BaseImportance, _frame_library, make_frame, ranking
+from skvarimp._base import BaseImportance, entry_frame, frame_library, ranking
 from skvarimp._display_stability import NullDisplay
 from skvarimp._refits import (
     check_parameters,
@@ -191,7 +191,7 @@ def null_importances(
         names,
         actual,
         np.array([values for _, values in found[1:]]).reshape(-1, len(names)),
-        _frame_library(refits.table.native),
+        frame_library(refits.table.native),
     )
 
 
@@ -316,21 +316,17 @@ class NullImportances:
             deviation, divisor n_permutations, for the shuffled targets), p_value and
             familywise_p_value, in the frame library X came in (pandas for arrays).
         """
-        order = np.argsort(self.ranking, kind="stable")
-        null = self.null[:, order]
+        null = self.null
         if len(null) == 0:  # a callback stopped before the first of them
-            null = np.full((1, len(order)), np.nan)
-        return make_frame(
-            {
-                "entry": [self.entry_names[e] for e in order],
-                "importance": self.importances[order],
-                "null_mean": null.mean(axis=0),
-                "null_sd": null.std(axis=0),
-                "p_value": self.pvalues[order],
-                "familywise_p_value": self.familywise_pvalues[order],
-            },
-            self.frame_library,
-        )
+            null = np.full((1, len(self.entry_names)), np.nan)
+        columns = {
+            "importance": self.importances,
+            "null_mean": null.mean(axis=0),
+            "null_sd": null.std(axis=0),
+            "p_value": self.pvalues,
+            "familywise_p_value": self.familywise_pvalues,
+        }
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
 
     def plot(self, axes: Any = None, **kwargs: Any) -> NullDisplay:
         """Draw each entry's null importances as a histogram, with its own marked.

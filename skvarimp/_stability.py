@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from skvarimp._base import BaseImportance, _frame_library, make_frame, ranking
+from skvarimp._base import BaseImportance, entry_frame, frame_library, ranking
 from skvarimp._display_stability import FoldsDisplay
 from skvarimp._refits import (
     check_parameters,
@@ -162,7 +162,7 @@ def importance_across_folds(
         np.array([fold.importances for fold in folds]),
         np.array([fold.per_output for fold in folds]),
         folds[0].output_names,
-        _frame_library(refits.table.native),
+        frame_library(refits.table.native),
     )
 
 
@@ -248,21 +248,17 @@ class FoldImportances:
             best_rank and worst_rank over the folds, in the frame library X came in
             (pandas for arrays).
         """
-        order = np.argsort(self.ranking, kind="stable")
-        ranks, values = self.ranks[:, order], self.importances[:, order]
-        return make_frame(
-            {
-                "entry": [self.entry_names[e] for e in order],
-                "mean": self.mean[order],
-                "sd": self.sd[order],
-                "lowest": values.min(axis=0),
-                "highest": values.max(axis=0),
-                "mean_rank": ranks.mean(axis=0),
-                "best_rank": ranks.min(axis=0),
-                "worst_rank": ranks.max(axis=0),
-            },
-            self.frame_library,
-        )
+        ranks, values = self.ranks, self.importances
+        columns = {
+            "mean": self.mean,
+            "sd": self.sd,
+            "lowest": values.min(axis=0),
+            "highest": values.max(axis=0),
+            "mean_rank": ranks.mean(axis=0),
+            "best_rank": ranks.min(axis=0),
+            "worst_rank": ranks.max(axis=0),
+        }
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> FoldsDisplay:
         """Draw the folds' importances as boxes, the largest mean on top.
