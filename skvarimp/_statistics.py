@@ -28,9 +28,3 @@ def weighted_median(values, weights):
     low = np.searchsorted(below, half - tolerance)
     high = np.searchsorted(below, half + tolerance)
     return 0.5 * (values[low] + values[min(high, len(values) - 1)])
-
-
-def weighted_std(values, weights):
-    """Standard deviation with divisor n (weights sum to 1), along the first axis."""
-    mean = np.tensordot(weights, values, axes=(0, 0))
-    return np.sqrt(np.tensordot(weights, (values - mean) ** 2, axes=(0, 0)))
