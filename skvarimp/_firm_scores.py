@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._table import is_missing
-
 
 @dataclass
 class Scores:
@@ -101,8 +99,6 @@ def label_scores(y):
     numbers = _as_numbers(columns)
     if numbers is not None:
         return numbers, names
-    if any(is_missing(v) for v in columns.ravel()):
-        raise ValueError("y has missing labels. Leave those rows out.")
     indicators, labels = [], []
     for column, name in zip(columns.T, names):
         classes = sorted(set(column.tolist()), key=lambda c: (str(type(c)), c))

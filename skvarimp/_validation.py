@@ -34,6 +34,7 @@ __all__ = [
     "check_sample_weight",
     "check_target",
     "has_tags",
+    "is_missing",
     "n_jobs_constraint",
     "random_state_constraint",
     "validate_parameter_constraints",
@@ -199,9 +200,26 @@ def check_target(y, n_samples):
             f"y has {y.shape[0]} entries, but X has {n_samples} rows. Pass the y that "
             "belongs to X."
         )
+    if y.dtype.kind in "mM":
+        raise ValueError(
+            f"y must hold numbers or labels, got dates or times of dtype {y.dtype}. "
+            "Make them numbers, such as days since the first one."
+        )
     if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
         raise ValueError("y contains NaN or infinity.")
+    if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
+        raise ValueError("y has missing labels or numbers. Leave those rows out.")
     return y
+
+
+def is_missing(value):
+    """Whether a value of any type is None or NaN (or a frame's own null)."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return True
 
 
 def check_finite_response(response, where):
