@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._arithmetic import no_overflow
 from skvarimp._display import ImportanceDisplay
@@ -125,6 +126,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Columns entry, importance, standard_error (NaN where there is none) and
             rank, in the frame library X came in (pandas for arrays).
         """
+        check_is_fitted(self, "importances_")
         errors = self.standard_errors_
         unknown = np.full(len(self.entry_names_), np.nan)
         columns = {

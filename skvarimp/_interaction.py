@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display import ImportanceDisplay
 from skvarimp._display_matrix import MatrixDisplay
@@ -252,6 +253,7 @@ default="auto"
         display : MatrixDisplay or ImportanceDisplay
             Holds `ax_` and `figure_`.
         """
+        check_is_fitted(self, "importances_")
         if self.matrix_ is None:
             return super().plot(ax=ax, **kwargs)
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)

@@ -4,15 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import LinearRegression
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, Ridge
 
 from skvarimp import (
+    BackwardEliminationSelector,
     FilterImportance,
     FIRMImportance,
+    ImpurityImportance,
+    InteractionImportance,
+    PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
 )
 from skvarimp.filters import auc, lowess_r2
+from skvarimp.sequence import OligomerVectorizer, PositionalOligomerImportance
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:60, :3], Y.iloc[:60]
@@ -38,7 +44,37 @@ def test_dates_are_no_target(measure):
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=["None", "nan", "NA"])
 @pytest.mark.parametrize("measure", MEASURES_OF_Y)
 def test_missing_targets(measure, missing):
+    """An object array hides them from NumPy's own check."""
     y = Y.astype(object)
     y.iloc[3] = missing
-    with pytest.raises(ValueError, match="y has missing labels or numbers. Leave"):
+    with pytest.raises(ValueError, match="y has missing labels or numbers"):
         MEASURES_OF_Y[measure](y)
+
+
+SELECTOR = BackwardEliminationSelector(Ridge())
+OLIGOMERS = PositionalOligomerImportance(2)
+BEFORE_FIT = {
+    "to_frame": SensitivityImportance().to_frame,
+    "plot": SensitivityImportance().plot,
+    "plot_curves": PartialDependenceImportance().plot_curves,
+    "plot_association": ImpurityImportance().plot_association,
+    "heat map": InteractionImportance().plot,
+    "plot_path": SELECTOR.plot_path,
+    "get_support": SELECTOR.get_support,
+    "get_feature_names_out": SELECTOR.get_feature_names_out,
+    "predict": lambda: SELECTOR.predict(X),
+    "score": lambda: SELECTOR.score(X, Y),
+    "score_of": lambda: OLIGOMERS.score_of("GA"),
+    "max_by_order": lambda: OLIGOMERS.max_by_order(2),
+    "plot_motif": lambda: OLIGOMERS.plot_motif("GA"),
+    "oligomers to_frame": OLIGOMERS.to_frame,
+    "oligomers plot": OLIGOMERS.plot,
+    "transform": lambda: OligomerVectorizer(2).transform(["ACGT"]),
+}
+
+
+@pytest.mark.parametrize("call", BEFORE_FIT)
+def test_before_fit(call):
+    """What a fit would set is not there yet: no AttributeError about insides."""
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        BEFORE_FIT[call]()

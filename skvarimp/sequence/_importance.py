@@ -205,7 +205,8 @@ class PositionalOligomerImportance(BaseEstimator):
         ndarray of shape (n_positions,)
             Its column of `importances_`.
         """
-        return self.importances_[:, self._column(oligomer, "oligomer")].copy()
+        column = self._column(oligomer, "oligomer")
+        return self.importances_[:, column].copy()
 
     def _column(self, oligomer, name):
         check_is_fitted(self)
