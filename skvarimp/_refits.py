@@ -21,6 +21,7 @@ from skvarimp._selection_steps import (
     Passed,
     check_can_serve,
     check_finite,
+    check_instance,
     check_takes_weights,
     measured,
     one_a_column,
@@ -160,11 +161,7 @@ class Refits:
 
 def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, params):
     """Check what the user gave; returns the `Refits` and the splitter, or None."""
-    if isinstance(importance, type):
-        name = importance.__name__
-        raise TypeError(
-            f"`importance` must be an instance, got the class {name}. Use {name}()."
-        )
+    check_instance(importance)
     check_can_serve(importance, estimator)
     if isinstance(estimator, type) or not (
         estimator is None or hasattr(estimator, "fit")

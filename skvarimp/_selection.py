@@ -1,19 +1,9 @@
 """Feature selection driven by any importance: backward elimination, forward growth."""
 
-import time
-
 import numpy as np
 
-from skvarimp._base import BaseImportance
 from skvarimp._selection_path import PathSelector
-from skvarimp._selection_steps import check_named_columns
-from skvarimp._types import (
-    AnyEstimator,
-    CrossValidation,
-    ImportanceFunction,
-    RandomState,
-    Scoring,
-)
+from skvarimp._selection_steps import check_named_columns, mean_importances
 
 
 class BackwardEliminationSelector(PathSelector):
@@ -101,47 +91,18 @@ class BackwardEliminationSelector(PathSelector):
 
     _changes = "dropped"
 
-    def __init__(
-        self,
-        estimator: AnyEstimator,
-        importance: BaseImportance | ImportanceFunction | None = None,
-        *,
-        performance_threshold: float = 0.95,
-        importance_threshold: float = 1e-6,
-        step: int | float = 1,
-        min_features_to_select: int = 1,
-        scoring: Scoring = None,
-        cv: CrossValidation = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.importance = importance
-        self.performance_threshold = performance_threshold
-        self.importance_threshold = importance_threshold
-        self.step = step
-        self.min_features_to_select = min_features_to_select
-        self.scoring = scoring
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _walk(self, table, evaluation, context):
-        """Eliminate down to `min_features_to_select`; the path of steps."""
-        path = {name: [] for name in ("n_features", "score", "fold_scores", "seconds")}
-        path["dropped"] = []
-        columns = np.arange(table.n_columns)
+    def _walk(self, path):
+        """Eliminate down to `min_features_to_select`."""
+        columns = np.arange(path.table.n_columns)
         dropped = columns[:0]
         while True:
-            start = time.perf_counter()
             last = len(columns) == self.min_features_to_select
-            folds = evaluation.folds(table, columns, with_importance=not last)
-            if self._record(path, columns, dropped, folds, start, context) or last:
-                return path
-            importances = np.mean([np.abs(fold.importances) for fold in folds], axis=0)
-            keep = self._kept(importances)
+            folds = path.visit(columns, dropped, with_importance=not last)
+            if path.stopped or last:
+                return
+            keep = self._kept(mean_importances(folds))
             dropped, columns = columns[~keep], columns[keep]
-            check_named_columns(self.estimator, table, dropped)
+            check_named_columns(self.estimator, path.table, dropped)
 
     def _kept(self, importances):
         """Mask of the columns that stay; ties drop the highest index first."""
@@ -154,10 +115,8 @@ class BackwardEliminationSelector(PathSelector):
         keep[weakest_first[:n_drop]] = False
         return keep
 
-    def _set_ranking(self, path, chosen):
-        self.ranking_ = np.ones(self.n_features_in_, dtype=np.intp)
-        for rank, columns in enumerate(path["dropped"][chosen:0:-1], start=2):
-            self.ranking_[columns] = rank
+    def _not_kept(self, chosen):
+        return self.path_["dropped"][chosen:0:-1]
 
 
 class ForwardSelector(PathSelector):
@@ -233,63 +192,26 @@ class ForwardSelector(PathSelector):
 
     _changes = "added"
 
-    def __init__(
-        self,
-        estimator: AnyEstimator,
-        importance: BaseImportance | ImportanceFunction | None = None,
-        *,
-        performance_threshold: float = 0.95,
-        importance_threshold: float = 1e-6,
-        step: int | float = 1,
-        min_features_to_select: int = 1,
-        scoring: Scoring = None,
-        cv: CrossValidation = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.importance = importance
-        self.performance_threshold = performance_threshold
-        self.importance_threshold = importance_threshold
-        self.step = step
-        self.min_features_to_select = min_features_to_select
-        self.scoring = scoring
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _walk(self, table, evaluation, context):
-        """Grow from `min_features_to_select`; the path of steps."""
-        path = {name: [] for name in ("n_features", "score", "fold_scores", "seconds")}
-        path["added"] = []
+    def _walk(self, path):
+        """Grow from `min_features_to_select` along the ranking of all columns."""
+        table = path.table
         everything = np.arange(table.n_columns)
-        folds = evaluation.folds(table, everything, with_importance=True)
-        importances = np.mean([np.abs(fold.importances) for fold in folds], axis=0)
+        folds = path.evaluation.folds(table, everything, with_importance=True)
+        importances = mean_importances(folds)
         order = np.argsort(-importances, kind="stable")
         high = importances >= self.importance_threshold * importances.max()
-        last = max(int(high.sum()), self.min_features_to_select)
-        n_used, added = (
-            self.min_features_to_select,
-            order[: self.min_features_to_select],
-        )
-        if n_used < table.n_columns:
-            check_named_columns(self.estimator, table, order[n_used:])
+        n_used = self.min_features_to_select
+        last = max(int(high.sum()), n_used)
+        check_named_columns(self.estimator, table, order[n_used:])
+        added = order[:n_used]
         while True:
-            start = time.perf_counter()
-            columns = np.sort(order[:n_used])
-            folds = evaluation.folds(table, columns, with_importance=False)
-            stop = self._record(path, columns, added, folds, start, context)
-            if stop or n_used >= last:
-                return path
+            path.visit(np.sort(order[:n_used]), added, with_importance=False)
+            if path.stopped or n_used >= last:
+                return
             more = min(last, n_used + self._n_steps(table.n_columns - n_used))
             n_used, added = more, order[n_used:more]
 
-    def _set_ranking(self, path, chosen):
-        self.ranking_ = np.ones(self.n_features_in_, dtype=np.intp)
-        later = path["added"][chosen + 1 :]
-        never = np.ones(self.n_features_in_, dtype=bool)
-        for columns in path["added"]:
-            never[columns] = False
-        for rank, columns in enumerate(later, start=2):
-            self.ranking_[columns] = rank
-        self.ranking_[never] = len(later) + 2
+    def _not_kept(self, chosen):
+        added = self.path_["added"]
+        never = np.setdiff1d(np.arange(self.n_features_in_), np.concatenate(added))
+        return [*added[chosen + 1 :], never]

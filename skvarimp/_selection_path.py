@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 from skvarimp._base import BaseImportance
 from skvarimp._delegation import Delegating
 from skvarimp._display_path import SelectionPathDisplay
+from skvarimp._refits import splits_of
 from skvarimp._selection_steps import (
     Evaluation,
     check_can_serve,
@@ -37,7 +38,15 @@ from skvarimp._selection_steps import (
 )
 from skvarimp._sensitivity import SensitivityImportance
 from skvarimp._table import as_table
-from skvarimp._types import Axes, Matrix
+from skvarimp._types import (
+    AnyEstimator,
+    Axes,
+    CrossValidation,
+    ImportanceFunction,
+    Matrix,
+    RandomState,
+    Scoring,
+)
 from skvarimp._validation import (
     Interval,
     StrOptions,
@@ -50,8 +59,57 @@ from skvarimp._whole_fit import whole_fit
 HELD_OUT = 0.3  # share held out for cv=None (Lemaire & Clérot, section IV.A)
 
 
+class Path:
+    """Evaluates subsets of columns one after the other and keeps the record.
+
+    Parameters
+    ----------
+    table : Table
+    evaluation : Evaluation
+    changes : str
+        What sets a subset apart from the one before: columns "dropped" or "added".
+    on_step : callable
+        Told of each step; returns whether a callback asks to stop.
+
+    Attributes
+    ----------
+    steps : dict
+        What becomes the selector's `path_`.
+    stopped : bool
+        Whether a callback asked to stop.
+    """
+
+    def __init__(self, table, evaluation, changes, on_step):
+        self.table, self.evaluation = table, evaluation
+        self._changes, self._on_step = changes, on_step
+        self.steps, self.stopped = {}, False
+
+    def visit(self, columns, changed, with_importance):
+        """The `Fold`s of a subset, which becomes the next step."""
+        start = time.perf_counter()
+        folds = self.evaluation.folds(self.table, columns, with_importance)
+        scores = np.array([fold.score for fold in folds])
+        step = {
+            "n_features": len(columns),
+            "score": float(scores.mean()),
+            "fold_scores": scores,
+            self._changes: np.asarray(changed, dtype=np.intp),
+            "seconds": time.perf_counter() - start,
+        }
+        for name, value in step.items():
+            self.steps.setdefault(name, []).append(value)
+        self.stopped = self._on_step()
+        return folds
+
+
 class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimator):
-    """Walks along a path of subsets and keeps the smallest that is good enough."""
+    """Walks along a path of subsets and keeps the smallest that is good enough.
+
+    A subclass visits its subsets in `_walk(path)`, names in `_changes` what a step
+    does, and lists in `_not_kept(chosen)` the columns that are not kept by rank.
+    """
+
+    _changes: str
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
@@ -68,6 +126,31 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
     }
+
+    def __init__(
+        self,
+        estimator: AnyEstimator,
+        importance: BaseImportance | ImportanceFunction | None = None,
+        *,
+        performance_threshold: float = 0.95,
+        importance_threshold: float = 1e-6,
+        step: int | float = 1,
+        min_features_to_select: int = 1,
+        scoring: Scoring = None,
+        cv: CrossValidation = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.importance = importance
+        self.performance_threshold = performance_threshold
+        self.importance_threshold = importance_threshold
+        self.step = step
+        self.min_features_to_select = min_features_to_select
+        self.scoring = scoring
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @whole_fit
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
@@ -107,9 +190,10 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         )
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self)
-        path = self._walk(table, evaluation, context)
+        path = Path(table, evaluation, self._changes, lambda: self._report(context))
+        self._walk(path)
         context.call_on_fit_task_end(estimator=self)
-        self._keep(path)
+        self._keep(path.steps)
         kept = table.select(np.flatnonzero(self.support_))
         self.estimator_ = evaluation.refit(kept)
         return self
@@ -161,11 +245,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             if isinstance(random_state, np.random.Generator):
                 random_state = int(random_state.integers(2**32))
             splitter = kind(1, test_size=HELD_OUT, random_state=random_state)
-        rows = np.zeros((table.n_samples, 1))  # splitters look at the length only
-        splits = list(splitter.split(rows, y, groups))
-        if not splits:
-            raise ValueError(f"`cv` gives no fold, got {self.cv!r}.")
-        return splits
+        return splits_of(splitter, table.n_samples, y, groups)
 
     def _n_steps(self, n_left):
         """How many columns a step takes, of those left."""
@@ -173,26 +253,21 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             return int(self.step)
         return max(1, int(self.step * n_left))
 
-    def _record(self, path, columns, changed, folds, start, context):
-        """Note one step of the path; returns whether a callback asks to stop."""
-        scores = np.array([fold.score for fold in folds])
-        path["n_features"].append(len(columns))
-        path["score"].append(float(scores.mean()))
-        path["fold_scores"].append(scores)
-        path[self._changes].append(np.asarray(changed, dtype=np.intp))
-        path["seconds"].append(time.perf_counter() - start)
+    def _report(self, context):
+        """Tell the callbacks of a step; returns whether one asks to stop."""
         step = context.subcontext(task_name="step")
         step.call_on_fit_task_begin(estimator=self)
         return step.call_on_fit_task_end(estimator=self)
 
     def _keep(self, path):
         """Choose the subset and set what depends on it."""
-        names = ("n_features", "score", "fold_scores", self._changes, "seconds")
-        self.path_ = {name: path[name] for name in names}
+        self.path_ = path
         chosen = smallest_good_enough(
             path["n_features"], path["score"], self.performance_threshold
         )
-        self._set_ranking(path, chosen)
+        self.ranking_ = np.ones(self.n_features_in_, dtype=np.intp)
+        for rank, columns in enumerate(self._not_kept(chosen), start=2):
+            self.ranking_[columns] = rank
         self.support_ = self.ranking_ == 1
         self.n_features_ = int(self.support_.sum())
 

@@ -169,6 +169,11 @@ def _working_memory(table):
     return min(get_config()["working_memory"], largest)
 
 
+def mean_importances(folds):
+    """Mean over the folds of the importances' sizes, of shape (n_columns,)."""
+    return np.mean([np.abs(fold.importances) for fold in folds], axis=0)
+
+
 def rows_of(params, rows):
     """Some rows of metadata that have one entry a row."""
     return {name: value[rows] for name, value in params.items()}
@@ -202,17 +207,21 @@ def check_finite(values, names):
 
 def reads_training_rows(importance):
     """Whether a measure reads the fit itself and needs the rows it was fitted on."""
-    reads = getattr(importance, "_reads_training_rows", False)
-    return reads() if callable(reads) else reads
+    return getattr(importance, "_reads_training_rows", False)
 
 
-def check_one_a_column(importance):
-    """Raise where a measure does not give one number a column."""
+def check_instance(importance):
+    """Raise TypeError for a class in place of an importance."""
     if isinstance(importance, type):
         name = importance.__name__
         raise TypeError(
             f"`importance` must be an instance, got the class {name}. Use {name}()."
         )
+
+
+def check_one_a_column(importance):
+    """Raise where a measure does not give one number a column."""
+    check_instance(importance)
     if not isinstance(importance, BaseImportance):
         return
     if importance.get_params(deep=False).get("features") is not None:
