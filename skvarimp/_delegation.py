@@ -9,11 +9,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skvarimp._table import as_table
+from skvarimp._table import checked_frame
 from skvarimp._types import Matrix
 
 
-def _estimator_has(method):
+def estimator_has(method):
     """Whether the fitted estimator, or else the one given, has a method."""
 
     def check(self):
@@ -33,8 +33,7 @@ class Delegating(MetaEstimatorMixin):
 
     def _validated(self, X, reset):
         """X checked as scikit-learn does; frames as they are."""
-        if hasattr(X, "collect") or hasattr(X, "columns"):
-            as_table(X)  # says what is wrong with a frame
+        if checked_frame(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         return validate_data(
@@ -47,7 +46,7 @@ class Delegating(MetaEstimatorMixin):
             reset=reset,
         )
 
-    @available_if(_estimator_has("predict"))
+    @available_if(estimator_has("predict"))
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Predict with the estimator on the selected columns.
 
@@ -63,7 +62,7 @@ class Delegating(MetaEstimatorMixin):
         """
         return self._ask("predict", X)
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(estimator_has("predict_proba"))
     def predict_proba(self, X: Matrix) -> Any:
         """Class probabilities of the estimator on the selected columns.
 
@@ -79,7 +78,7 @@ class Delegating(MetaEstimatorMixin):
         """
         return self._ask("predict_proba", X)
 
-    @available_if(_estimator_has("predict_log_proba"))
+    @available_if(estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Matrix) -> Any:
         """Log-probabilities of the estimator on the selected columns.
 
@@ -95,7 +94,7 @@ class Delegating(MetaEstimatorMixin):
         """
         return self._ask("predict_log_proba", X)
 
-    @available_if(_estimator_has("decision_function"))
+    @available_if(estimator_has("decision_function"))
     def decision_function(self, X: Matrix) -> NDArray[Any]:
         """Scores of the estimator on the selected columns.
 
@@ -111,7 +110,7 @@ class Delegating(MetaEstimatorMixin):
         """
         return self._ask("decision_function", X)
 
-    @available_if(_estimator_has("score"))
+    @available_if(estimator_has("score"))
     def score(self, X: Matrix, y: ArrayLike, **score_params: Any) -> float:
         """Score of the estimator on the selected columns.
 

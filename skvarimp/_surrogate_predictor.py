@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skvarimp._compiled import use_compiled
+from skvarimp._delegation import estimator_has
 from skvarimp._impurity_credit import SplitRecords
 from skvarimp._impurity_readers import TREE_TYPES, Forest, SingleTree, class_lists
 from skvarimp._impurity_registry import READERS
@@ -20,18 +21,10 @@ from skvarimp._impurity_search import Plan, batches, search_batch
 from skvarimp._impurity_tables import LEAF
 from skvarimp._surrogate_levels import SortedColumns
 from skvarimp._surrogate_splits import Rules
-from skvarimp._table import as_table
+from skvarimp._table import as_table, checked_frame
 from skvarimp._types import AnyEstimator, Matrix
 from skvarimp._validation import check_sample_weight
 from skvarimp._whole_fit import whole_fit
-
-
-def _estimator_has(method):
-    def check(self):
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return check
 
 
 class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
@@ -199,7 +192,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         ]
         return labels[0] if len(labels) == 1 else np.column_stack(labels)
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(estimator_has("predict_proba"))
     def predict_proba(self, X: Matrix) -> Any:
         """Probability of each class: the share of its weight in the leaves reached.
 
@@ -254,8 +247,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
 
     def _checked_rows(self, X):
         check_is_fitted(self)
-        if hasattr(X, "collect") or hasattr(X, "columns"):
-            as_table(X)  # says what is wrong with a frame
+        checked_frame(X)
         X = validate_data(
             self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
         )

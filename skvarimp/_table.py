@@ -36,6 +36,14 @@ def as_table(X):
     return ArrayTable(X)
 
 
+def checked_frame(X):
+    """Whether X is a frame; raises as `as_table` does where one cannot be used."""
+    is_frame = hasattr(X, "collect") or hasattr(X, "columns")
+    if is_frame:
+        as_table(X)
+    return is_frame
+
+
 class Table:
     """What every container can do.
 
