@@ -1,0 +1,283 @@
+"""Promises of the documentation that no other test would notice broken.
+
+What a subset of entries costs, rows unlike the training data's, what compiled kernels
+leave to other threads and to the next process, leakage in growing selections.
+"""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from response_oracle import check_equal
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import GradientBoostingRegressor, VotingRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from skvarimp import (
+    BackwardEliminationSelector,
+    ForwardSelector,
+    ImportanceEstimator,
+    ImpurityImportance,
+    SensitivityImportance,
+)
+from skvarimp._compiled import kernel
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp.response._black_box import BlackBoxResponse
+from skvarimp.response._kernel import KernelResponse
+from skvarimp.response._lowering import lowered
+from skvarimp.response._projection import ProjectionResponse
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(40, 4)
+Y = X[:, 0] * X[:, 1] + np.sin(X[:, 2])
+LABELS = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
+NETWORK = MLPRegressor(
+    hidden_layer_sizes=(5, 4), solver="lbfgs", max_iter=50, tol=1.0, random_state=0
+)
+
+
+def counting(monkeypatch, owner, name, size):
+    """A list that grows by size(result) at every call of a method."""
+    seen, method = [], getattr(owner, name)
+
+    def counted(self, *arguments):
+        result = method(self, *arguments)
+        seen.append(size(result))
+        return result
+
+    monkeypatch.setattr(owner, name, counted)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("model", "owner", "name"),
+    [
+        (KNeighborsRegressor().fit(X, Y), BlackBoxResponse, "at"),
+        (SVR().fit(X, Y), KernelResponse, "_scores_at"),
+        (NETWORK.fit(X, Y), ProjectionResponse, "moved_scores"),
+        (LogisticRegression().fit(X, LABELS), ProjectionResponse, "moved_scores"),
+    ],
+    ids=["black box", "kernel", "network", "softmax"],
+)
+def test_some_entries_cost_their_share(model, owner, name, monkeypatch):
+    """Responses formed for single entries add up to those formed for all of them."""
+    if owner is ProjectionResponse:
+        owner = next(c for c in type(lowered_of(model)).__mro__ if name in vars(c))
+    seen = counting(monkeypatch, owner, name, np.size)
+    costs = []
+    for features in ([0], [1], [2], [3], None):
+        seen.clear()
+        SensitivityImportance(scale=None, features=features).fit(model, X)
+        costs.append(sum(seen))
+    assert min(costs) > 0
+    assert sum(costs[:-1]) == costs[-1]
+
+
+def lowered_of(model):
+    """The fast response of a model."""
+    return lowered(Model(model), as_table(X))
+
+
+def test_some_entries_cost_compiled_kernels_their_share():
+    """Each split is opened for the one entry that it asks about, and for no other."""
+    pytest.importorskip("numba")
+    from skvarimp.response._compiled_trees import Plan
+    from skvarimp.response._grid import make_move
+    from skvarimp.response._tree_curves import Member
+
+    response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
+    table, weights = as_table(X), np.full(len(X), 1 / len(X))
+    members = []
+    for e, entry in enumerate(SensitivityImportance()._set_entries(table, None)):
+        move = make_move(table, weights, entry, "all")
+        members.append(
+            Member(response.trees, e, move, *response.grid_codes(table, move))
+        )
+    opened = [Plan(response.trees, [m]).arrays.opens for m in members]
+    assert np.all(np.sum(opened, axis=0) <= 1)
+    together = Plan(response.trees, members)
+    np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays.opens)
+    for feature, member in enumerate(members):
+        _, forest = Plan(response.trees, [member]).trees(all_trees=False)
+        split = response.trees.feature == feature
+        asking = np.unique(response.trees.tree[split])
+        np.testing.assert_array_equal(forest.roots, response.trees.roots[asking])
+
+
+FAMILIES = {
+    "partial least squares": (PLSRegression(2), Y, "predict"),
+    "discriminant": (LinearDiscriminantAnalysis(), LABELS, "predict_proba"),
+    "logistic": (LogisticRegression(), Y > 0, "predict_proba"),
+    "support vectors": (SVC(), LABELS, "decision_function"),
+    "kernel ridge": (KernelRidge(kernel="poly", degree=2), Y, "predict"),
+    "Gaussian process": (
+        GaussianProcessRegressor(RBF() + WhiteKernel(), normalize_y=True),
+        Y,
+        "predict",
+    ),
+    "network": (NETWORK, Y, "predict"),
+    "pipeline": (
+        make_pipeline(QuantileTransformer(n_quantiles=20), Ridge()),
+        Y,
+        "predict",
+    ),
+    "vote": (
+        VotingRegressor([("a", LinearRegression()), ("b", make_pipeline(SVR()))]),
+        Y,
+        "predict",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_rows_unlike_the_training_data(name):
+    """Importances are over the rows given, wherever the model was fitted."""
+    model, y, method = FAMILIES[name]
+    other = RANDOM.standard_t(3, size=(25, 4)) * 2 + 3
+    weights = RANDOM.uniform(0.5, 2, 25)
+    check_equal(model.fit(X, y), other, weights, method, [0, 2, [1, 3]])
+
+
+def test_kernels_let_go_of_the_interpreter(monkeypatch, tmp_path):
+    """Other threads go on while a kernel works: `n_jobs` may mean threads."""
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @kernel
+    def work(n):
+        total = 0.0
+        for i in range(n):
+            total += np.sin(i)
+        return total
+
+    work(1)
+    thread = threading.Thread(target=work, args=(10_000_000,))
+    thread.start()
+    beats = 0
+    while thread.is_alive():
+        time.sleep(0.001)
+        beats += 1
+    assert beats > 5  # held back, this thread would beat once
+
+
+def test_kernels_are_compiled_once(monkeypatch, tmp_path):
+    """What one process compiled, the next one reads."""
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @kernel
+    def twice(x):
+        return 2 * x
+
+    assert twice(21) == 42
+    again = kernel(twice.py_func)
+    assert again(21) == 42
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert not again.stats.cache_misses
+
+
+def test_weights_near_those_of_training_are_refused():
+    """A thousandth of one row's weight is another tree, not rounding."""
+    weights = RANDOM.uniform(0.5, 2, 40)
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    tree.fit(X, Y, sample_weight=weights)
+    measure = ImpurityImportance(surrogates=True)
+    measure.fit(tree, X, Y, sample_weight=weights * (1 + 1e-13))
+    weights[7] *= 1.001
+    with pytest.raises(ValueError, match="not the training data"):
+        measure.fit(tree, X, Y, sample_weight=weights)
+
+
+NOISE, COINS = RANDOM.randn(150, 5), RANDOM.randint(0, 2, 150)
+BOTH = pytest.mark.parametrize("kind", [BackwardEliminationSelector, ForwardSelector])
+
+
+@BOTH
+@pytest.mark.parametrize("cv", [None, 4])
+def test_neighbours_are_not_asked_about_themselves(kind, cv):
+    """A nearest neighbour knows its own row; coins cannot be known."""
+    nearest = KNeighborsClassifier(1)
+    selector = kind(nearest, cv=cv, step=2, random_state=0).fit(NOISE, COINS)
+    assert max(selector.path_["score"]) < 0.75
+    assert selector.score(NOISE, COINS) == 1.0  # what a training score would be
+    inner = kind(KNeighborsClassifier(5), cv=cv, step=2, random_state=0)
+    scores = cross_val_score(make_pipeline(inner, nearest), NOISE, COINS, cv=3)
+    assert abs(scores.mean() - 0.5) < 0.1
+
+
+@BOTH
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_units_of_the_target_decide_nothing(kind, unit):
+    """Both thresholds are shares: of the largest importance, of the best score."""
+    scaled = make_pipeline(StandardScaler(), LinearRegression())
+    wide = np.hstack([NOISE, np.zeros((150, 1))])
+    y = NOISE[:, 0] + 0.5 * NOISE[:, 1] + 1e-4 * NOISE[:, 2]
+    given = {"importance_threshold": 1e-3, "random_state": 0}
+    for scoring in (None, "neg_mean_absolute_error"):
+        reference = kind(scaled, scoring=scoring, **given).fit(wide, y)
+        other = kind(scaled, scoring=scoring, **given).fit(wide, unit * y)
+        assert np.array_equal(other.ranking_, reference.ranking_)
+        assert other.path_["n_features"] == reference.path_["n_features"]
+        # the noise, and what is a thousand times too weak, went or stayed out at once
+        assert reference.path_["n_features"] in ([6, 2, 1], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("shares", "sizes"),
+    [
+        ([1.0, 0.5, 0.25, 0.5], [4, 3, 2, 1]),
+        ([1.0, 0.25, 0.25, 0.5], [4, 2, 1]),
+        ([0.0, 0.0, 0.0, 0.0], [4, 3, 2, 1]),
+    ],
+)
+def test_only_what_lies_below_the_threshold_goes(shares, sizes):
+    """A column at the threshold itself, or none but zeros, leaves step by step."""
+    selector = BackwardEliminationSelector(
+        LinearRegression(),
+        lambda estimator, X, y: np.array(shares)[X[0].astype(int)],
+        importance_threshold=0.5,
+        random_state=0,
+    )
+    rows = np.tile(np.arange(4.0), (20, 1))
+    assert selector.fit(rows, Y[:20]).path_["n_features"] == sizes
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [(BackwardEliminationSelector, "dropped"), (ForwardSelector, "added")],
+)
+def test_signs_that_differ_between_folds_do_not_cancel(kind, change):
+    """The mean of absolute importances counts, not what is left of their mean."""
+    signs = iter([1.0, -1.0] * 3)
+
+    def importance(estimator, X, y):
+        return np.array([1.0, 3.0 * next(signs), 2.0])[X[0].astype(int)]
+
+    rows = np.tile(np.arange(3.0), (20, 1))
+    selector = kind(LinearRegression(), importance, cv=2).fit(rows, Y[:20])
+    changes = [columns.tolist() for columns in selector.path_[change]]
+    expected = {"dropped": [[], [0], [2]], "added": [[1], [2], [0]]}
+    assert changes == expected[change]
+
+
+def test_importance_estimators_have_no_coefficients():
+    """So that selectors read the measure, and not the model's own numbers."""
+    both = ImportanceEstimator(Ridge(), SensitivityImportance(scale=None)).fit(X, Y)
+    assert hasattr(both.estimator_, "coef_")
+    assert not hasattr(both, "coef_")
+    np.testing.assert_array_equal(
+        both.feature_importances_, both.importance_.importances_
+    )
