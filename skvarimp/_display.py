@@ -14,7 +14,7 @@ from skvarimp._display_rows import (
     row_axes,
     row_names,
 )
-from skvarimp._drawing import COLORS, drawable
+from skvarimp._drawing import COLORS, check_axes, drawable, keywords_for
 from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
@@ -130,12 +130,12 @@ class ImportanceDisplay:
         values = drawable(self.importances, (len(self.entry_names),), "importances")
         shown = most_important(values, max_entries)
         names = row_names(self.entry_names, shown)
-        if ax is None:
-            ax = row_axes(names, 1.0)
+        ax = row_axes(names, 1.0) if ax is None else check_axes(ax)
         self.ax_, self.figure_ = ax, ax.figure
         at = np.arange(len(shown))
         style = {"height": 0.7, "color": COLORS[0]} | kwargs
-        self.bars_ = ax.barh(at, values[shown], **style)
+        with keywords_for("barh", kwargs):
+            self.bars_ = ax.barh(at, values[shown], **style)
         self.errors_ = _draw_errors(ax, at, values, self.standard_errors, shown)
         ax.set_xlabel("\n".join([self.label, *not_shown(values, shown)]))
         finish_rows(ax, names)
@@ -278,7 +278,7 @@ class ComparisonDisplay:
                 f"`ax` has {len(self.axes_)} axes for {n_panels} measures: "
                 f"{list(self.importances)}. Pass one a measure, or ax=None."
             )
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.ax_, self.figure_ = check_axes(self.axes_[0]), self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):
             self._panel(panel, measure, models, shown, kwargs)
@@ -303,7 +303,8 @@ class ComparisonDisplay:
                 "label": model,
             }
             key = measure, model
-            self.bars_[key] = ax.barh(at, values[shown], **(style | kwargs))
+            with keywords_for("barh", kwargs):
+                self.bars_[key] = ax.barh(at, values[shown], **(style | kwargs))
             errors = (self.standard_errors or {}).get(measure, {}).get(model)
             self.errors_[key] = _draw_errors(ax, at, values, errors, shown)
         ax.set_xlabel(measure)

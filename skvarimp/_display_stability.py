@@ -15,8 +15,10 @@ from skvarimp._display_rows import (
 )
 from skvarimp._drawing import (
     COLORS,
+    check_axes,
     check_count,
     drawable,
+    keywords_for,
     n_columns,
     panel_axes,
     plain,
@@ -137,8 +139,7 @@ class FoldsDisplay:
         means = values.mean(axis=0)
         shown = most_important(means, max_entries)
         names = row_names(self.entry_names, shown)
-        if ax is None:
-            ax = row_axes(names, 1.2)
+        ax = row_axes(names, 1.2) if ax is None else check_axes(ax)
         self.ax_, self.figure_ = ax, ax.figure
         self.boxes_ = _draw_boxes(ax, values[:, shown], kwargs)
         label = f"{self.label} ({len(values)} folds)"
@@ -149,13 +150,14 @@ class FoldsDisplay:
         return self
 
 
-def _draw_boxes(ax, values, style):
+def _draw_boxes(ax, values, keywords):
     """Whiskers, middle halves, medians and, of few folds, dots; one row an entry."""
     at = np.arange(values.shape[1])
     low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=0)
     ax.hlines(at, low, high, "0.25", linewidth=1.0)
-    style = {"height": 0.6, "color": COLORS[4], "edgecolor": "0.25"} | style
-    boxes = ax.barh(at, q3 - q1, left=q1, **style)
+    style = {"height": 0.6, "color": COLORS[4], "edgecolor": "0.25"}
+    with keywords_for("barh", keywords):
+        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
     ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
     if len(values) <= FEW_FOLDS:
         rows = np.broadcast_to(at, values.shape)
@@ -282,9 +284,8 @@ class NullDisplay:
         check_count("bins", bins)
         self.axes_ = panel_axes(axes, n, "entries", (3.0, 2.3), (0.3, 0.2))[:n]
         self.figure_ = self.axes_[0].figure
-        style = {"color": COLORS[4], "edgecolor": "white", "linewidth": 0.4} | kwargs
         for ax, panel in zip(self.axes_, self.panels):
-            _draw_null(ax, panel, bins, style)
+            _draw_null(ax, panel, bins, kwargs)
             ax.set_xlabel(self.label)
         handles = self.axes_[0].get_legend_handles_labels()
         if axes is None:
@@ -296,13 +297,15 @@ class NullDisplay:
         return self
 
 
-def _draw_null(ax, panel, bins, style):
+def _draw_null(ax, panel, bins, keywords):
     name, importance, null, pvalue, familywise = panel
     null = drawable(null, (np.size(null),), "panels")
     importance = float(drawable(importance, (), "panels"))
     if null.size == 0:
         raise ValueError(f"There is no null importance of {name!r} to draw.")
-    ax.hist(null, bins=bins, label="shuffled y", **style)
+    style = {"color": COLORS[4], "edgecolor": "white", "linewidth": 0.4} | keywords
+    with keywords_for("hist", keywords):
+        ax.hist(null, bins=bins, label="shuffled y", **style)
     ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
     low, high = min(np.min(null), importance), max(np.max(null), importance)
     margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)

@@ -2,6 +2,7 @@
 
 import numbers
 import textwrap
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +28,33 @@ def single_axes(ax, figsize):
     """The axes given, or new ones in a figure of so many inches."""
     if ax is None:
         _, ax = pyplot().subplots(figsize=figsize, layout="constrained")
+    return check_axes(ax)
+
+
+def check_axes(ax, parameter="ax"):
+    """The Axes given; TypeError where it is something else."""
+    if not hasattr(ax, "barh"):
+        kind = "an array of Axes" if isinstance(ax, np.ndarray) else type(ax).__name__
+        raise TypeError(
+            f"`{parameter}` must be matplotlib Axes, got {kind}. Leave it out for a "
+            "figure of its own."
+        )
     return ax
+
+
+@contextmanager
+def keywords_for(method, keywords):
+    """Name the keywords that a matplotlib method, such as barh, does not take."""
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        if not keywords:
+            raise
+        raise TypeError(
+            f"Keywords are passed to matplotlib's {method}, which does not take "
+            f"{sorted(keywords)} as given: {error}. Titles and sizes are set on the "
+            "display's `ax_` and `figure_`."
+        ) from None
 
 
 def panel_axes(axes, n, things, panel, margins):
@@ -55,6 +82,8 @@ def panel_axes(axes, n, things, panel, margins):
         for ax in axes.ravel()[n:]:
             ax.set_visible(False)
     axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    for ax in axes:
+        check_axes(ax, "axes")
     if len(axes) < n:
         raise ValueError(
             f"`axes` has {len(axes)} axes for {n} {things}. Use n_{things} to draw "

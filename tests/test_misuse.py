@@ -3,16 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skvarimp import (
     BackwardEliminationSelector,
+    ComparisonDisplay,
     FilterImportance,
     FIRMImportance,
+    FoldsDisplay,
     ImpurityImportance,
     InteractionImportance,
+    NullDisplay,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -78,3 +82,41 @@ def test_before_fit(call):
     """What a fit would set is not there yet: no AttributeError about insides."""
     with pytest.raises(NotFittedError, match="not fitted yet"):
         BEFORE_FIT[call]()
+
+
+FITTED = SensitivityImportance().fit(LINEAR, X, Y)
+CURVES = PartialDependenceImportance().fit(LINEAR, X)
+PAIRS = InteractionImportance().fit(LINEAR, X)
+FOLDS = FoldsDisplay([[0.2, 0.9], [0.4, 0.7]], ["age", "bmi"])
+NULL = NullDisplay([("age", 3.0, [0.5, 1.0, 1.5], 0.25, 0.25)])
+COMPARISON = ComparisonDisplay({"pairs": {"ridge": [0.2, 0.9]}}, ["age", "bmi"])
+PLOTS = {
+    "bars": FITTED.plot,
+    "heat map": PAIRS.plot,
+    "folds": FOLDS.plot,
+    "comparison": COMPARISON.plot,
+    "curves": lambda ax: CURVES.plot_curves(axes=ax),
+    "null": lambda ax: NULL.plot(axes=ax),
+}
+
+
+@pytest.mark.parametrize("ax", [3, "axes", "figure"])
+@pytest.mark.parametrize("plot", PLOTS)
+def test_axes_that_are_none(plot, ax):
+    """A figure or a number is no Axes."""
+    ax = Figure() if ax == "figure" else ax
+    with pytest.raises(TypeError, match="must be matplotlib Axes, got"):
+        PLOTS[plot](ax)
+
+
+@pytest.mark.parametrize("plot", ["bars", "folds", "comparison"])
+def test_keywords_of_plots(plot):
+    """They go to matplotlib, whose own message is about rectangles."""
+    with pytest.raises(TypeError, match=r"matplotlib's barh, .* \['title'\]"):
+        PLOTS[plot](None, title="Importances")
+
+
+def test_keywords_of_histograms():
+    """Their axes are called `axes`, one a panel."""
+    with pytest.raises(TypeError, match=r"matplotlib's hist, .* \['ax'\]"):
+        NULL.plot(ax=3)
