@@ -16,7 +16,7 @@ from skvarimp._drawing import (
     plain,
     wrapped,
 )
-from skvarimp._table import is_missing
+from skvarimp._values import is_missing
 
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
 LONGEST_LINE, MOST_LEVELS = 30, 12

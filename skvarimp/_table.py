@@ -4,14 +4,18 @@ The only place that knows about frames and sparse formats. Frames go through
 narwhals, which scikit-learn brings along.
 """
 
-from collections.abc import Hashable
-
 import numpy as np
 from scipy import sparse
 
 from skvarimp._entries import column_names
 from skvarimp._native_boosters import check_no_container
 from skvarimp._validation import as_array
+from skvarimp._values import (
+    factorized,
+    is_categorical_dtype,
+    is_missing,
+    numbers_if_possible,
+)
 
 
 def as_table(X):
@@ -105,7 +109,7 @@ class Table:
 
     def is_categorical(self, j):
         """Whether column j is boolean, categorical or not a number."""
-        return _is_categorical_array(self.column(j))
+        return is_categorical_dtype(self.column(j))
 
     def takes_numbers(self, j):
         """Whether column j is stored as numbers, so that it can be set to any."""
@@ -124,10 +128,10 @@ class Table:
         donors : ndarray of shape (n_values,)
             The first row that holds each value.
         """
-        codes, donors = _factorize(self.column(columns[0]))
+        codes, donors = factorized(self.column(columns[0]))
         for j in columns[1:]:
-            further, others = _factorize(self.column(j))
-            codes, donors = _factorize(codes * len(others) + further)
+            further, others = factorized(self.column(j))
+            codes, donors = factorized(codes * len(others) + further)
         return codes, donors
 
 
@@ -152,7 +156,7 @@ class ArrayTable(Table):
 
     def column(self, j):
         """See `Table.column`."""
-        return _numbers_if_possible(self.native[:, j])
+        return numbers_if_possible(self.native[:, j])
 
     def moved(self, rows, columns, donors=None, values=None):
         """See `Table.moved`."""
@@ -311,7 +315,7 @@ class FrameTable(Table):
             return _as_float(series)
         if str(series.dtype) == "Boolean" and not series.null_count():
             return np.asarray(series.to_numpy())
-        return _numbers_if_possible(np.array(series.to_list(), dtype=object))
+        return numbers_if_possible(np.array(series.to_list(), dtype=object))
 
     def takes_numbers(self, j):
         """See `Table.takes_numbers`."""
@@ -360,63 +364,3 @@ def _as_float(series):
         values = series.to_list()
         return np.array([np.nan if is_missing(v) else float(v) for v in values])
     return np.asarray(series.to_numpy(), dtype=np.float64)
-
-
-def _numbers_if_possible(values):
-    """Object columns that hold only numbers, as numbers."""
-    if values.dtype.kind != "O":
-        return values
-    if all(isinstance(v, bool | np.bool_) for v in values):
-        return values.astype(bool)
-    try:
-        return np.array([np.nan if is_missing(v) else _number(v) for v in values])
-    except (TypeError, ValueError):
-        return values
-
-
-def _number(value):
-    if isinstance(value, str | bytes):
-        raise TypeError
-    return float(value)
-
-
-def _is_categorical_array(values):
-    return values.dtype.kind not in "fiuc"
-
-
-def is_missing(value):
-    """Whether a value of any type is None or NaN (or a frame's own null)."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA refuses to be a truth value
-        return True
-
-
-def _factorize(values):
-    """Codes and first positions of the distinct values; missing values are one."""
-    if values.dtype.kind != "O":
-        _, donors, codes = np.unique(values, return_index=True, return_inverse=True)
-        return codes, donors
-    odd = next((v for v in values if not isinstance(v, Hashable)), None)
-    if odd is not None:
-        raise TypeError(
-            f"X has a column of values that cannot be compared, such as {odd!r:.40}. "
-            "Make numbers, strings or tuples of them, or leave it out of `features`."
-        )
-    numbers = {}
-    donors = []
-    codes = np.empty(len(values), dtype=np.intp)
-    for i, value in enumerate(values):
-        key = None if is_missing(value) else (type(value) is bool, value)
-        if key not in numbers:
-            numbers[key] = len(donors)
-            donors.append(i)
-        codes[i] = numbers[key]
-    # In the order of their text, so that results do not depend on the rows' order.
-    texts = [(is_missing(values[d]), str(values[d])) for d in donors]
-    order = sorted(range(len(donors)), key=texts.__getitem__)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return rank[codes], np.array(donors, dtype=np.intp)[order]

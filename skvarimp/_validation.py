@@ -20,6 +20,8 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._values import is_missing
+
 __all__ = [
     "Interval",
     "InvalidParameterError",
@@ -34,7 +36,6 @@ __all__ = [
     "check_sample_weight",
     "check_target",
     "has_tags",
-    "is_missing",
     "n_jobs_constraint",
     "random_state_constraint",
     "validate_parameter_constraints",
@@ -210,16 +211,6 @@ def check_target(y, n_samples):
     if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
         raise ValueError("y has missing labels or numbers. Leave those rows out.")
     return y
-
-
-def is_missing(value):
-    """Whether a value of any type is None or NaN (or a frame's own null)."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA refuses to be a truth value
-        return True
 
 
 def check_finite_response(response, where):

@@ -35,8 +35,8 @@ from skvarimp._feature_function import (
     operand_text,
     some,
 )
-from skvarimp._table import is_missing
 from skvarimp._types import Column, Floats
+from skvarimp._values import is_missing
 
 __all__ = [
     "Conjunction",

@@ -9,7 +9,8 @@ import numpy as np
 
 from skvarimp._entries import Entry
 from skvarimp._statistics import weighted_median
-from skvarimp._table import ArrayTable, is_missing
+from skvarimp._table import ArrayTable
+from skvarimp._values import is_missing
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
 

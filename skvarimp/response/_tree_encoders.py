@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._table import is_missing
+from skvarimp._values import is_missing
 
 
 @dataclass(frozen=True)

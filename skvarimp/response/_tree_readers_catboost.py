@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from skvarimp._table import Table, is_missing
+from skvarimp._table import Table
+from skvarimp._values import is_missing
 from skvarimp.response._lowering import NotLowerable
 from skvarimp.response._tree_dumps import number_categories, reading, used_columns
 from skvarimp.response._tree_links import (

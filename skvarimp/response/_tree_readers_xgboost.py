@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._native_boosters import rows_for
-from skvarimp._table import FrameTable, SparseTable, is_missing
+from skvarimp._table import FrameTable, SparseTable
+from skvarimp._values import is_missing
 from skvarimp.response._lowering import NotLowerable
 from skvarimp.response._tree_dumps import number_categories, reading, used_columns
 from skvarimp.response._tree_encoders import Band, Marked, Positions, Recoded
