@@ -30,6 +30,7 @@ from skvarimp import (
     ForwardSelector,
     ImportanceEstimator,
     ImpurityImportance,
+    PermutationImportance,
     SensitivityImportance,
 )
 from skvarimp._compiled import kernel
@@ -271,6 +272,21 @@ def test_signs_that_differ_between_folds_do_not_cancel(kind, change):
     changes = [columns.tolist() for columns in selector.path_[change]]
     expected = {"dropped": [[], [0], [2]], "added": [[1], [2], [0]]}
     assert changes == expected[change]
+
+
+@BOTH
+def test_measures_that_draw_get_the_selectors_seed(kind):
+    """Where they have none of their own; what is drawn decides between noise."""
+
+    def path(own, seed):
+        measure = PermutationImportance(scoring="r2", n_repeats=1, random_state=own)
+        tree = DecisionTreeRegressor(random_state=0)
+        selector = kind(tree, measure, cv=2, random_state=seed)
+        steps = selector.fit(NOISE, COINS).path_
+        return [c.tolist() for c in steps.get("dropped") or steps["added"]]
+
+    assert path(None, 3) == path(None, 3) == path(3, 3) == path(3, 8)
+    assert path(None, 3) != path(None, 8)
 
 
 def test_importance_estimators_have_no_coefficients():
