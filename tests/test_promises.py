@@ -27,11 +27,14 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import (
     BackwardEliminationSelector,
+    FilterImportance,
     ForwardSelector,
     ImportanceEstimator,
     ImpurityImportance,
     PermutationImportance,
     SensitivityImportance,
+    importance_across_folds,
+    null_importances,
 )
 from skvarimp._compiled import kernel
 from skvarimp._model import Model
@@ -272,6 +275,14 @@ def test_signs_that_differ_between_folds_do_not_cancel(kind, change):
     changes = [columns.tolist() for columns in selector.path_[change]]
     expected = {"dropped": [[], [0], [2]], "added": [[1], [2], [0]]}
     assert changes == expected[change]
+
+
+@pytest.mark.parametrize("function", [importance_across_folds, null_importances])
+def test_no_mean_is_taken_over_infinite_importances(function):
+    """An error that names the entry, not a mean or a p-value."""
+    unbounded = FilterImportance(lambda X, y: np.array([1.0, 2.0, np.inf, 0.5]))
+    with pytest.raises(ValueError, match="'x2' is NaN or infinite"):
+        function(None, X, Y, unbounded, random_state=0)
 
 
 @BOTH
