@@ -12,6 +12,7 @@ from skvarimp._delegation import Delegating
 from skvarimp._selection_steps import (
     check_can_serve,
     check_one_a_column,
+    check_refittable,
     check_takes_weights,
     routed,
 )
@@ -92,6 +93,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
             The fitted instance.
         """
         self._validate_params()
+        check_refittable(self.estimator)
         check_one_a_column(self.importance)
         check_can_serve(self.importance, self.estimator)
         X = self._validated(X, reset=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from skvarimp._losses import LOSSES, LossDraw, make_loss, refused_loss, unmoved_loss
 from skvarimp._out_of_bag import average_over_trees, out_of_bag
 from skvarimp._response_importance import Progress, Request, ResponseImportance
-from skvarimp._scoring import ScoreLost, resolve_scorer, score_lost
+from skvarimp._scoring import ScoreLost, score_lost
 from skvarimp._sensitivity import CHEAP_EVALUATIONS, entry_seeds, grid_sizes
 from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
 from skvarimp._validation import (
@@ -235,7 +235,7 @@ default="auto"
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        self._lost = ScoreLost.of(resolve_scorer(self.scoring, problem), problem)
+        self._lost = ScoreLost.of(self.scoring, problem)
         self.baseline_ = self._lost.baseline
         self.estimation_ = "sampled"
 

@@ -22,6 +22,7 @@ from skvarimp._selection_steps import (
     check_can_serve,
     check_finite,
     check_instance,
+    check_refittable,
     check_takes_weights,
     measured,
     one_a_column,
@@ -163,14 +164,8 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
     """Check what the user gave; returns the `Refits` and the splitter, or None."""
     check_instance(importance)
     check_can_serve(importance, estimator)
-    if isinstance(estimator, type) or not (
-        estimator is None or hasattr(estimator, "fit")
-    ):
-        raise TypeError(
-            "`estimator` must be an estimator with a `fit` method, which is cloned and "
-            f"refitted, got {estimator!r:.60}. For one model fitted already use the "
-            "importance's own `fit`."
-        )
+    if estimator is not None:
+        check_refittable(estimator)
     table = as_table(X)
     y = check_target(y, table.n_samples)
     if sample_weight is not None:
@@ -246,13 +241,18 @@ def seeded_splitter(splitter, random):
 def splits_of(splitter, n_samples, y, groups):
     """(train, held-out) positions of each split; empty or foreign ones raise."""
     rows = np.zeros((n_samples, 1))  # splitters look at the length only
-    splits = []
-    for split in splitter.split(rows, y, groups):
-        train, held_out = (_positions(part, n_samples) for part in split)
-        splits.append((train, held_out))
+    try:
+        splits = list(splitter.split(rows, y, groups))
+    except (TypeError, ValueError) as error:
+        if "unpack" not in str(error):
+            raise
+        raise ValueError(
+            "`cv` must give the positions of training and of held-out rows, two arrays "
+            f"a split, got {splitter.cv!r:.60}. Use for example cv=5."
+        ) from None
     if not splits:
         raise ValueError("`cv` makes no split. Use for example cv=5.")
-    return splits
+    return [tuple(_positions(part, n_samples) for part in split) for split in splits]
 
 
 def _positions(rows, n_samples):

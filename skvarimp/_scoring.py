@@ -38,19 +38,27 @@ class ScoreLost:
     baseline: float = np.nan
 
     @classmethod
-    def of(cls, scorer_and_name, problem):
+    def of(cls, scoring, problem):
         """For a problem; scores its rows."""
         equal = problem.weights.min() == problem.weights.max()
         weights = None if equal else problem.weights * problem.total_weight
         lost = cls(
-            *scorer_and_name,
+            *_resolve_scorer(scoring, problem),
             problem.model.estimator,
             problem.table,
             problem.y,
             problem.weights,
             weights,
         )
-        lost.baseline = lost.score(problem.table.native)
+        try:
+            lost.baseline = lost.score(problem.table.native)
+        except ValueError as error:
+            if callable(scoring):
+                raise
+            raise ValueError(
+                f"scoring={scoring!r} cannot score {type(lost.estimator).__name__} on "
+                f"this y: {error}"
+            ) from error
         return lost
 
     def score(self, X):
@@ -60,7 +68,7 @@ class ScoreLost:
             options["sample_weight"] = self.scorer_weights
         with users_code():
             score = self.scorer(self.estimator, X, self.y, **options)
-        if np.ndim(score) != 0 or not np.isfinite(score):
+        if not is_finite_number(score):
             raise ValueError(
                 f"`scoring` must give one finite number, got {score!r} from "
                 f"{self.name}."
@@ -68,16 +76,27 @@ class ScoreLost:
         return float(score)
 
 
-def resolve_scorer(scoring, problem):
-    """(scorer, name) from a name or a callable."""
-    if not isinstance(scoring, str):
-        name = getattr(scoring, "__name__", None) or repr(scoring)
-        return scoring, name
-    if scoring not in get_scorer_names():
+def is_finite_number(score):
+    """Whether what a scorer returned is one number, neither NaN nor infinite."""
+    score = np.asarray(score)
+    return score.ndim == 0 and score.dtype.kind in "fbiu" and bool(np.isfinite(score))
+
+
+def check_scorer_name(scoring):
+    """Raise ValueError for a name that scikit-learn has no scorer for."""
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
         raise ValueError(
             f"`scoring` names no scorer of scikit-learn, got {scoring!r}. "
             "sklearn.metrics.get_scorer_names() lists them."
         )
+
+
+def _resolve_scorer(scoring, problem):
+    """(scorer, name) from a name or a callable."""
+    if not isinstance(scoring, str):
+        name = getattr(scoring, "__name__", None) or repr(scoring)
+        return scoring, name
+    check_scorer_name(scoring)
     if problem.model.method == "__call__":
         raise TypeError(
             f"scoring={scoring!r} needs an estimator with `predict`, got a bare "

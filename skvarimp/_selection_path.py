@@ -19,7 +19,6 @@ from sklearn.model_selection import (
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import (
     check_array,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
 )
@@ -28,10 +27,12 @@ from skvarimp._base import BaseImportance
 from skvarimp._delegation import Delegating
 from skvarimp._display_path import SelectionPathDisplay
 from skvarimp._refits import splits_of
+from skvarimp._scoring import check_scorer_name
 from skvarimp._selection_steps import (
     Evaluation,
     check_can_serve,
     check_one_a_column,
+    check_refittable,
     check_takes_weights,
     routed,
     smallest_good_enough,
@@ -49,8 +50,8 @@ from skvarimp._types import (
 )
 from skvarimp._validation import (
     Interval,
-    StrOptions,
     check_class_labels,
+    check_target,
     n_jobs_constraint,
     random_state_constraint,
 )
@@ -121,7 +122,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             Interval(Real, 0, 1, closed="neither"),
         ],
         "min_features_to_select": [Interval(Integral, 1, None, closed="left")],
-        "scoring": [StrOptions(set()), str, callable, None],
+        "scoring": [str, callable, None],
         "cv": ["cv_object"],
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
@@ -173,6 +174,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             Fitted selector.
         """
         self._validate_params()
+        check_refittable(self.estimator)
         return self._fit(X, y, params)
 
     @with_callbacks
@@ -184,6 +186,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         passed = routed(self, self.estimator, params, table.n_samples)
         check_takes_weights(self.estimator, passed)
         splits = self._splits(table, y, passed.groups)
+        check_scorer_name(self.scoring)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(
             self.estimator, importance, scorer, y, splits, passed, self.n_jobs
@@ -209,7 +212,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        check_consistent_length(table.native, y)
+        check_target(y, table.n_samples)
         if is_classifier(self.estimator):
             check_class_labels(y)
         if self.min_features_to_select > table.n_columns:

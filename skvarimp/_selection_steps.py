@@ -13,8 +13,9 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._base import BaseImportance
+from skvarimp._scoring import is_finite_number
 from skvarimp._shared import Shared
-from skvarimp._validation import as_array
+from skvarimp._validation import as_array, check_sample_weight
 
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
@@ -53,6 +54,9 @@ def routed(router, estimator, params, n_samples):
         if not np.iterable(value) or len(value) != n_samples:
             raise ValueError(f"`{name}` must have {n_samples} entries, one a row of X.")
     params = {name: as_array(value, f"`{name}`") for name, value in params.items()}
+    if "sample_weight" in params:
+        weight = check_sample_weight(params["sample_weight"], n_samples)
+        params["sample_weight"] = weight
     if not params:
         return Passed({}, {}, {}, None)
     if get_config()["enable_metadata_routing"]:
@@ -144,8 +148,11 @@ def _fold(step, table, columns, train, held_out, with_importance):
     part, y = table.part(held_out, columns), step.y[held_out]
     params = rows_of(step.passed.score, held_out)
     score = step.scorer(estimator, part.native, y, **params)
-    if not np.isfinite(score):
-        raise ValueError(f"The scorer returned {score}; subsets cannot be compared.")
+    if not is_finite_number(score):
+        raise ValueError(
+            f"The scorer returned {score} for {len(held_out)} held-out rows; subsets "
+            "cannot be compared. Use another `scoring`, or a `cv` that holds out more."
+        )
     if not with_importance:
         return Fold(float(score), None)
     rows = held_out
@@ -216,6 +223,16 @@ def check_instance(importance):
         name = importance.__name__
         raise TypeError(
             f"`importance` must be an instance, got the class {name}. Use {name}()."
+        )
+
+
+def check_refittable(estimator):
+    """Raise TypeError unless an estimator can be cloned and fitted."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            "`estimator` must be an estimator with a `fit` method, which is cloned and "
+            f"refitted, got {estimator!r:.60}. For one model fitted already use the "
+            "importance's own `fit`."
         )
 
 
