@@ -11,6 +11,7 @@ from skvarimp._base import BaseImportance, require_pandas
 from skvarimp._response_importance import ResponseImportance, fit_together
 from skvarimp._sensitivity import SensitivityImportance
 from skvarimp._types import AnyEstimator, Comparison, Matrix
+from skvarimp._validation import check_fitted, check_no_data
 
 
 def compare_importances(
@@ -66,6 +67,10 @@ def compare_importances(
     from skvarimp._comparison_frame import Comparison
 
     estimators = _labelled(estimators, "estimators")
+    for estimator in estimators.values():
+        check_no_data(estimator, "compare_importances(estimators, X, y)")
+        if estimator is not None:  # filters have no model
+            check_fitted(estimator)
     measures = SensitivityImportance() if importances is None else importances
     measures = _labelled(measures, "importances")
     for name, measure in measures.items():

@@ -69,12 +69,12 @@ def has_tags(estimator):
     return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
 
 
-def check_no_data(estimator):
+def check_no_data(estimator, order="fit(estimator, X, y)"):
     """Raise TypeError where X stands in the estimator's place: `fit(X, y)`."""
     if hasattr(estimator, "shape") and not callable(estimator):
         raise TypeError(
             f"`estimator` must be a fitted model, got a {type(estimator).__name__} of "
-            f"shape {estimator.shape}. The order is fit(estimator, X, y)."
+            f"shape {estimator.shape}. The order is {order}."
         )
 
 
