@@ -114,14 +114,21 @@ class FilterImportance(BaseImportance):
             else:
                 rows = _repeated_rows(weights, self.score_func)
             table, y = table.take(rows), y[rows]
-        numeric = table.numeric()
-        X = table.native if numeric is None else numeric
+        X = table  # the filters of this package name its columns in their errors
+        if not _is_ours(self.score_func):
+            numeric = table.numeric()
+            X = table.native if numeric is None else numeric
         with users_code():
             result = self.score_func(X, y, **extra)
         if isinstance(result, tuple | list) and len(result) == 2:
             scores, p_values = (np.asarray(part, dtype=np.float64) for part in result)
             return scores, p_values
         return np.asarray(result, dtype=np.float64), None
+
+
+def _is_ours(function):
+    function = getattr(function, "func", function)  # of a functools.partial
+    return getattr(function, "__module__", "") == "skvarimp.filters"
 
 
 def _takes_sample_weight(function):
