@@ -131,7 +131,9 @@ default="auto"
         problem = make_problem(estimator, table, y, sample_weight, self.response_method)
         reason = piecewise_constant(problem.model)
         if reason is not None:
-            raise ValueError(f"{reason}: it has no derivative to measure. {WAY_OUT}")
+            raise ValueError(
+                f"DerivativeImportance finds no derivative: {reason}. {WAY_OUT}"
+            )
         columns = [_column_of(entry, problem.table) for entry in entries]
         within_callbacks([self], lambda: self._differentiate(problem, entries, columns))
 

@@ -60,10 +60,12 @@ def resolve_entries(entries, feature_functions, table):
         given = [(None, function) for function in feature_functions]
     entries = list(entries)
     for label, function in given:
-        if not callable(function):
+        if not callable(function) or isinstance(function, type):
+            is_class = isinstance(function, type)
+            way_out = "Make an instance." if is_class else "Columns go into `features`."
             raise TypeError(
                 "`feature_functions` takes callables X -> (n_samples,), got "
-                f"{function!r}. Columns go into `features`."
+                f"{function!r}. {way_out}"
             )
         name = _label(function, table) if label is None else str(label)
         entries.append(FunctionEntry(name, function))

@@ -1,5 +1,7 @@
 """What a newcomer gets wrong: each mistake has a message of ours, before any work."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,25 +9,33 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import (
     BackwardEliminationSelector,
     ComparisonDisplay,
+    DerivativeImportance,
     FilterImportance,
     FIRMImportance,
     FoldsDisplay,
+    ForwardSelector,
+    ImportanceEstimator,
     ImpurityImportance,
     InteractionImportance,
     NullDisplay,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    compare_importances,
+    importance_across_folds,
 )
+from skvarimp.feature_functions import Step
 from skvarimp.filters import auc, lowess_r2
 from skvarimp.sequence import OligomerVectorizer, PositionalOligomerImportance
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:60, :3], Y.iloc[:60]
+TREE = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
 LINEAR = LinearRegression().fit(X, Y)
 DATES = pd.date_range("2020-01-01", periods=len(Y))
 
@@ -120,3 +130,132 @@ def test_keywords_of_histograms():
     """Their axes are called `axes`, one a panel."""
     with pytest.raises(TypeError, match=r"matplotlib's hist, .* \['ax'\]"):
         NULL.plot(ax=3)
+
+
+class NoEstimator:
+    """It has no `fit`."""
+
+
+SCORES = {
+    "none": lambda model, X, y: None,
+    "text": lambda model, X, y: "good",
+    "several": lambda model, X, y: [1.0, 2.0],
+}
+MISUSES = {
+    # an estimator that cannot be refitted
+    "selector of a string": (
+        lambda: BackwardEliminationSelector("ridge").fit(X, Y),
+        TypeError,
+        r"`estimator` must be an estimator with a `fit` method, .* got 'ridge'",
+    ),
+    "selector of a class": (
+        lambda: BackwardEliminationSelector(Ridge).fit(X, Y),
+        TypeError,
+        "`estimator` must be an estimator with a `fit` method",
+    ),
+    "selector of None": (
+        lambda: BackwardEliminationSelector(None).fit(X, Y),
+        TypeError,
+        "`estimator` must be an estimator with a `fit` method",
+    ),
+    "no fit": (
+        lambda: ImportanceEstimator(NoEstimator(), SensitivityImportance()).fit(X, Y),
+        TypeError,
+        "`estimator` must be an estimator with a `fit` method",
+    ),
+    # targets and weights of selectors
+    "short y": (
+        lambda: BackwardEliminationSelector(Ridge()).fit(X, Y[:5]),
+        ValueError,
+        "y has 5 entries, but X has 60 rows",
+    ),
+    "negative weights": (
+        lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=-Y),
+        ValueError,
+        "`sample_weight` must be non-negative",
+    ),
+    "weights all 0": (
+        lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=0 * Y),
+        ValueError,
+        "`sample_weight` is 0 everywhere",
+    ),
+    # splits
+    "numbers for splits": (
+        lambda: BackwardEliminationSelector(Ridge(), cv=[1, 2]).fit(X, Y),
+        ValueError,
+        "`cv` must give the positions of training and of held-out rows",
+    ),
+    "half a split": (
+        lambda: importance_across_folds(
+            Ridge(), X, Y, SensitivityImportance(), [[[0]]]
+        ),
+        ValueError,
+        "`cv` must give the positions of training and of held-out rows",
+    ),
+    # scorers
+    "unknown scorer of a selector": (
+        lambda: ForwardSelector(Ridge(), scoring="r3").fit(X, Y),
+        ValueError,
+        "`scoring` names no scorer of scikit-learn, got 'r3'",
+    ),
+    "unknown scorer": (
+        lambda: PermutationImportance(scoring="r3").fit(LINEAR, X, Y),
+        ValueError,
+        "`scoring` names no scorer of scikit-learn, got 'r3'",
+    ),
+    "scorer of classes": (
+        lambda: PermutationImportance(scoring="accuracy").fit(LINEAR, X, Y),
+        ValueError,
+        "scoring='accuracy' cannot score LinearRegression on this y",
+    ),
+    # the order of arguments, and what is checked before any model is asked
+    "no model to compare": (
+        lambda: compare_importances(X, Y),
+        TypeError,
+        r"The order is compare_importances\(estimators, X, y\)",
+    ),
+    "second model unfitted": (
+        lambda: compare_importances([must_not_be_asked, Ridge()], X, Y),
+        NotFittedError,
+        "This Ridge is not fitted yet",
+    ),
+    "feature function as a class": (
+        lambda: FIRMImportance(feature_functions=[Step]).fit(LINEAR, X),
+        TypeError,
+        "`feature_functions` takes callables .* Make an instance",
+    ),
+    "no derivative": (
+        lambda: DerivativeImportance().fit(TREE, X),
+        ValueError,
+        "DerivativeImportance finds no derivative: the response of",
+    ),
+    "columns that a filter names": (
+        lambda: FilterImportance(partial(lowess_r2, frac=0.5)).fit(
+            None, X.where(X > 0), Y
+        ),
+        ValueError,
+        r"X contains NaN in \['age', 'sex', 'bmi'\]",
+    ),
+}
+
+
+def must_not_be_asked(X):
+    """A model that takes long."""
+    raise AssertionError
+
+
+@pytest.mark.parametrize("misuse", MISUSES)
+def test_misuse(misuse):
+    """The message says what was wrong and what to do."""
+    call, error, message = MISUSES[misuse]
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_scores_that_are_no_numbers(score):
+    """NumPy would complain about its isfinite."""
+    with pytest.raises(ValueError, match="`scoring` must give one finite number"):
+        PermutationImportance(scoring=SCORES[score]).fit(LINEAR, X, Y)
+    with pytest.raises(ValueError, match=r"returned .* for 18 held-out rows"):
+        BackwardEliminationSelector(Ridge(), scoring=SCORES[score]).fit(X, Y)
