@@ -1,64 +1,38 @@
-"""`PermutationImportance` against double loops, closed forms and its own limits."""
+"""Permutation importance: exact against a double loop, sampled against exact."""
 
 import warnings
 
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
+from literal_permutation import (
+    FOREST,
+    LOGISTIC,
+    RIDGE,
+    THREE,
+    TREES,
+    TWO,
+    WEIGHTS,
+    X,
+    Y,
+    double_loop,
+)
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import make_friedman1
-from sklearn.ensemble import (
-    BaggingRegressor,
-    ExtraTreesRegressor,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.inspection import permutation_importance
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
-from tree_models import path_of_trees
 
 from skvarimp import PermutationImportance, compare_importances
-
-X, Y = make_friedman1(40, n_features=5, noise=1.0, random_state=0)
-X[:, 3] = np.round(3 * X[:, 3])  # ties
-TWO = np.where(np.median(Y) < Y, "yes", "no")
-THREE = np.digitize(Y, [11, 17])
-WEIGHTS = np.random.RandomState(1).uniform(0.3, 2, len(X))
-
-
-def squared(y, f):
-    """Of one output."""
-    return (y - f) ** 2
 
 
 def pinball(y, f):
     """A loss that is none of the four."""
     return np.maximum(0.8 * (y - f), -0.2 * (y - f))
-
-
-def double_loop(losses, X, y, columns, weights=None, relative=False):
-    """Mean over rows and donors; losses(X, y) -> (n,)."""
-    w = np.ones(len(X)) if weights is None else weights
-    w = w / w.sum()
-    base = w @ losses(X, y)
-    total = 0.0
-    for k in range(len(X)):
-        Z = X.copy()
-        Z[:, columns] = X[k, columns]
-        total += w[k] * (w @ losses(Z, y))
-    return total / base if relative else total - base
 
 
 def log_losses(model):
@@ -83,18 +57,13 @@ def votes(model):
     return losses
 
 
-FOREST = RandomForestRegressor(6, random_state=0).fit(X, Y)
-RIDGE = Ridge(0.1).fit(X, Y)
-LOGISTIC = LogisticRegression().fit(X, TWO)
 NEIGHBOURS = KNeighborsClassifier(5).fit(X, THREE)
-TREES = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, THREE)
 KERNEL = KernelRidge(kernel="rbf", gamma=0.5).fit(X, Y)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # stops early
     NETWORK = MLPRegressor(
         hidden_layer_sizes=(4,), solver="lbfgs", max_iter=30, random_state=0
     ).fit(X, Y)
-
 CASES = {
     "squared, forest": (FOREST, Y, "auto", lambda X, y: (y - FOREST.predict(X)) ** 2),
     "squared, linear": (
@@ -296,92 +265,6 @@ def test_estimation_auto():
     assert PermutationImportance().fit(slow, few, target).estimation_ == "exact"
 
 
-def test_scorers_against_scikit_learn():
-    """Means over shuffles agree with permutation_importance within their errors."""
-    for scoring, model, y in [
-        ("r2", FOREST, Y),
-        ("roc_auc", LOGISTIC, TWO == "yes"),
-        ("neg_log_loss", TREES, THREE),
-    ]:
-        if scoring == "roc_auc":
-            model = clone(model).fit(X, y)
-        imp = PermutationImportance(scoring=scoring, n_repeats=25, random_state=0)
-        imp.fit(model, X, y)
-        theirs = permutation_importance(
-            model, X, y, scoring=scoring, n_repeats=25, random_state=1
-        )
-        error = np.hypot(imp.monte_carlo_errors_, theirs.importances_std / 5)
-        gap = np.abs(imp.importances_ - theirs.importances_mean)
-        assert np.all(gap < 4 * error + 1e-12)
-        assert imp.output_names_ == [scoring]
-        assert imp.estimation_ == "sampled"
-        assert imp.standard_errors_ is None
-        assert "scorer" in imp.response_path_
-
-
-def test_scorer_of_a_mean_loss_converges_to_the_exact_loss():
-    """A shuffled column has the expectation of all pairs of row and donor."""
-    exact = PermutationImportance().fit(FOREST, X, Y).importances_
-    imp = PermutationImportance(
-        scoring="neg_mean_squared_error", n_repeats=100, random_state=0
-    ).fit(FOREST, X, Y)
-    assert np.all(np.abs(imp.importances_ - exact) < 4 * imp.monte_carlo_errors_)
-
-
-def test_scorers_get_weights_and_drawn_donors():
-    """Unequal weights reach the scorer and decide how often a donor serves."""
-    exact = PermutationImportance().fit(FOREST, X, Y, sample_weight=WEIGHTS)
-    imp = PermutationImportance(
-        scoring="neg_mean_squared_error", n_repeats=100, random_state=0
-    ).fit(FOREST, X, Y, sample_weight=WEIGHTS)
-    gap = np.abs(imp.importances_ - exact.importances_)
-    assert np.all(gap < 4 * imp.monte_carlo_errors_)
-    seen = []
-
-    def scorer(estimator, X, y, **options):
-        seen.append((X.copy(), options))
-        return 0.0
-
-    PermutationImportance(scoring=scorer, n_repeats=2, features=[0]).fit(FOREST, X, Y)
-    assert [options for _, options in seen] == [{}, {}, {}]
-    for moved, _ in seen[1:]:
-        assert np.array_equal(np.sort(moved[:, 0]), np.sort(X[:, 0]))
-        assert np.array_equal(moved[:, 1:], X[:, 1:])
-    assert not np.array_equal(seen[1][0], seen[2][0])
-    integer = np.where(np.arange(len(X)) < 20, 3, 1)
-    seen.clear()
-    PermutationImportance(scoring=scorer, n_repeats=1, features=[0]).fit(
-        FOREST, X, Y, sample_weight=integer
-    )
-    np.testing.assert_allclose(seen[1][1]["sample_weight"], integer)
-    # 40 draws: one and a half times each heavy row, half of each light one
-    counts = [np.sum(seen[1][0][:, 0] == x) for x in X[:, 0]]
-    assert set(counts[:20]) <= {1, 2}
-    assert set(counts[20:]) <= {0, 1}
-
-
-def test_scorer_on_the_models_own_container():
-    """Groups and strings move within the frame; callables and make_scorer work."""
-    random = np.random.RandomState(0)
-    frame = pd.DataFrame(
-        {"c": random.choice(["a", "b", "c"], 60), "x": random.rand(60), "z": 1}
-    )
-    y = (frame["c"] == "a") ^ (frame["x"] > 0.7)
-    encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
-    model = make_pipeline(encode, KNeighborsClassifier(3)).fit(frame, y)
-    for given in (frame, pl.DataFrame(frame)):
-        scorer = make_scorer(roc_auc_score, response_method="predict_proba")
-        imp = PermutationImportance(scoring=scorer, random_state=0)
-        imp.fit(model, given, y)
-        assert imp.importances_[0] > 0.1
-        assert imp.importances_[2] == 0
-    exact = PermutationImportance(loss="zero_one", features=["c", ["c", "x"]])
-    exact.fit(model, frame, y)
-    wrong = [np.mean(model.predict(frame.assign(c=c)) != y) for c in frame["c"]]
-    expected = np.mean(wrong) - np.mean(model.predict(frame) != y)
-    np.testing.assert_allclose(exact.importances_[0], expected, rtol=1e-12)
-
-
 def test_same_seed_same_numbers():
     """An int repeats itself, whatever n_jobs; other seeds differ."""
     for parameters in (
@@ -397,157 +280,6 @@ def test_same_seed_same_numbers():
         assert np.array_equal(imp.fit(FOREST, X, Y).importances_, first)
         imp.set_params(random_state=4).fit(FOREST, X, Y)
         assert not np.array_equal(first, imp.importances_)
-
-
-def out_of_bag_by_hand(forest, X, y, losses, columns):
-    """Breiman: per tree over its out-of-bag rows, all of them donors."""
-    gains = []
-    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
-        out = np.setdiff1d(np.arange(len(X)), drawn)
-        if len(out) > 1:
-            gains.append(double_loop(losses(tree), X[out], y[out], columns))
-    return np.mean(gains)
-
-
-@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
-def test_out_of_bag_equals_a_literal_computation(kind):
-    """Tree by tree, regression."""
-    forest = kind(7, bootstrap=True, max_samples=0.6, random_state=0).fit(X, Y)
-
-    def losses(tree):
-        return lambda X, y: (y - tree.predict(X)) ** 2
-
-    imp = PermutationImportance(subset="oob", features=[0, 3, [1, 3]])
-    imp.fit(forest, X, Y)
-    expected = [
-        out_of_bag_by_hand(forest, X, Y, losses, columns)
-        for columns in ([0], [3], [1, 3])
-    ]
-    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
-    assert imp.response_path_ == f"out-of-bag, each tree: {path_of_trees()}"
-    drawn = clone(imp).set_params(estimation="sampled", n_repeats=300, random_state=0)
-    drawn.fit(forest, X, Y)
-    gap = np.abs(drawn.importances_ - imp.importances_)
-    assert np.all(gap < 4 * drawn.monte_carlo_errors_)
-    assert drawn.standard_errors_ is None
-
-
-def test_out_of_bag_votes():
-    """Classifiers with string labels: the share of wrong votes gained."""
-    forest = RandomForestClassifier(6, max_depth=3, random_state=0).fit(X, TWO)
-    codes = np.searchsorted(forest.classes_, TWO)
-
-    def losses(tree):
-        return lambda X, y: tree.predict(X) != y
-
-    imp = PermutationImportance(subset="oob").fit(forest, X, TWO)
-    expected = [out_of_bag_by_hand(forest, X, codes, losses, [j]) for j in range(5)]
-    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
-    assert imp.output_names_ == ["zero_one"]
-    brier = PermutationImportance(subset="oob", loss="squared_error")
-    brier.fit(forest, X, TWO)
-    assert brier.output_names_ == ["squared_error"]
-    assert not np.allclose(brier.importances_, imp.importances_)
-
-
-def test_out_of_bag_of_two_label_columns_and_sparse_rows():
-    """Several columns of y; CSR rows as the trees take them."""
-    y = np.column_stack([TWO, np.where(X[:, 0] > 0.5, "up", "down")])
-    forest = RandomForestClassifier(4, max_depth=3, random_state=0).fit(X, y)
-    codes = np.column_stack(
-        [np.searchsorted(c, y[:, k]) for k, c in enumerate(forest.classes_)]
-    )
-
-    def losses(tree):
-        return lambda X, y: np.mean(tree.predict(X) != y, axis=1)
-
-    imp = PermutationImportance(subset="oob", features=[0, 3]).fit(forest, X, y)
-    expected = [out_of_bag_by_hand(forest, X, codes, losses, [j]) for j in (0, 3)]
-    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
-    rows = sparse.csr_array(X)
-    forest = RandomForestRegressor(4, random_state=0).fit(rows, Y)
-    dense = PermutationImportance(subset="oob").fit(forest, X, Y).importances_
-    of_sparse = PermutationImportance(subset="oob").fit(forest, rows, Y).importances_
-    np.testing.assert_allclose(of_sparse, dense, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("relative", [False, True])
-def test_out_of_bag_standard_errors_are_the_derivative_by_the_rows(relative):
-    """With the trees held fixed, summed over all trees a row is out of."""
-    n = 15
-    forest = RandomForestRegressor(4, max_depth=4, random_state=0).fit(X[:n], Y[:n])
-    imp = PermutationImportance(subset="oob", relative=relative, features=[0, 3])
-    errors = imp.fit(forest, X[:n], Y[:n]).standard_errors_
-    slopes, step = np.empty((n, 2)), 1e-4
-    for i in range(n):
-        up, down = np.ones(n), np.ones(n)
-        up[i] += step
-        down[i] -= step
-        higher = imp.fit(forest, X[:n], Y[:n], sample_weight=up).importances_
-        lower = imp.fit(forest, X[:n], Y[:n], sample_weight=down).importances_
-        slopes[i] = (higher - lower) / (2 * step)
-    np.testing.assert_allclose(errors, np.sqrt(np.sum(slopes**2, axis=0)), rtol=1e-5)
-
-
-def test_out_of_bag_finds_what_matters():
-    """An input that the target ignores scores within three errors of 0."""
-    data, target = make_friedman1(300, n_features=7, noise=1.0, random_state=0)
-    forest = RandomForestRegressor(40, random_state=0).fit(data, target)
-    imp = PermutationImportance(subset="oob").fit(forest, data, target)
-    assert set(np.argsort(imp.ranking_)[:4]) >= {0, 1, 3}
-    assert np.all(np.abs(imp.importances_[5:]) < 3 * imp.standard_errors_[5:])
-
-
-def test_out_of_bag_refuses_other_rows_and_other_models():
-    """Before any work, with the way out."""
-    forest = RandomForestRegressor(5, random_state=0).fit(X, Y)
-    imp = PermutationImportance(subset="oob")
-    with pytest.raises(ValueError, match="39 rows, the forest was grown on 40"):
-        imp.fit(forest, X[1:], Y[1:])
-    with pytest.raises(ValueError, match="X is not the training data"):
-        imp.fit(forest, X[::-1].copy(), Y)
-    other = X.copy()
-    other[:, 0] = 1 - other[:, 0]
-    with pytest.raises(ValueError, match="X is not the training data"):
-        imp.fit(forest, other, Y)
-    with pytest.raises(ValueError, match="Rows of weight 0"):
-        imp.fit(forest, X, Y, sample_weight=np.arange(len(X)) % 2)
-    whole = RandomForestRegressor(5, bootstrap=False).fit(X, Y)
-    with pytest.raises(ValueError, match="grown with bootstrap=True"):
-        imp.fit(whole, X, Y)
-    extra = ExtraTreesRegressor(5).fit(X, Y)
-    with pytest.raises(ValueError, match="grown with bootstrap=True"):
-        imp.fit(extra, X, Y)
-    for model in (RIDGE, GradientBoostingRegressor().fit(X, Y)):
-        with pytest.raises(TypeError, match="random forest or extra trees"):
-            imp.fit(model, X, Y)
-    bagging = BaggingRegressor(random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="random forest or extra trees"):
-        imp.fit(bagging, X, Y)
-    full = RandomForestRegressor(1, max_samples=2, random_state=0).fit(X[:2], Y[:2])
-    with pytest.raises(ValueError, match="at least two out-of-bag rows"):
-        imp.fit(full, X[:2], Y[:2])
-
-
-def test_out_of_bag_with_the_weights_of_the_fit():
-    """Rows of weight 0 were never drawn, and do not exist here either."""
-    weights = (np.arange(len(X)) % 4).astype(float)
-    forest = RandomForestRegressor(8, random_state=0).fit(X, Y, sample_weight=weights)
-    imp = PermutationImportance(subset="oob", features=[0])
-    imp.fit(forest, X, Y, sample_weight=weights)
-    gains = []
-    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
-        out = np.setdiff1d(np.flatnonzero(weights), drawn)
-        gains.append(
-            double_loop(
-                lambda X, y, tree=tree: (y - tree.predict(X)) ** 2,
-                X[out],
-                Y[out],
-                [0],
-                weights[out],
-            )
-        )
-    np.testing.assert_allclose(imp.importances_, np.mean(gains), rtol=1e-9)
 
 
 def test_bad_input():

@@ -1,0 +1,101 @@
+"""Permutation importance by scorers."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from literal_permutation import FOREST, LOGISTIC, THREE, TREES, TWO, WEIGHTS, X, Y
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from skvarimp import PermutationImportance
+
+
+def test_scorers_against_scikit_learn():
+    """Means over shuffles agree with permutation_importance within their errors."""
+    for scoring, model, y in [
+        ("r2", FOREST, Y),
+        ("roc_auc", LOGISTIC, TWO == "yes"),
+        ("neg_log_loss", TREES, THREE),
+    ]:
+        if scoring == "roc_auc":
+            model = clone(model).fit(X, y)
+        imp = PermutationImportance(scoring=scoring, n_repeats=25, random_state=0)
+        imp.fit(model, X, y)
+        theirs = permutation_importance(
+            model, X, y, scoring=scoring, n_repeats=25, random_state=1
+        )
+        error = np.hypot(imp.monte_carlo_errors_, theirs.importances_std / 5)
+        gap = np.abs(imp.importances_ - theirs.importances_mean)
+        assert np.all(gap < 4 * error + 1e-12)
+        assert imp.output_names_ == [scoring]
+        assert imp.estimation_ == "sampled"
+        assert imp.standard_errors_ is None
+        assert "scorer" in imp.response_path_
+
+
+def test_scorer_of_a_mean_loss_converges_to_the_exact_loss():
+    """A shuffled column has the expectation of all pairs of row and donor."""
+    exact = PermutationImportance().fit(FOREST, X, Y).importances_
+    imp = PermutationImportance(
+        scoring="neg_mean_squared_error", n_repeats=100, random_state=0
+    ).fit(FOREST, X, Y)
+    assert np.all(np.abs(imp.importances_ - exact) < 4 * imp.monte_carlo_errors_)
+
+
+def test_scorers_get_weights_and_drawn_donors():
+    """Unequal weights reach the scorer and decide how often a donor serves."""
+    exact = PermutationImportance().fit(FOREST, X, Y, sample_weight=WEIGHTS)
+    imp = PermutationImportance(
+        scoring="neg_mean_squared_error", n_repeats=100, random_state=0
+    ).fit(FOREST, X, Y, sample_weight=WEIGHTS)
+    gap = np.abs(imp.importances_ - exact.importances_)
+    assert np.all(gap < 4 * imp.monte_carlo_errors_)
+    seen = []
+
+    def scorer(estimator, X, y, **options):
+        seen.append((X.copy(), options))
+        return 0.0
+
+    PermutationImportance(scoring=scorer, n_repeats=2, features=[0]).fit(FOREST, X, Y)
+    assert [options for _, options in seen] == [{}, {}, {}]
+    for moved, _ in seen[1:]:
+        assert np.array_equal(np.sort(moved[:, 0]), np.sort(X[:, 0]))
+        assert np.array_equal(moved[:, 1:], X[:, 1:])
+    assert not np.array_equal(seen[1][0], seen[2][0])
+    integer = np.where(np.arange(len(X)) < 20, 3, 1)
+    seen.clear()
+    PermutationImportance(scoring=scorer, n_repeats=1, features=[0]).fit(
+        FOREST, X, Y, sample_weight=integer
+    )
+    np.testing.assert_allclose(seen[1][1]["sample_weight"], integer)
+    # 40 draws: one and a half times each heavy row, half of each light one
+    counts = [np.sum(seen[1][0][:, 0] == x) for x in X[:, 0]]
+    assert set(counts[:20]) <= {1, 2}
+    assert set(counts[20:]) <= {0, 1}
+
+
+def test_scorer_on_the_models_own_container():
+    """Groups and strings move within the frame; callables and make_scorer work."""
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {"c": random.choice(["a", "b", "c"], 60), "x": random.rand(60), "z": 1}
+    )
+    y = (frame["c"] == "a") ^ (frame["x"] > 0.7)
+    encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
+    model = make_pipeline(encode, KNeighborsClassifier(3)).fit(frame, y)
+    for given in (frame, pl.DataFrame(frame)):
+        scorer = make_scorer(roc_auc_score, response_method="predict_proba")
+        imp = PermutationImportance(scoring=scorer, random_state=0)
+        imp.fit(model, given, y)
+        assert imp.importances_[0] > 0.1
+        assert imp.importances_[2] == 0
+    exact = PermutationImportance(loss="zero_one", features=["c", ["c", "x"]])
+    exact.fit(model, frame, y)
+    wrong = [np.mean(model.predict(frame.assign(c=c)) != y) for c in frame["c"]]
+    expected = np.mean(wrong) - np.mean(model.predict(frame) != y)
+    np.testing.assert_allclose(exact.importances_[0], expected, rtol=1e-12)
