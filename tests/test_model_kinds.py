@@ -1,0 +1,146 @@
+"""Models with several outputs, models that are no scikit-learn objects, one scale."""
+
+import numpy as np
+import pytest
+from container_rows import frame, pipeline, target
+from literal import sensitivity
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.svm import SVC
+
+from skvarimp import SensitivityImportance, compare_importances
+
+
+def test_multi_output_models():
+    """Regressors, lists of probabilities, label columns; the mean over outputs."""
+    random = np.random.RandomState(0)
+    X = random.randn(40, 3)
+    Y = np.column_stack([X[:, 0] * X[:, 1], 10 * X[:, 2], X[:, 0]])
+    forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
+    imp = SensitivityImportance().fit(forest, X, Y)
+    assert imp.importances_per_output_.shape == (3, 3)
+    assert imp.output_names_ == ["y0", "y1", "y2"]
+    assert imp.scale_.shape == (3,)
+    for o in range(3):
+        one = SensitivityImportance().fit(
+            lambda X, o=o: forest.predict(X)[:, o], X, Y[:, o]
+        )
+        np.testing.assert_allclose(
+            imp.importances_per_output_[:, o], one.importances_, rtol=1e-9
+        )
+
+    labels = np.column_stack(
+        [np.where(X[:, 0] > 0, "a", "b"), random.choice(list("xyz"), 40)]
+    )
+    for model in (
+        RandomForestClassifier(5, random_state=0),
+        MultiOutputClassifier(LogisticRegression()),
+    ):
+        model.fit(X, labels)
+        for method in ("predict_proba", "predict"):
+            imp = SensitivityImportance(response_method=method).fit(model, X, labels)
+            assert imp.output_names_ == ["y0: b", "y1: x", "y1: y", "y1: z"]
+            assert imp.importances_per_output_.shape == (3, 4)
+    indicators = np.column_stack([X[:, 0] > 0, X[:, 1] > 0.3]).astype(int)
+    model = RandomForestClassifier(5, random_state=0).fit(X, indicators)
+    imp = SensitivityImportance().fit(model, X, indicators)
+    assert imp.importances_per_output_.shape == (3, 2)
+    assert imp.importances_per_output_[0, 0] > imp.importances_per_output_[2, 0]
+
+
+class Predictor:
+    """No scikit-learn object: `predict` only; `__call__` must not be used."""
+
+    def __call__(self, X):
+        """Never used."""
+        raise AssertionError("predict wins over a call")
+
+    def predict(self, X):
+        """A list of numbers, not an array."""
+        return [float(row[0] * row[1]) for row in np.asarray(X)]
+
+
+class Classifier:
+    """`classes_` makes it a classifier; it has no tags and no fit."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict_proba(self, X):
+        """Logistic in the first column."""
+        p = 1 / (1 + np.exp(-np.asarray(X)[:, 0]))
+        return np.column_stack([1 - p, p])
+
+
+class Untagged:
+    """Has a `fit` that was never called; nothing of it is checked."""
+
+    def fit(self, X, y):
+        """Not needed."""
+
+    def decision_function(self, X):
+        """A score without classes: taken by name only."""
+        return np.asarray(X)[:, 1] ** 2
+
+
+def test_models_that_are_no_scikit_learn_objects():
+    """Objects, callables, bound methods; a classifier is one that has classes."""
+    X = np.random.RandomState(0).randn(30, 2)
+    y = X[:, 0] * X[:, 1]
+    imp = SensitivityImportance().fit(Predictor(), X, y)
+    expected = sensitivity(lambda X: X[:, :1] * X[:, 1:], X, (0,), "pairs")
+    np.testing.assert_allclose(
+        imp.importances_[0] * imp.scale_, expected[0], rtol=1e-10
+    )
+    assert "black box" in imp.response_path_
+
+    imp = SensitivityImportance().fit(Classifier(), X, np.where(y > 0, "yes", "no"))
+    assert imp.output_names_ == ["yes"]
+    assert imp.importances_[1] == 0
+
+    imp = SensitivityImportance(response_method="decision_function")
+    imp.fit(Untagged(), X)
+    assert imp.importances_[0] == 0
+    assert imp.importances_[1] > 0
+    with pytest.raises(TypeError, match="or be a callable"):
+        SensitivityImportance().fit(Untagged(), X, y)
+
+    for call in (Predictor().predict, lambda X: np.asarray(X)[:, [0, 1]] ** 2):
+        SensitivityImportance(scale=None).fit(call, X)
+    with pytest.raises(ValueError, match="20 values for 30 rows"):
+        SensitivityImportance(scale=None).fit(lambda X: np.ones(20), X)
+    with pytest.raises(ValueError, match=r"\(n_samples,\) or"):
+        SensitivityImportance(scale=None).fit(lambda X: np.ones((30, 2, 2)), X)
+
+
+def test_missing_columns_of_frames_are_the_models_business():
+    """Another width than the model was fitted with is an error before any work."""
+    X = frame("pandas")
+    fitted = pipeline(Ridge()).fit(X, target())
+    with pytest.raises(ValueError, match="X has 5 columns, but Pipeline was"):
+        SensitivityImportance(scale=None).fit(fitted, X.iloc[:, :5])
+
+
+def test_models_of_three_kinds_are_on_one_scale():
+    """Score of an SVC, probability of a forest, of a logistic regression.
+
+    All are divided by the spread of what they predict, so the strongest input has
+    about the same importance; the raw scores differ by a factor of more than five.
+    """
+    random = np.random.RandomState(0)
+    X = random.randn(150, 3)
+    y = (2 * X[:, 0] + X[:, 1] + 0.1 * random.randn(150) > 0).astype(int)
+    models = {
+        "svc": SVC(C=100).fit(X, y),
+        "forest": RandomForestClassifier(30, random_state=0).fit(X, y),
+        "logistic": LogisticRegression(C=100).fit(X, y),
+    }
+    table = compare_importances(models, X, y)
+    strongest = table.loc["x0", [f"{m}/SensitivityImportance" for m in models]]
+    assert strongest.max() < 1.5 * strongest.min()
+    assert all(table[f"{m}/SensitivityImportance rank"].iloc[0] == 1 for m in models)
+    raw = [
+        SensitivityImportance(scale=None).fit(model, X, y).importances_[0]
+        for model in models.values()
+    ]
+    assert max(raw) > 5 * min(raw)
