@@ -1,0 +1,62 @@
+"""Displays of importances over folds and of shuffled targets."""
+
+import numpy as np
+import pytest
+
+from skvarimp import FoldImportances, FoldsDisplay, NullDisplay, NullImportances
+
+
+def test_plot_of_folds():
+    """Boxes by mean, ranks at the right, a note for what is not shown."""
+    table = np.array([[1.0, 5.0, 0.0], [2.0, 4.0, 0.5], [3.0, 6.0, -0.5]])
+    names = ["a", "b $ 5", "c"]
+    folds = FoldImportances(names, table, table[..., np.newaxis], ["y"])
+    display = folds.plot(max_entries=2)
+    display.figure_.canvas.draw()
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b $ 5", "a"]
+    left = [bar.get_x() for bar in display.boxes_]
+    np.testing.assert_allclose(left, [4.5, 1.5])
+    np.testing.assert_allclose([bar.get_width() for bar in display.boxes_], [1.0, 1.0])
+    assert "1 of 3 entries are not shown" in display.ax_.get_xlabel()
+    (ranks,) = display.ax_.child_axes
+    assert [t.get_text() for t in ranks.get_yticklabels()] == ["1", "2"]
+    same = folds.plot(ax=display.ax_)
+    assert same.figure_ is display.figure_
+
+
+def test_plot_of_null():
+    """A panel an entry, the most important first; the importance is marked."""
+    null = np.random.default_rng(0).exponential(size=(19, 4))
+    own = np.array([1.0, 9.0, 0.0, 2.0])
+    found = NullImportances(["a", "b", "c", "d $"], own, null)
+    display = found.plot(n_entries=3)
+    display.figure_.canvas.draw()
+    titles = [ax.get_title(loc="left") for ax in display.axes_]
+    assert titles == ["b", "d $", "a"]
+    for ax, j in zip(display.axes_, (1, 3, 0)):
+        (line,) = ax.get_lines()
+        assert line.get_xdata()[0] == own[j]
+        assert f"p = {found.pvalues[j]:.2g}" in ax.texts[0].get_text()
+        assert sum(patch.get_height() for patch in ax.patches) == 19
+    constant = NullImportances(["a"], np.zeros(1), np.zeros((19, 1)))
+    constant.plot().figure_.canvas.draw()
+    with pytest.raises(ValueError, match="3 axes for 4 entries"):
+        found.plot(axes=display.axes_)
+
+
+@pytest.mark.parametrize(
+    ("display", "arguments", "message"),
+    [
+        (FoldsDisplay([[1.0, 2.0]], ["a"]), {}, "shape"),
+        (FoldsDisplay([[1.0, np.inf]], ["a", "b"]), {}, "infinity"),
+        (FoldsDisplay([[1.0]], ["a"]), {"max_entries": 0}, "`max_entries`"),
+        (NullDisplay([]), {}, "no entry"),
+        (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
+        (NullDisplay([("a", 1.0, [1.0], 1.0, 1.0)]), {"bins": 0}, "`bins`"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "",
+)
+def test_displays_refuse_what_cannot_be_drawn(display, arguments, message):
+    """In words of ours, not matplotlib's."""
+    with pytest.raises(ValueError, match=message):
+        display.plot(**arguments)
