@@ -31,13 +31,19 @@ def as_table(X):
     if hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema")):
         return FrameTable(X)
     check_no_container(X)
-    X = as_array(X, "X")
-    if X.ndim != 2:
+    values = as_array(X, "X")
+    if values.ndim != 2:
+        what, way_out = f"{values.ndim} dimension(s)", "Pass an array or a frame."
+        if values.ndim == 0:
+            what = f"{X!r:.40} of type {type(X).__name__}"
+        elif hasattr(X, "to_frame"):
+            what, way_out = f"a {type(X).__name__}", "Pass X.to_frame(), or X[[name]]."
+        elif values.ndim == 1:
+            way_out = "Reshape one column with X.reshape(-1, 1)."
         raise ValueError(
-            f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "
-            "dimension(s). Reshape one column with X.reshape(-1, 1)."
+            f"X must be 2-dimensional, (n_samples, n_features), got {what}. {way_out}"
         )
-    return ArrayTable(X)
+    return ArrayTable(values)
 
 
 def checked_frame(X):
@@ -267,7 +273,7 @@ class FrameTable(Table):
     def __init__(self, native):
         import narwhals.stable.v2 as nw
 
-        labels = list(native.columns)
+        labels = _labels_of(native)
         if len(set(labels)) < len(labels):
             twice = next(c for c in labels if labels.count(c) > 1)
             raise ValueError(
@@ -349,6 +355,12 @@ class FrameTable(Table):
         if any(c.dtype.kind not in "fbiu" for c in columns):
             return None
         return np.column_stack(columns).astype(np.float64, copy=False)
+
+
+def _labels_of(native):
+    """Names of a frame's columns; an Arrow table's `columns` are the data."""
+    is_arrow = type(native).__module__.startswith("pyarrow")
+    return list(native.column_names if is_arrow else native.columns)
 
 
 def _fresh_index(frame):

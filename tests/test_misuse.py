@@ -259,3 +259,20 @@ def test_scores_that_are_no_numbers(score):
         PermutationImportance(scoring=SCORES[score]).fit(LINEAR, X, Y)
     with pytest.raises(ValueError, match=r"returned .* for 18 held-out rows"):
         BackwardEliminationSelector(Ridge(), scoring=SCORES[score]).fit(X, Y)
+
+
+NO_TABLES = {
+    "None": (None, r"got None of type NoneType. Pass an array or a frame"),
+    "text": ("X", r"got 'X' of type str. Pass an array or a frame"),
+    "dict": ({"age": [1, 2]}, r"of type dict. Pass an array or a frame"),
+    "series": (X["age"], r"got a Series. Pass X.to_frame\(\)"),
+    "row": (X.to_numpy()[0], r"Reshape one column with X.reshape"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_TABLES)
+def test_what_is_no_table(kind):
+    """A Series has no reshape, and None is not a matter of dimensions."""
+    given, message = NO_TABLES[kind]
+    with pytest.raises(ValueError, match=r"X must be 2-dimensional, .*" + message):
+        SensitivityImportance().fit(LINEAR, given, Y)
