@@ -23,7 +23,7 @@ from skvarimp._surrogate_levels import SortedColumns
 from skvarimp._surrogate_splits import Rules
 from skvarimp._table import as_table, checked_frame
 from skvarimp._types import AnyEstimator, Matrix
-from skvarimp._validation import check_sample_weight
+from skvarimp._validation import check_sample_weight, check_target
 from skvarimp._whole_fit import whole_fit
 
 
@@ -151,7 +151,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
                 {"ensure_2d": False, "dtype": None},
             ),
         )
-        return matrix, np.asarray(target)
+        return matrix, check_target(target, len(matrix))
 
     def apply(self, X: Matrix) -> NDArray[Any]:
         """Leaf that each row falls into, in each tree.
@@ -364,10 +364,18 @@ def _reader_of(estimator):
     estimator = _unfrozen(estimator)
     reader = READERS.get(type(estimator))
     if reader not in (SingleTree, Forest) or not hasattr(estimator, "predict"):
+        is_class = isinstance(estimator, type)
+        got = (
+            f"the class {estimator.__name__}" if is_class else type(estimator).__name__
+        )
+        way_out = (
+            "Make an instance."
+            if is_class
+            else "Impute the missing values for other models."
+        )
         raise TypeError(
             "SurrogateTreePredictor needs a DecisionTree, ExtraTree, RandomForest or "
-            f"ExtraTrees estimator, got {type(estimator).__name__}. Impute the missing "
-            "values for other models."
+            f"ExtraTrees estimator, got {got}. {way_out}"
         )
     return reader
 

@@ -26,12 +26,17 @@ from skvarimp import (
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    SurrogateTreePredictor,
     compare_importances,
     importance_across_folds,
 )
 from skvarimp.feature_functions import Step
 from skvarimp.filters import auc, lowess_r2
-from skvarimp.sequence import OligomerVectorizer, PositionalOligomerImportance
+from skvarimp.sequence import (
+    OligomerVectorizer,
+    OligomerWeights,
+    PositionalOligomerImportance,
+)
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:60, :3], Y.iloc[:60]
@@ -219,6 +224,23 @@ MISUSES = {
         NotFittedError,
         "This Ridge is not fitted yet",
     ),
+    # surrogate splits and oligomers
+    "surrogates of a class": (
+        lambda: SurrogateTreePredictor(DecisionTreeRegressor).fit(X, Y),
+        TypeError,
+        "got the class DecisionTreeRegressor. Make an instance",
+    ),
+    "short y of surrogates": (
+        lambda: SurrogateTreePredictor(TREE).fit(X, Y[:5]),
+        ValueError,
+        "y has 5 entries, but X has 60 rows",
+    ),
+    "unknown letter": (
+        lambda: OligomerWeights({1: np.eye(3, 4)}).weights_of("N"),
+        ValueError,
+        "`oligomer` has 'N' at position 0, which is not in the alphabet 'ACGT'",
+    ),
+    # functions and columns
     "feature function as a class": (
         lambda: FIRMImportance(feature_functions=[Step]).fit(LINEAR, X),
         TypeError,

@@ -206,7 +206,13 @@ def oligomer_code(oligomer, alphabet, name="oligomer"):
     """Code of one oligomer given as a string."""
     if not isinstance(oligomer, str):
         raise TypeError(f"`{name}` must be a string, got {oligomer!r}.")
-    letters = encode([oligomer], alphabet, name=f"`{name}`")[0]
+    letters = encode([oligomer], alphabet, unknown="ignore", name=f"`{name}`")[0]
+    if letters.min() < 0:
+        at = int(np.argmin(letters))
+        raise ValueError(
+            f"`{name}` has {oligomer[at]!r} at position {at}, which is not in the "
+            f"alphabet {alphabet!r}. Nothing is known of oligomers with other letters."
+        )
     code = 0
     for letter in letters.tolist():  # Python integers cannot overflow
         code = code * len(alphabet) + letter
