@@ -10,9 +10,14 @@ import time
 import numpy as np
 import pytest
 from response_oracle import check_equal
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import GradientBoostingRegressor, VotingRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
@@ -41,7 +46,7 @@ from skvarimp._model import Model
 from skvarimp._table import as_table
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._kernel import KernelResponse
-from skvarimp.response._lowering import lowered
+from skvarimp.response._lowering import NotLowerable, lowered
 from skvarimp.response._projection import ProjectionResponse
 
 RANDOM = np.random.RandomState(0)
@@ -153,6 +158,36 @@ def test_rows_unlike_the_training_data(name):
     other = RANDOM.standard_t(3, size=(25, 4)) * 2 + 3
     weights = RANDOM.uniform(0.5, 2, 25)
     check_equal(model.fit(X, y), other, weights, method, [0, 2, [1, 3]])
+
+
+RARE = X[:, 0].argmax()  # a probe of some rows need not see what is done to one
+
+
+def at_rare(function, change):
+    """The function with another result where the first column is largest."""
+
+    def changed(rows, *arguments, **options):
+        result = np.array(function(rows, *arguments, **options))
+        result[np.asarray(rows)[:, 0] >= X[RARE, 0]] += change
+        return result
+
+    return changed
+
+
+def test_replaced_parts_take_the_black_box():
+    """What an instance inside does otherwise is seen, however rarely it matters."""
+    forest = RandomForestRegressor(3, random_state=0).fit(X, Y)
+    member = forest.estimators_[1]
+    member.predict = at_rare(member.predict, 9.0)
+    scaled = make_pipeline(StandardScaler(), Ridge()).fit(X, Y)
+    scaled[0].transform = at_rare(scaled[0].transform, 9.0)
+    target = TransformedTargetRegressor(Ridge(), transformer=StandardScaler())
+    target.fit(X, Y).transformer_.inverse_transform = lambda rows: rows - rows[::-1]
+    for model in (forest, scaled, target):
+        with pytest.raises(NotLowerable, match=r"replaced|element-wise"):
+            lowered_of(model)
+        measure = SensitivityImportance(scale=None, estimation="exact")
+        assert measure.fit(model, X).response_path_.startswith("black box")
 
 
 def test_kernels_let_go_of_the_interpreter(monkeypatch, tmp_path):

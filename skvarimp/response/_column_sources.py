@@ -47,6 +47,9 @@ def sources(transformer, n_columns, names=None):
         return np.arange(n_columns if transformer == "passthrough" else 0)
     if transformer is None:
         return np.arange(n_columns)
+    for method in ("transform", "inverse_transform"):
+        if method in vars(transformer):
+            raise NotColumnwise(f"{method} of this instance was replaced")
     kind = type(transformer)
     for package, kinds in COLUMNWISE.items():
         module = sys.modules.get(package)

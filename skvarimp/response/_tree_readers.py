@@ -64,10 +64,14 @@ def read(estimator, method):
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
     if reader is None or not public:
         raise NotLowerable(f"{type(estimator).__name__} is no tree this library reads")
+    _refuse_replaced(estimator)
+    return reader(estimator, method)
+
+
+def _refuse_replaced(estimator):
     replaced = [name for name in RESPONSE_METHODS if name in vars(estimator)]
     if replaced:
         raise NotLowerable(f"{replaced[0]} of this instance was replaced")
-    return reader(estimator, method)
 
 
 def _raw_tree(tree, values):
@@ -108,6 +112,8 @@ def _read_tree(estimator, method):
 
 def _read_forest(estimator, method):
     members = estimator.estimators_
+    for member in members:
+        _refuse_replaced(member)
     trees = [member.tree_ for member in members]
     n = len(trees)
     if not hasattr(estimator, "classes_"):
