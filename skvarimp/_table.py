@@ -134,11 +134,14 @@ class Table:
         donors : ndarray of shape (n_values,)
             The first row that holds each value.
         """
-        codes, donors = factorized(self.column(columns[0]))
+        codes, donors = self._factorized(columns[0])
         for j in columns[1:]:
-            further, others = factorized(self.column(j))
+            further, others = self._factorized(j)
             codes, donors = factorized(codes * len(others) + further)
         return codes, donors
+
+    def _factorized(self, j):
+        return factorized(self.column(j))
 
 
 class ArrayTable(Table):
@@ -323,6 +326,17 @@ class FrameTable(Table):
             return np.asarray(series.to_numpy())
         return numbers_if_possible(np.array(series.to_list(), dtype=object))
 
+    def _factorized(self, j):
+        """Levels in the order that the column's type declares, where it does."""
+        import narwhals.stable.v2 as nw
+
+        series = self.frame[self._labels[j]]
+        declares = (nw.Enum, nw.Categorical) if _is_pandas(self.frame) else nw.Enum
+        levels = None
+        if isinstance(series.dtype, declares):
+            levels = series.cat.get_categories().to_list()
+        return factorized(self.column(j), levels)
+
     def takes_numbers(self, j):
         """See `Table.takes_numbers`."""
         return self.frame[self._labels[j]].dtype.is_numeric()
@@ -361,6 +375,11 @@ def _labels_of(native):
     """Names of a frame's columns; an Arrow table's `columns` are the data."""
     is_arrow = type(native).__module__.startswith("pyarrow")
     return list(native.column_names if is_arrow else native.columns)
+
+
+def _is_pandas(frame):
+    """Categories of pandas have an order of their own; others that of the rows."""
+    return frame.implementation.is_pandas()
 
 
 def _fresh_index(frame):

@@ -38,8 +38,16 @@ def is_missing(value):
         return True
 
 
-def factorized(values):
-    """Codes and first positions of the distinct values; missing values are one."""
+def factorized(values, levels=None):
+    """Codes and first positions of the distinct values; missing values are one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+    levels : list or None
+        The order of values that are not numbers; None: that of their text, so that
+        results do not depend on the rows' order.
+    """
     if values.dtype.kind != "O":
         _, donors, codes = np.unique(values, return_index=True, return_inverse=True)
         return codes, donors
@@ -58,9 +66,12 @@ def factorized(values):
             numbers[key] = len(donors)
             donors.append(i)
         codes[i] = numbers[key]
-    # In the order of their text, so that results do not depend on the rows' order.
-    texts = [(is_missing(values[d]), str(values[d])) for d in donors]
-    order = sorted(range(len(donors)), key=texts.__getitem__)
+    place = {level: k for k, level in enumerate(levels or ())}
+    keys = [
+        (is_missing(v), place.get(v, len(place)), str(v))
+        for v in (values[d] for d in donors)
+    ]
+    order = sorted(range(len(donors)), key=keys.__getitem__)
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     return rank[codes], np.array(donors, dtype=np.intp)[order]
