@@ -1,20 +1,23 @@
 """`ImpurityImportance`: importances read from trees, with surrogate splits."""
 
-import warnings
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
 
 from skvarimp._arithmetic import no_overflow
 from skvarimp._base import BaseImportance
 from skvarimp._compiled import use_compiled
 from skvarimp._display_association import AssociationDisplay
 from skvarimp._entries import column_names
+from skvarimp._impurity_checks import (
+    check_criterion,
+    check_training_data,
+    check_tree_weights,
+    known_criterion,
+)
 from skvarimp._impurity_credit import Tally
-from skvarimp._impurity_criteria import CLASS_CRITERIA, make_criterion
 from skvarimp._impurity_readers import not_trees
 from skvarimp._impurity_registry import READERS, read_trees
 from skvarimp._impurity_search import Findings, Plan, batches, search_batch
@@ -28,8 +31,6 @@ from skvarimp._validation import (
     StrOptions,
     check_fitted,
     check_no_data,
-    check_sample_weight,
-    check_target,
     n_jobs_constraint,
 )
 from skvarimp._warn import warn
@@ -241,7 +242,7 @@ class ImpurityImportance(BaseImportance):
         check_fitted(estimator)
         trees = read_trees(estimator)
         table = self._set_columns(estimator, X)
-        weights = _check_tree_weights(tree_weights, trees)
+        weights = check_tree_weights(tree_weights, trees)
         plan = self._plan(trees)
         tally = Tally(
             self.convention,
@@ -254,7 +255,7 @@ class ImpurityImportance(BaseImportance):
             for tree in trees.tables:
                 tally.add(Findings(tree.decrease))
         else:
-            training = _check_training_data(trees, table, y, sample_weight)
+            training = check_training_data(trees, table, y, sample_weight)
             within_callbacks([self], lambda: self._search(plan, trees, tally, training))
         names = getattr(self, "feature_names_in_", None)
         self._store(
@@ -284,14 +285,14 @@ class ImpurityImportance(BaseImportance):
         """What to compute from the training data; None where nothing is needed."""
         own = self.criterion in ("auto", trees.criterion)
         if not own:
-            _check_criterion(self.criterion, trees)
+            check_criterion(self.criterion, trees)
         if own and not self.surrogates:
             return None
         criterion = rules = None
         own_credit = self.convention != "rpart"  # surrogates earn by their own split
         if not own or own_credit:
             name = trees.criterion if self.criterion == "auto" else self.criterion
-            criterion = _known_criterion(name, trees)
+            criterion = known_criterion(name, trees)
         if self.surrogates:
             boundary = self.surrogate_cuts == "class_boundary"
             if boundary and trees.n_classes is None:
@@ -351,78 +352,3 @@ class ImpurityImportance(BaseImportance):
             Holds `ax_` and `figure_`.
         """
         return AssociationDisplay.from_importance(self, ax=ax, **kwargs)
-
-
-def _check_tree_weights(tree_weights, trees):
-    """The ensemble's own weights of its trees, or those given."""
-    n_trees = len(trees.tables)
-    if tree_weights is None:
-        return trees.weights
-    try:
-        weights = np.asarray(tree_weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"`tree_weights` must be an array of numbers, got {tree_weights!r:.60}."
-        ) from None
-    if weights.shape != (n_trees,):
-        raise ValueError(
-            f"`tree_weights` must have shape ({n_trees},), one weight a tree, got "
-            f"{weights.shape}."
-        )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
-        raise ValueError(
-            "`tree_weights` must be finite, non-negative and not all 0, got values "
-            f"from {weights.min():g} to {weights.max():g}."
-        )
-    return weights
-
-
-def _check_criterion(criterion, trees):
-    """Raise ValueError where the trees cannot be judged by a criterion."""
-    name = type(trees.estimator).__name__
-    if not trees.has_impurity:
-        raise ValueError(
-            f"criterion={criterion!r} does not apply to {name}, whose trees hold gains "
-            "and no impurity. Use criterion='auto'."
-        )
-    if (criterion in CLASS_CRITERIA) != (trees.n_classes is not None):
-        kind, use = ("classes", "gini") if trees.n_classes else ("numbers", "mse")
-        raise ValueError(
-            f"criterion={criterion!r} does not apply to {name}, whose trees are grown "
-            f"on {kind}. Use criterion='auto' or {use!r}."
-        )
-
-
-def _known_criterion(name, trees):
-    """The criterion that judges surrogates' own splits."""
-    if not trees.has_impurity:
-        raise ValueError(
-            f"{type(trees.estimator).__name__} holds gains and no impurity, so that a "
-            "surrogate's own split cannot be judged. Use convention='rpart', where a "
-            "surrogate earns a share of the primary split's gain."
-        )
-    if name is None:
-        raise ValueError(
-            f"{type(trees.estimator).__name__} was grown by a criterion of its own, "
-            "which cannot judge surrogate splits. Name one with `criterion`, or use "
-            "convention='rpart'."
-        )
-    return make_criterion(name, trees.n_classes)
-
-
-def _check_training_data(trees, table, y, sample_weight):
-    """Rows, y and weights for the search; raises where they cannot be right."""
-    if table is None:
-        raise ValueError(
-            "X is needed for surrogates, and for another criterion than the trees' "
-            "own, got None. Pass the X and y the estimator was fitted with."
-        )
-    with warnings.catch_warnings():  # another container than fit's is fine
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        warnings.filterwarnings("ignore", message="X has feature names")
-        validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
-        rows = trees.rows(table)
-    y = check_target(y, table.n_samples)
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, table.n_samples)
-    return rows, y, sample_weight
