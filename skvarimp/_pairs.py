@@ -9,8 +9,8 @@ import numpy as np
 
 from skvarimp._table import as_table
 from skvarimp.response._black_box import BlackBoxResponse, moved_rows
+from skvarimp.response._flatness import flatness
 from skvarimp.response._grid import make_move, product_move
-from skvarimp.response._reductions import flatness
 
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20

@@ -14,6 +14,7 @@ squared error, of dense columns, needs moments only and no order.
 import numpy as np
 
 from skvarimp._table import ArrayTable, SparseTable
+from skvarimp.response._flatness import flatness
 from skvarimp.response._reductions import (
     IndividualFlatness,
     Observed,
@@ -21,7 +22,6 @@ from skvarimp.response._reductions import (
     PartialDependence,
     Range,
     SquaredError,
-    flatness,
 )
 from skvarimp.response._scaled_line import mean_distances
 from skvarimp.response._states import Finished, Sample, State
@@ -98,7 +98,7 @@ class SortedColumns:
         self.probabilities = np.take_along_axis(probabilities, order, axis=1)
 
     def flatness(self, statistic, categorical):
-        """Flatness over the distinct values, see `_reductions.flatness`."""
+        """Flatness over the distinct values, see `_flatness.flatness`."""
         values = self.values[:, np.newaxis]
         return flatness(values, self.distinct(), statistic, categorical)[:, 0]
 

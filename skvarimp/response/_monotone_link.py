@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp.response._chebyshev import interpolation, logistic_nodes, nodes, panels
+from skvarimp.response._flatness import flatness
 from skvarimp.response._line_losses import LOGISTIC_FORMS, key_of
 from skvarimp.response._links import logistic
 from skvarimp.response._reductions import (
@@ -21,7 +22,6 @@ from skvarimp.response._reductions import (
     Pairs,
     PartialDependence,
     Range,
-    flatness,
 )
 from skvarimp.response._scaled_line import mean_distances
 from skvarimp.response._states import State

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from skvarimp.response._flatness import flatness, flatness_slope
 from skvarimp.response._states import Block, Finished, Sample, State
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "Sample",
     "SquaredError",
     "State",
-    "flatness",
 ]
 
 
@@ -173,57 +173,6 @@ class Range(_RowMean):
         return State(block.ice.max(axis=-1) - block.ice.min(axis=-1))
 
 
-def flatness(curves, multiplicity, statistic, categorical=None):
-    """How much curves vary over the distinct grid values, each counted once.
-
-    Parameters
-    ----------
-    curves : ndarray of shape (n_entries, ..., n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
-        Number of distinct values a cell stands for, perhaps another each row.
-    statistic : {"std", "range", "auto"}
-        Standard deviation with ddof=1 (Greenwell et al., eq. 5), maximum minus
-        minimum (eq. 6), or the range of categorical entries and the standard
-        deviation of others. One value: 0.
-    categorical : ndarray of shape (n_entries,), default=None
-        Needed for "auto".
-
-    Returns
-    -------
-    ndarray of shape (n_entries, ...)
-    """
-    if statistic == "auto":
-        std = flatness(curves, multiplicity, "std")
-        return _choose(categorical, flatness(curves, multiplicity, "range"), std)
-    if statistic == "range":
-        return curves.max(axis=-1) - curves.min(axis=-1)
-    centred, count = _centred(curves, multiplicity)
-    total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
-    return np.sqrt(total / np.maximum(count - 1, 1))
-
-
-def _choose(categorical, if_so, if_not):
-    """Of two arrays with one leading entry each, the one for the entry's kind."""
-    return np.where(categorical.reshape(-1, *[1] * (if_so.ndim - 1)), if_so, if_not)
-
-
-def _beside(curves, multiplicity):
-    """Multiplicity in a shape that broadcasts with curves."""
-    n_entries, *rows, n_cells = multiplicity.shape
-    ones = [1] * (curves.ndim - 2 - len(rows))
-    return multiplicity.reshape(n_entries, *ones, *rows, n_cells)
-
-
-def _centred(curves, multiplicity):
-    """Curves minus their mean over the distinct values, and how many there are."""
-    m = _beside(curves, multiplicity)
-    count = m.sum(axis=-1)
-    # from the first value on: a constant curve is centred to exactly 0
-    shifted = curves - curves[..., :1]
-    mean = np.sum(m * shifted, axis=-1) / count
-    return shifted - mean[..., np.newaxis], count
-
-
 @dataclass(frozen=True)
 class IndividualFlatness(_RowMean):
     """Mean over rows of the flatness of each row's own curve."""
@@ -282,7 +231,7 @@ class PartialDependence(Reduction):
             state.cells, sample.multiplicity, self.statistic, sample.categorical
         )
         size = np.abs(sample.base).max(axis=1)
-        slope = _slope(
+        slope = flatness_slope(
             state.cells, sample.multiplicity, self.statistic, sample.categorical, size
         )
         level = np.einsum("bok,bok->bo", slope, state.cells)
@@ -296,45 +245,6 @@ class PartialDependence(Reduction):
         errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
         curves = state.cells + mean[:, np.newaxis]
         return Finished(importances / sample.scale, errors, curves)
-
-
-# Mean responses closer than this, relative to the response's size, are the same but
-# for rounding, which must not decide whose rows make up a standard error.
-_TIED = 1e-12
-
-
-def _slope(curves, multiplicity, statistic, categorical, size):
-    """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
-
-    Tied extremes share, each value alike, so that no order of values decides. `size`,
-    (n_outputs,): the responses' size.
-    """
-    if statistic == "auto":
-        std = _slope(curves, multiplicity, "std", categorical, size)
-        span = _slope(curves, multiplicity, "range", categorical, size)
-        return _choose(categorical, span, std)
-    slope = np.zeros_like(curves)
-    top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
-    tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
-    moves = top - bottom > tied
-    if statistic == "range":
-        count = multiplicity[:, np.newaxis]
-        for sign, extreme in (
-            (1.0, curves >= top - tied),
-            (-1.0, curves <= bottom + tied),
-        ):
-            share = extreme * count
-            slope += sign * share / share.sum(axis=-1, keepdims=True)
-        return slope * moves
-    centred, count = _centred(curves, multiplicity)
-    divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
-    np.divide(
-        multiplicity[:, np.newaxis] * centred,
-        divisor[..., np.newaxis],
-        out=slope,
-        where=moves & (divisor[..., np.newaxis] > 0),
-    )
-    return slope
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp.response._flatness import flatness
 from skvarimp.response._line_losses import LINE_FORMS, key_of
 from skvarimp.response._reductions import (
     IndividualFlatness,
@@ -19,7 +20,6 @@ from skvarimp.response._reductions import (
     PartialDependence,
     Range,
     SquaredError,
-    flatness,
 )
 from skvarimp.response._states import State
 

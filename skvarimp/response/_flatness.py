@@ -1,0 +1,92 @@
+"""How much curves vary over a grid, and how that depends on each of their values."""
+
+import numpy as np
+
+# Mean responses closer than this, relative to the response's size, are the same but
+# for rounding, which must not decide whose rows make up a standard error.
+_TIED = 1e-12
+
+
+def flatness(curves, multiplicity, statistic, categorical=None):
+    """How much curves vary over the distinct grid values, each counted once.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_entries, ..., n_cells)
+    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
+        Number of distinct values a cell stands for, perhaps another each row.
+    statistic : {"std", "range", "auto"}
+        Standard deviation with ddof=1 (Greenwell et al., eq. 5), maximum minus
+        minimum (eq. 6), or the range of categorical entries and the standard
+        deviation of others. One value: 0.
+    categorical : ndarray of shape (n_entries,), default=None
+        Needed for "auto".
+
+    Returns
+    -------
+    ndarray of shape (n_entries, ...)
+    """
+    if statistic == "auto":
+        std = flatness(curves, multiplicity, "std")
+        return _choose(categorical, flatness(curves, multiplicity, "range"), std)
+    if statistic == "range":
+        return curves.max(axis=-1) - curves.min(axis=-1)
+    centred, count = _centred(curves, multiplicity)
+    total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
+    return np.sqrt(total / np.maximum(count - 1, 1))
+
+
+def _choose(categorical, if_so, if_not):
+    """Of two arrays with one leading entry each, the one for the entry's kind."""
+    return np.where(categorical.reshape(-1, *[1] * (if_so.ndim - 1)), if_so, if_not)
+
+
+def _beside(curves, multiplicity):
+    """Multiplicity in a shape that broadcasts with curves."""
+    n_entries, *rows, n_cells = multiplicity.shape
+    ones = [1] * (curves.ndim - 2 - len(rows))
+    return multiplicity.reshape(n_entries, *ones, *rows, n_cells)
+
+
+def _centred(curves, multiplicity):
+    """Curves minus their mean over the distinct values, and how many there are."""
+    m = _beside(curves, multiplicity)
+    count = m.sum(axis=-1)
+    # from the first value on: a constant curve is centred to exactly 0
+    shifted = curves - curves[..., :1]
+    mean = np.sum(m * shifted, axis=-1) / count
+    return shifted - mean[..., np.newaxis], count
+
+
+def flatness_slope(curves, multiplicity, statistic, categorical, size):
+    """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
+
+    Tied extremes share, each value alike, so that no order of values decides. `size`,
+    (n_outputs,): the responses' size.
+    """
+    if statistic == "auto":
+        std = flatness_slope(curves, multiplicity, "std", categorical, size)
+        span = flatness_slope(curves, multiplicity, "range", categorical, size)
+        return _choose(categorical, span, std)
+    slope = np.zeros_like(curves)
+    top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
+    tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
+    moves = top - bottom > tied
+    if statistic == "range":
+        count = multiplicity[:, np.newaxis]
+        for sign, extreme in (
+            (1.0, curves >= top - tied),
+            (-1.0, curves <= bottom + tied),
+        ):
+            share = extreme * count
+            slope += sign * share / share.sum(axis=-1, keepdims=True)
+        return slope * moves
+    centred, count = _centred(curves, multiplicity)
+    divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
+    np.divide(
+        multiplicity[:, np.newaxis] * centred,
+        divisor[..., np.newaxis],
+        out=slope,
+        where=moves & (divisor[..., np.newaxis] > 0),
+    )
+    return slope
