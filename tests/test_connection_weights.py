@@ -4,21 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from literal_weights import regression_data
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.linear_model import (
-    LinearRegression,
-)
+from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 
 from skvarimp import ConnectionWeightImportance
-
-
-def regression_data(n=60, seed=0):
-    """Columns of different scales and offsets, and a noisy linear target."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3)) * [1, 100, 0.01] + [0, 1000, 5]
-    return X, X @ [2.0, 0.01, 0.0] + rng.normal(size=n)
 
 
 def network(*layers, classes=None):

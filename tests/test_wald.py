@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from literal_weights import glm_data
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, log_softmax
 from sklearn.linear_model import (
@@ -31,13 +32,6 @@ def second_derivatives(function, at, step):
                 for j in (-1, 1)
             ) / (4 * steps[a, a] * steps[b, b])
     return result
-
-
-def glm_data(n=150, seed=0):
-    """Columns, and a linear predictor of moderate size."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3)) * [1, 2, 0.5] + [0, 1, 0]
-    return rng, X, X @ [0.5, -0.3, 0.4]
 
 
 def test_binary_logistic_against_observed_information():
