@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from mixed_columns import fitted_quietly
 from scipy import sparse
 from sklearn import config_context
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -95,13 +96,6 @@ def central(model, X, step=1e-5):
             columns.append((model(up)[0] - model(down)[0]) / (2 * h))
         rows.append(columns)
     return np.array(rows)
-
-
-def quiet(estimator, target):
-    """Fit without warnings about convergence: any parameters will do."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return estimator.fit(X, target)
 
 
 def network(kind, **parameters):
@@ -224,7 +218,7 @@ def label(case):
 def test_linear_scores_are_their_coefficients(case):
     """A linear score is coef @ x + b, and its gradient is coef at every row."""
     estimator, target = case
-    model = Model(quiet(estimator, target), prefer=SCORE_FIRST)
+    model = Model(fitted_quietly(estimator, X, target), prefer=SCORE_FIRST)
     coef, intercept = linear_coefficients(model, X)
     np.testing.assert_allclose(X @ coef.T + intercept, model(X), atol=1e-10)
     np.testing.assert_allclose(
@@ -237,7 +231,7 @@ def test_linear_scores_are_their_coefficients(case):
 def test_formulas_equal_central_differences(case):
     """A formula is the derivative of the model's own output."""
     estimator, target, method = case
-    model = Model(quiet(estimator, target), method, prefer=SCORE_FIRST)
+    model = Model(fitted_quietly(estimator, X, target), method, prefer=SCORE_FIRST)
     formula_of(model, X)  # no NoFormula: it is not a difference with a difference
     expected = central(model, X)
     np.testing.assert_allclose(gradient(model, X), expected, rtol=1e-6, atol=1e-6)
@@ -314,7 +308,7 @@ def test_sparse_support_vectors_and_coefficients():
 )
 def test_blocks_are_bounded_and_change_nothing(estimator):
     """Blocks cover the rows in order; their size is a matter of memory only."""
-    model = Model(quiet(estimator, y))
+    model = Model(fitted_quietly(estimator, X, y))
     whole = gradient(model, X)
     with config_context(working_memory=0.01):
         blocks = list(gradient_blocks(model, X))
@@ -329,7 +323,7 @@ def test_blocks_are_bounded_and_change_nothing(estimator):
 
 def test_single_precision_models_have_formulas():
     """A model of float32 parameters is differentiated in float64."""
-    model = Model(quiet(network(MLPRegressor, activation="tanh"), y))
+    model = Model(fitted_quietly(network(MLPRegressor, activation="tanh"), X, y))
     net = network(MLPRegressor, activation="tanh")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -5,6 +5,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
+from mixed_columns import curved_target, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
 from sklearn import config_context
@@ -32,24 +33,8 @@ from skvarimp.response._lowering import NotLowerable
 N = 60
 
 
-def data():
-    """Continuous, few values, constant, binary, shifted and scaled, continuous."""
-    random = np.random.RandomState(0)
-    X = np.column_stack(
-        [
-            random.randn(N),
-            random.randint(0, 3, N),
-            np.full(N, 2.5),
-            random.randint(0, 2, N),
-            0.5 * random.randn(N) + 3,
-            random.randn(N),
-        ]
-    )
-    y = X[:, 0] * X[:, 1] - X[:, 3] + np.sin(X[:, 5]) + 0.1 * random.randn(N)
-    return X, y, random.randint(1, 4, N).astype(float)
-
-
-X, Y, WEIGHTS = data()
+X, NOISE, WEIGHTS = mixed_columns(N, 0.5, 3)
+Y = curved_target(X, NOISE)
 TWO = np.where(np.median(Y) < Y, "yes", "no")
 THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 BOTH = np.column_stack([Y, Y**2])

@@ -1,12 +1,12 @@
 """Linear responses equal the black box, in closed form wherever there is one."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from mixed_columns import fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
 from scipy.special import expit
@@ -46,24 +46,9 @@ from skvarimp.response._scaled_line import distances_to, mean_distances
 N = 80
 
 
-def data():
-    """Columns: continuous, few values, constant, binary, large numbers, unused."""
-    random = np.random.RandomState(0)
-    X = np.column_stack(
-        [
-            random.randn(N),
-            random.randint(0, 3, N),
-            np.full(N, 2.5),
-            random.randint(0, 2, N),
-            3 * random.randn(N) + 100,
-            random.randn(N),
-        ]
-    )
-    y = X[:, 0] + 0.5 * X[:, 1] - X[:, 3] + 0.1 * X[:, 4] + 0.3 * random.randn(N)
-    return X, y - y.mean(), random.randint(1, 4, N).astype(float)
-
-
-X, Y, WEIGHTS = data()
+X, NOISE, WEIGHTS = mixed_columns(N, 3, 100)
+Y = X[:, 0] + 0.5 * X[:, 1] - X[:, 3] + 0.1 * X[:, 4] + 0.3 * NOISE
+Y -= Y.mean()
 CENTRED = X - X.mean(axis=0)
 COUNTS = np.round(np.abs(X))
 TWO = (Y > 0).astype(int)
@@ -71,13 +56,6 @@ THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 NAMED = np.array(["low", "mid", "high"])[THREE]
 LABELS = make_multilabel_classification(N, 6, n_classes=3, random_state=0)[1]
 ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
-
-
-def quiet(model, X, y):
-    """Fit without convergence warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(X, y)
 
 
 def linear_cases():
@@ -141,10 +119,9 @@ def name_of(case):
 @pytest.mark.parametrize("case", linear_cases(), ids=name_of)
 def test_equals_black_box(case, weights):
     """Every reduction, grid and group, for every response method."""
-    from sklearn.base import clone
 
     model, X, y, method = case
-    fitted = quiet(clone(model), X, y)
+    fitted = fitted_quietly(model, X, y)
     response = check_equal(fitted, X, weights, method, ENTRIES)
     assert response.path == "linear"
 
@@ -183,7 +160,7 @@ def test_sparse(model, y, kind):
     S = kind(SPARSE)
     S.data[::17] = 0.0
     for weights in (None, WEIGHTS):
-        check_equal(quiet(model, S, y), S, weights, features=ENTRIES)
+        check_equal(fitted_quietly(model, S, y), S, weights, features=ENTRIES)
 
 
 def test_sparse_integers_keep_their_values():
@@ -196,7 +173,9 @@ def test_sparse_integers_keep_their_values():
 def test_sparsified_coefficients():
     """`sparsify` makes `coef_` a sparse matrix."""
     model = LogisticRegression(l1_ratio=1, solver="saga", C=0.5, max_iter=5000)
-    check_equal(quiet(model, CENTRED, THREE).sparsify(), CENTRED, features=ENTRIES)
+    check_equal(
+        fitted_quietly(model, CENTRED, THREE).sparsify(), CENTRED, features=ENTRIES
+    )
 
 
 def test_unused_and_constant_inputs_are_exactly_zero():

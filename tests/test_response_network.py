@@ -1,13 +1,12 @@
 """Multilayer perceptrons equal the black box."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
+from mixed_columns import curved_target, fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
@@ -18,36 +17,13 @@ from skvarimp.response._lowering import NotLowerable
 N = 60
 
 
-def data():
-    """Continuous, few values, constant, binary, scaled and shifted, continuous."""
-    random = np.random.RandomState(0)
-    X = np.column_stack(
-        [
-            random.randn(N),
-            random.randint(0, 3, N),
-            np.full(N, 2.5),
-            random.randint(0, 2, N),
-            3 * random.randn(N) + 5,
-            random.randn(N),
-        ]
-    )
-    y = X[:, 0] * X[:, 1] - X[:, 3] + np.sin(X[:, 5]) + 0.1 * random.randn(N)
-    return X, y, random.randint(1, 4, N).astype(float)
-
-
-X, Y, WEIGHTS = data()
+X, NOISE, WEIGHTS = mixed_columns(N, 3, 5)
+Y = curved_target(X, NOISE)
 TWO = np.where(np.median(Y) < Y, "yes", "no")
 THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 LABELS = np.column_stack([Y > 0, THREE == 1, THREE == 2]).astype(int)
 ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
 SHORT = {"max_iter": 20, "random_state": 0}
-
-
-def quiet(model, X, y):
-    """Fit without convergence warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return clone(model).fit(X, y)
 
 
 SHAPES = [
@@ -73,7 +49,7 @@ def test_equals_black_box(activation, layers):
     linear = activation == "identity" or layers == ()
     for c, (model, y, method) in enumerate(cases):
         weights = WEIGHTS if c % 2 else None
-        response = check_equal(quiet(model, X, y), X, weights, method, ENTRIES)
+        response = check_equal(fitted_quietly(model, X, y), X, weights, method, ENTRIES)
         assert response.path == ("linear" if linear else "network")
 
 
@@ -103,7 +79,7 @@ def test_sparse(model, y, kind):
     S = kind(SPARSE)
     S.data[::13] = 0.0  # explicit zeros
     features = [*range(8), [0, 1], [3, 4, 5]]
-    fitted = quiet(model, S, y)
+    fitted = fitted_quietly(model, S, y)
     for weights in (None, WEIGHTS):
         check_equal(fitted, S, weights, features=features)
     check_equal(fitted, S, method="predict", features=features)
@@ -134,7 +110,7 @@ def test_sparse_columns_many_batches():
     random = np.random.RandomState(0)
     S = sparse.csr_array((random.rand(200, 700) < 0.03).astype(float))
     y = S[:, :20].sum(axis=1) + random.rand(200) > 1
-    model = quiet(MLPClassifier((4,), activation="tanh", **SHORT), S, y)
+    model = fitted_quietly(MLPClassifier((4,), activation="tanh", **SHORT), S, y)
     imp = SensitivityImportance(contrast="observed", scale=None).fit(model, S)
     assert imp.response_path_ == "network"
     assert imp.estimation_ == "exact"
@@ -153,7 +129,7 @@ def test_sparse_columns_many_batches():
 def test_unused_and_constant_inputs_are_exactly_zero():
     """First-layer weights of 0, dense and sparse."""
     for Z in (X, sparse.csr_array(SPARSE[:, :6])):
-        model = quiet(MLPClassifier((5,), **SHORT), Z, THREE)
+        model = fitted_quietly(MLPClassifier((5,), **SHORT), Z, THREE)
         model.coefs_[0][[1, 5]] = 0.0
         for contrast in ("pairs", "observed", "range"):
             imp = SensitivityImportance(contrast=contrast, scale=None).fit(model, Z)
@@ -185,7 +161,7 @@ def test_kinks():
 
 def test_two_labels_decline():
     """Their probabilities look like those of two classes."""
-    model = quiet(MLPClassifier((3,), **SHORT), X, LABELS[:, :2])
+    model = fitted_quietly(MLPClassifier((3,), **SHORT), X, LABELS[:, :2])
     with pytest.raises(NotLowerable, match="two labels"):
         problem_of(model, X, method="predict_proba")
 
@@ -193,7 +169,7 @@ def test_two_labels_decline():
 def test_single_precision_declines():
     """Weights and X in single precision: the model computes in it."""
     Z = X.astype(np.float32)
-    model = quiet(MLPRegressor(hidden_layer_sizes=(3,), **SHORT), Z, Y)
+    model = fitted_quietly(MLPRegressor(hidden_layer_sizes=(3,), **SHORT), Z, Y)
     with pytest.raises(NotLowerable, match="single precision"):
         problem_of(model, Z)
     check_equal(model, X, features=[0, [1, 3]])  # X in double: so does the model
@@ -201,7 +177,7 @@ def test_single_precision_declines():
 
 def test_does_not_depend_on_workers():
     """Responses travel to workers without what they remember."""
-    model = quiet(MLPClassifier((4,), **SHORT), X, THREE)
+    model = fitted_quietly(MLPClassifier((4,), **SHORT), X, THREE)
     one = SensitivityImportance(scale=None).fit(model, X)
     two = SensitivityImportance(scale=None, n_jobs=2).fit(model, X)
     np.testing.assert_array_equal(one.importances_, two.importances_)
