@@ -3,17 +3,8 @@
 import warnings
 
 import numpy as np
-from fuzz_inputs import (
-    ODD,
-    chance,
-    chosen,
-    datasets,
-    features,
-    models,
-    parameters,
-    targets,
-    weights,
-)
+from fuzz_containers import chance, chosen, datasets
+from fuzz_inputs import ODD, features, models, parameters, targets, weights
 from fuzz_models import MODELS, bounded, constant, unfitted
 from fuzz_refits import refits_call
 from fuzz_sequences import sequence_call
@@ -417,16 +408,6 @@ def feature_function_call(draw, part):
         require(np.shape(values) == (data.X.shape[0],), "one value a row")
 
     judge(call, (data.X,), (name, arguments, data))
-
-
-DISPLAY_OPTIONS = {
-    "max_entries": [30, 1, 2],
-    "color": ["C1"],
-    "ax": [None],
-    "cmap": ["cividis"],
-    "n_curves": [9, 1],
-    "label": ["importance", "$x", ""],
-}
 
 
 def display_call(draw, part):

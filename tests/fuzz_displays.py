@@ -1,7 +1,8 @@
 """Fuzzed displays: drawn from fitted measures, and from what users may put in."""
 
 import numpy as np
-from fuzz_inputs import ODD, chosen, datasets, models, targets
+from fuzz_containers import chosen, datasets
+from fuzz_inputs import ODD, models, targets
 from hypothesis import strategies as st
 
 from skvarimp import ComparisonDisplay, CurvesDisplay, ImportanceDisplay, MatrixDisplay

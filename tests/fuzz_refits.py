@@ -1,7 +1,8 @@
 """Fuzzed calls of what refits an estimator: stability over folds, null importances."""
 
 import numpy as np
-from fuzz_inputs import chance, chosen, datasets, parameters, targets, weights
+from fuzz_containers import chance, chosen, datasets
+from fuzz_inputs import parameters, targets, weights
 from fuzz_verdict import judge, require
 
 import skvarimp

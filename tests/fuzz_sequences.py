@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from fuzz_inputs import ODD, chance, chosen, parameters
+from fuzz_containers import chance, chosen
+from fuzz_inputs import ODD, parameters
 from fuzz_models import bounded
 from fuzz_verdict import judge, require
 from hypothesis import strategies as st
