@@ -19,7 +19,10 @@ from skvarimp._response_importance import (
 )
 from skvarimp._table import as_table
 from skvarimp._types import Features, ResponseMethod
-from skvarimp._validation import StrOptions
+from skvarimp._validation import (
+    features_constraint,
+    response_method_constraint,
+)
 from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._grid import make_move
 
@@ -104,10 +107,8 @@ default="auto"
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "features": ["array-like", dict, None],
-        "response_method": [
-            StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-        ],
+        "features": features_constraint,
+        "response_method": response_method_constraint,
     }
 
     def __init__(

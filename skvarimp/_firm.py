@@ -16,7 +16,7 @@ from skvarimp._firm_features import Values, resolve_entries
 from skvarimp._firm_gaussian import gaussian_estimates
 from skvarimp._firm_scores import label_scores, make_scores
 from skvarimp._gradients import linear_coefficients
-from skvarimp._model import RESPONSE_METHODS, Model
+from skvarimp._model import Model
 from skvarimp._response_importance import (
     Progress,
     unmoved_response,
@@ -36,6 +36,8 @@ from skvarimp._validation import (
     StrOptions,
     check_sample_weight,
     check_target,
+    features_constraint,
+    response_method_constraint,
 )
 
 # The paper's score is a real-valued function: decision functions before probabilities.
@@ -163,11 +165,11 @@ default="auto"
             StrOptions({"auto", "binary", "conditional_mean", "linear", "gaussian"})
         ],
         "feature_functions": ["array-like", dict, callable, None],
-        "features": ["array-like", dict, None],
+        "features": features_constraint,
         "covariance": [StrOptions(set(NAMED)), BaseEstimator],
         "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "standardize": ["boolean"],
-        "response_method": [StrOptions({"auto", *RESPONSE_METHODS})],
+        "response_method": response_method_constraint,
     }
 
     def __init__(

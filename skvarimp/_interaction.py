@@ -18,7 +18,14 @@ from skvarimp._pairs import (
 )
 from skvarimp._response_importance import Progress, Request, ResponseImportance
 from skvarimp._types import Axes, CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
-from skvarimp._validation import NumberOfBins, StrOptions, n_jobs_constraint
+from skvarimp._validation import (
+    StrOptions,
+    categorical_features_constraint,
+    features_constraint,
+    grid_constraint,
+    n_jobs_constraint,
+    response_method_constraint,
+)
 from skvarimp.response._reductions import Finished, Reduction, State
 from skvarimp.response._walk import in_order
 
@@ -126,17 +133,10 @@ default="auto"
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "statistic": [StrOptions({"conditional_std", "h", "h_overall"})],
         "pairs": ["array-like", None],
-        "grid": [
-            StrOptions({"all", "equidistant", "deciles"}),
-            NumberOfBins(),
-            "array-like",
-            dict,
-        ],
-        "categorical_features": ["array-like", str, None],
-        "features": ["array-like", dict, None],
-        "response_method": [
-            StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-        ],
+        "grid": grid_constraint("all", "equidistant", "deciles"),
+        "categorical_features": categorical_features_constraint,
+        "features": features_constraint,
+        "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
     }
 

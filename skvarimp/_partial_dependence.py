@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike
 from skvarimp._display_curves import CurvesDisplay
 from skvarimp._response_importance import Request, ResponseImportance
 from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
-from skvarimp._validation import NumberOfBins, StrOptions, n_jobs_constraint
+from skvarimp._validation import (
+    StrOptions,
+    categorical_features_constraint,
+    features_constraint,
+    grid_constraint,
+    n_jobs_constraint,
+    response_method_constraint,
+)
 from skvarimp.response._grid import distinct_values, is_categorical, make_move
 from skvarimp.response._reductions import IndividualFlatness, PartialDependence
 
@@ -108,17 +115,10 @@ default="auto"
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "statistic": [StrOptions({"auto", "std", "range"})],
         "kind": [StrOptions({"average", "individual"})],
-        "grid": [
-            StrOptions({"all", "equidistant", "deciles"}),
-            NumberOfBins(),
-            "array-like",
-            dict,
-        ],
-        "categorical_features": ["array-like", str, None],
-        "features": ["array-like", dict, None],
-        "response_method": [
-            StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-        ],
+        "grid": grid_constraint("all", "equidistant", "deciles"),
+        "categorical_features": categorical_features_constraint,
+        "features": features_constraint,
+        "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
     }
 

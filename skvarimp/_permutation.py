@@ -9,19 +9,25 @@ from numpy.typing import ArrayLike
 
 from skvarimp._losses import LOSSES, LossDraw, make_loss, refused_loss, unmoved_loss
 from skvarimp._out_of_bag import average_over_trees, out_of_bag
-from skvarimp._response_importance import Progress, Request, ResponseImportance
+from skvarimp._response_importance import (
+    CHEAP_EVALUATIONS,
+    Progress,
+    Request,
+    ResponseImportance,
+)
 from skvarimp._scoring import ScoreLost, score_lost
-from skvarimp._sensitivity import CHEAP_EVALUATIONS, entry_seeds, grid_sizes
 from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
 from skvarimp._validation import (
     Interval,
     StrOptions,
+    features_constraint,
     n_jobs_constraint,
     random_state_constraint,
+    response_method_constraint,
 )
 from skvarimp._warn import warn
 from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._sampling import sample_repeats
+from skvarimp.response._sampling import entry_seeds, sample_repeats
 from skvarimp.response._walk import in_order
 
 
@@ -139,10 +145,8 @@ default="auto"
         "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "relative": ["boolean"],
         "subset": [StrOptions({"oob"}), None],
-        "features": ["array-like", dict, None],
-        "response_method": [
-            StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-        ],
+        "features": features_constraint,
+        "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
     }
@@ -254,7 +258,7 @@ default="auto"
         drawn, (reduction,) = self.n_repeats * n, request.reductions
         if response.evaluations_for(reduction, n, n) <= drawn:
             return "exact"
-        sizes = grid_sizes(problem, entries, request)
+        sizes = problem.grid_sizes(entries, request)
         exact = sum(response.evaluations_for(reduction, n, k) for k in sizes)
         cheap = exact <= max(CHEAP_EVALUATIONS, drawn * len(entries))
         return "exact" if cheap else "sampled"

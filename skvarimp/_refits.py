@@ -30,7 +30,6 @@ from skvarimp._selection_steps import (
     routed,
     rows_of,
 )
-from skvarimp._sensitivity import entry_seeds
 from skvarimp._table import Table, as_table
 from skvarimp._validation import (
     check_class_labels,
@@ -40,6 +39,7 @@ from skvarimp._validation import (
     random_state_constraint,
     validate_parameter_constraints,
 )
+from skvarimp.response._sampling import entry_seeds
 from skvarimp.response._walk import in_order
 
 CONSTRAINTS = {

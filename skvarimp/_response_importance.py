@@ -17,6 +17,8 @@ from skvarimp.response._grid import Moves
 from skvarimp.response._lowering import respond
 from skvarimp.response._walk import run_walk
 
+CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
+
 
 @dataclass
 class Problem:
@@ -53,19 +55,27 @@ class Problem:
             )
         return self._responses[key]
 
-    def walk(self, response, entries, requests):
-        """A walk over all rows."""
-        moves = Moves(
+    def moves(self, entries, requests):
+        """The values that the entries move through."""
+        return Moves(
             self.table,
             self.weights,
             entries,
             [request.grid for request in requests],
             [request.categorical for request in requests],
         )
+
+    def grid_sizes(self, entries, request):
+        """How many values each entry moves through."""
+        moves = self.moves(entries, [request])
+        return np.array([moves[e].n_cells for e in range(len(entries))])
+
+    def walk(self, response, entries, requests):
+        """A walk over all rows."""
         return Walk(
             response,
             self.table,
-            moves,
+            self.moves(entries, requests),
             [request.reductions for request in requests],
             np.arange(self.table.n_samples),
             self.weights,

@@ -7,20 +7,27 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._response_importance import Progress, Request, ResponseImportance
+from skvarimp._response_importance import (
+    CHEAP_EVALUATIONS,
+    Progress,
+    Request,
+    ResponseImportance,
+)
 from skvarimp._scale import scale_of
 from skvarimp._statistics import weighted_median
 from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
 from skvarimp._validation import (
     Interval,
-    NumberOfBins,
     StrOptions,
+    categorical_features_constraint,
+    features_constraint,
+    grid_constraint,
     n_jobs_constraint,
     random_state_constraint,
+    response_method_constraint,
 )
 from skvarimp._warn import warn
 from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._grid import Moves
 from skvarimp.response._kalman import Filters, draw_in_rounds
 from skvarimp.response._reductions import Observed, Pairs, Range
 from skvarimp.response._row_sampling import RowDraws, rows_per_repeat
@@ -28,13 +35,13 @@ from skvarimp.response._sampling import (
     DonorDraws,
     ObservedDraw,
     PairsDraw,
+    entry_seeds,
     sample_repeats,
 )
 from skvarimp.response._walk import Outcome, in_order
 
 REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
 DRAWS = {"pairs": PairsDraw(), "observed": ObservedDraw()}
-CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
 
 
 class SensitivityImportance(ResponseImportance):
@@ -160,20 +167,13 @@ default="auto"
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "contrast": [StrOptions({"pairs", "observed", "range"})],
         "estimation": [StrOptions({"auto", "exact", "sampled", "rows"})],
-        "grid": [
-            StrOptions({"auto", "all", "equidistant", "deciles"}),
-            NumberOfBins(),
-            "array-like",
-            dict,
-        ],
+        "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
         "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [StrOptions({"auto"}), None],
-        "categorical_features": ["array-like", str, None],
-        "features": ["array-like", dict, None],
-        "response_method": [
-            StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-        ],
+        "categorical_features": categorical_features_constraint,
+        "features": features_constraint,
+        "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
     }
@@ -240,7 +240,7 @@ default="auto"
             drawn = self.n_repeats * n * DRAWS[self.contrast].n_moves
             if response.evaluations(n, n) <= drawn:
                 return "exact"
-        sizes = grid_sizes(problem, entries, request)
+        sizes = problem.grid_sizes(entries, request)
         if self.contrast == "range":
             cap = self.n_repeats * rows_per_repeat(n, sizes)
             drawn = np.mean([response.evaluations(cap, k) for k in sizes])
@@ -296,7 +296,7 @@ default="auto"
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
         if self.estimation_ == "rows":
-            sizes = grid_sizes(problem, entries, self._request)
+            sizes = problem.grid_sizes(entries, self._request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
             walk = problem.walk(problem.response(entries), entries, [self._request])
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
@@ -327,27 +327,6 @@ default="auto"
             f"entries {why}; `monte_carlo_errors_` says how precise they are. Use a "
             "larger n_repeats or tol."
         )
-
-
-def grid_sizes(problem, entries, request):
-    """Number of grid values of each entry."""
-    moves = Moves(
-        problem.table,
-        problem.weights,
-        entries,
-        [request.grid],
-        [request.categorical],
-    )
-    return np.array([moves[e].n_cells for e in range(len(entries))])
-
-
-def entry_seeds(random_state, n):
-    """One seed an entry, so that no draw depends on the order of the work."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state.integers(2**32, size=n)
-    from sklearn.utils import check_random_state
-
-    return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
 
 
 def goodness_of_fit(problem):

@@ -28,6 +28,7 @@ __all__ = [
     "NumberOfBins",
     "StrOptions",
     "as_array",
+    "categorical_features_constraint",
     "check_class_labels",
     "check_features_seen",
     "check_finite_response",
@@ -35,9 +36,12 @@ __all__ = [
     "check_no_data",
     "check_sample_weight",
     "check_target",
+    "features_constraint",
+    "grid_constraint",
     "has_tags",
     "n_jobs_constraint",
     "random_state_constraint",
+    "response_method_constraint",
     "validate_parameter_constraints",
 ]
 
@@ -52,6 +56,14 @@ random_state_constraint = [
     np.random.Generator,
 ]
 
+features_constraint = ["array-like", dict, None]
+
+categorical_features_constraint = ["array-like", str, None]
+
+response_method_constraint = [
+    StrOptions({"auto", "predict_proba", "decision_function", "predict"})
+]
+
 
 class NumberOfBins(Interval):
     """A whole number from 1 on; True is none, though Python counts it as 1."""
@@ -62,6 +74,11 @@ class NumberOfBins(Interval):
     def is_satisfied_by(self, value):
         """See scikit-learn's constraints."""
         return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+def grid_constraint(*names):
+    """Of a parameter that takes named grids, a number of bins, or values."""
+    return [StrOptions(set(names)), NumberOfBins(), "array-like", dict]
 
 
 def has_tags(estimator):

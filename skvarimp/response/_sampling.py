@@ -4,9 +4,17 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from skvarimp.response._kalman import Batch
 from skvarimp.response._walk import in_order
+
+
+def entry_seeds(random_state, n):
+    """One seed an entry, so that no draw depends on the order of the work."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(2**32, size=n)
+    return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
 
 
 class Draw:
