@@ -1,0 +1,231 @@
+"""Edges of definitions, where a formula alone would say something else."""
+
+import itertools
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from response_oracle import check_equal
+from sklearn.covariance import LedoitWolf as TheirLedoitWolf
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RidgeClassifier,
+    TweedieRegressor,
+)
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from skvarimp import ForwardSelector, InteractionImportance, SensitivityImportance
+from skvarimp._entries import Entry
+from skvarimp._firm_covariance import LedoitWolf
+from skvarimp._model import Model
+from skvarimp._table import as_table
+from skvarimp.exceptions import ResponseWarning
+from skvarimp.response import _tree_readers
+from skvarimp.response._grid import make_move
+from skvarimp.response._kinks import kinked_curves
+from skvarimp.response._lowering import lowered
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(40, 3)
+Y = X[:, 0] * X[:, 1] + X[:, 2]
+
+
+def test_shrinkage_is_at_most_complete():
+    """Where chance alone explains the spread, the intensity is 1 and not above it."""
+    found = set()
+    for seed in range(40):
+        rows = np.random.RandomState(seed).randn(5, 3)
+        theirs = TheirLedoitWolf().fit(rows).shrinkage_
+        assert LedoitWolf(rows).shrinkage == pytest.approx(theirs, abs=1e-12)
+        found.add(theirs == 1.0)
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize(("size", "share"), [(1e-9, 0.0), (1e-5, 1.0)])
+def test_a_joint_effect_of_rounding_is_none(size, share):
+    """H is a ratio of two small numbers; below 1e-20 of the variance they are noise."""
+    corners = np.array(list(itertools.product([-1.0, 1.0], repeat=3)))
+    measure = InteractionImportance(statistic="h", pairs=[(0, 1)])
+    measure.fit(lambda X: 1e3 * X[:, 2] + size * X[:, 0] * X[:, 1], corners)
+    assert measure.importances_[0] == pytest.approx(share, abs=1e-3)
+
+
+def test_columns_never_added_rank_behind_the_last():
+    """Below the threshold they are not tried at all."""
+    shares = np.array([0.5, 1.0, 0.0, 0.25, 0.0])
+    selector = ForwardSelector(
+        LinearRegression(),
+        lambda estimator, X, y: shares[X[0].astype(int)],
+        importance_threshold=0.25,
+        performance_threshold=0.0,
+        random_state=0,
+    )
+    rows = np.tile(np.arange(5.0), (20, 1))
+    selector.fit(rows, np.random.RandomState(0).randn(20))
+    assert selector.path_["n_features"] == [1, 2, 3]
+    assert selector.ranking_.tolist() == [2, 1, 4, 3, 4]
+
+
+def test_ranges_are_shares_of_the_range():
+    """Of y for values, of its indicators for labels, of the score itself for scores."""
+    by_range = SensitivityImportance(contrast="range")
+    linear = LinearRegression().fit(X, Y)
+    assert by_range.fit(linear, X, Y).scale_ == np.ptp(Y)
+    slopes = np.abs(linear.coef_) * np.ptp(X, axis=0)
+    np.testing.assert_allclose(by_range.importances_, slopes / np.ptp(Y))
+    labels = Y > 0
+    by_range.fit(LogisticRegression().fit(X, labels), X, labels)
+    assert by_range.scale_ == 1.0
+    machine = RidgeClassifier().fit(X, labels)
+    by_range.fit(machine, X, labels)
+    assert by_range.scale_ == pytest.approx(np.ptp(machine.decision_function(X)))
+
+
+@pytest.mark.parametrize(("n_columns", "estimation"), [(4, "exact"), (5, "sampled")])
+def test_a_million_evaluations_are_made_and_not_more(n_columns, estimation):
+    """500 rows at 500 values of 4 columns are a million."""
+    rows = np.random.RandomState(0).randn(500, n_columns)
+    measure = SensitivityImportance(
+        contrast="observed", n_repeats=1, random_state=0, estimation="auto"
+    )
+    measure.fit(lambda X: X[:, 0], rows)
+    assert measure.estimation_ == estimation
+
+
+def test_errors_from_draws_are_not_inflated_by_drawing():
+    """The mean square of standard errors of few draws is that of the exact one."""
+
+    def product(rows):
+        return rows[:, 0] * rows[:, 1] + rows[:, 2]
+
+    parameters = {"contrast": "observed", "scale": None, "features": [0]}
+    exact = SensitivityImportance(estimation="exact", **parameters).fit(product, X)
+    squares = [
+        SensitivityImportance(
+            estimation="sampled", n_repeats=3, random_state=seed, **parameters
+        )
+        .fit(product, X)
+        .standard_errors_[0]
+        ** 2
+        for seed in range(60)
+    ]
+    assert np.mean(squares) == pytest.approx(exact.standard_errors_[0] ** 2, rel=0.1)
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(3, 2), (5, 2), (7, 2), (9, 6)])
+def test_a_value_in_the_middle_goes_to_the_lower_bin(n, n_bins):
+    """A value that lies half in each of two bins."""
+    column = np.arange(float(n))[:, np.newaxis]
+    move = make_move(as_table(column), np.full(n, 1 / n), Entry("x0", (0,)), n_bins)
+    middle = (np.arange(n) + 0.5) * n_bins / n
+    bins = np.ceil(middle - 1e-9).astype(int) - 1
+    counts = np.bincount(bins)
+    np.testing.assert_allclose(move.probabilities, counts[counts > 0] / n)
+
+
+def test_predict_wins_over_a_call():
+    """Of an object with both; a bare callable is asked by any name for `predict`."""
+
+    class Both:
+        def predict(self, rows):
+            return rows[:, 0]
+
+        def __call__(self, rows):
+            return rows[:, 1]
+
+    measure = SensitivityImportance(scale=None)
+    assert measure.fit(Both(), X).importances_[1] == 0.0
+    for method in ("auto", "predict"):
+        measure.set_params(response_method=method)
+        assert measure.fit(Both().__call__, X).importances_[0] == 0.0
+    measure.set_params(response_method="predict_proba")
+    with pytest.raises(ValueError, match="no `predict_proba`"):
+        measure.fit(Both(), X)
+
+
+@pytest.mark.parametrize("link", ["identity", "log", "auto"])
+@pytest.mark.parametrize("power", [0.0, 1.5])
+def test_links_of_tweedie(link, power):
+    """Named, or by the power where it is left to that."""
+    y = np.exp(0.2 * Y) + 3
+    model = TweedieRegressor(power=power, link=link, alpha=0.1).fit(X, y)
+    check_equal(model, X, None, "predict", [0, [1, 2]])
+
+
+def test_kinks_at_the_ends_of_the_values():
+    """A unit may start or end at the smallest or the largest value itself."""
+    values, slopes = np.array([0.0, 1.0, 2.0]), np.array([1.0, -1.0, 1.0, -2.0])
+    others = np.array([[0.0, 0.0, -2.0, 4.0], [0.0, 2.0, -1.0, 0.0]])
+    output, bias = np.array([[1.0], [2.0], [4.0], [8.0]]), np.array([0.5])
+    units = others[:, np.newaxis] + slopes * values[:, np.newaxis]
+    expected = np.maximum(units, 0.0) @ output + bias
+    found = kinked_curves(others, slopes, values, output, bias)
+    np.testing.assert_allclose(found[0], expected[..., 0], atol=1e-14)
+
+
+def stale(change):
+    """A machine whose kernel is not quite the one that it was fitted with."""
+    machine = SVR(gamma=0.5).fit(X, Y)
+    return machine.set_params(gamma=0.5 * (1 + change))
+
+
+def test_a_probe_sees_a_millionth():
+    """And lets rounding pass."""
+    measure = SensitivityImportance(scale=None)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        assert "probe" in measure.fit(stale(1e-6), X).response_path_
+    assert measure.fit(stale(1e-13), X).response_path_ == "kernel"
+
+
+def test_a_probe_looks_at_thresholds(monkeypatch):
+    """Where no value of X lies: values that a grid may hold all the same."""
+    raw_tree = _tree_readers._raw_tree
+
+    def misread(tree, values):
+        raw = raw_tree(tree, values)
+        raw.threshold = raw.threshold - 1e-6  # values of X go where they went
+        return raw
+
+    rows = np.round(X)
+    tree = DecisionTreeRegressor(random_state=0).fit(rows, Y)
+    measure = SensitivityImportance(scale=None)
+    right = measure.fit(tree, rows).importances_
+    monkeypatch.setattr(_tree_readers, "_raw_tree", misread)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        measure.fit(tree, rows)
+    np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+
+
+class Settings:
+    """Responds by scikit-learn's settings, as some estimators do."""
+
+    def predict(self, rows):
+        """The first column, where assume_finite is set."""
+        return rows[:, 0] * sklearn.get_config()["assume_finite"]
+
+
+def test_workers_have_the_callers_settings():
+    """scikit-learn keeps them apart from thread to thread."""
+    measure = SensitivityImportance(scale=None, n_jobs=2)
+    with (
+        sklearn.config_context(assume_finite=True),
+        joblib.parallel_config(backend="threading"),
+    ):
+        assert measure.fit(Settings(), X).importances_[0] > 0
+
+
+@pytest.mark.parametrize("model", [SVR(), LogisticRegression()], ids=repr)
+def test_what_a_response_remembers_is_not_sent(model):
+    """To a worker goes what it was made of, and no table of n rows."""
+    model.fit(X, Y > 0)
+    many = as_table(np.random.RandomState(1).randn(3000, 3))
+    response = lowered(Model(model), many)
+    before = len(pickle.dumps(response))
+    move = make_move(many, np.full(3000, 1 / 3000), Entry("x0", (0,)), 50)
+    rows = np.arange(3000)
+    response.curves(many, rows, move, np.zeros((1, 3000)))
+    assert len(pickle.dumps(response)) < before + 1000
