@@ -26,15 +26,16 @@ from skvarimp import PartialDependenceImportance, compare_importances
 
 rng = np.random.default_rng(0)
 n = 2000
+days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 X = pd.DataFrame(
     {
         "temperature": rng.uniform(0, 32, n).round(1),
         "wind": rng.gamma(2, 2, n).round(1),
         "weather": rng.choice(["clear", "cloudy", "rain"], n, p=[0.5, 0.3, 0.2]),
-        "weekday": rng.choice(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], n),
+        "weekday": rng.choice(days, n),
         "holiday": rng.random(n) < 0.05,
     }
-).astype({"weather": "category", "weekday": "category"})
+).astype({"weather": "category", "weekday": pd.CategoricalDtype(days)})
 hired = 5500 - 6 * (X["temperature"] - 22) ** 2 - 60 * X["wind"]
 hired += X["weather"].map({"clear": 0, "cloudy": -300, "rain": -2000}).astype(float)
 hired += 600 * X["weekday"].isin(["Sat", "Sun"]) + 500 * X["holiday"]
@@ -67,14 +68,18 @@ table = compare_importances(models, X_test, y_test)
 print(table.filter(regex="Importance$").round(3))
 for name, measure in table.fitted.items():
     print(f"{name.partition('/')[0]}: {measure.response_path_}")
-table.plot().ax_.set_title("Change of the prediction when one column is replaced")
+table.plot().ax_.set(
+    title="Change of the prediction when one column is replaced",
+    xlabel="share of the mean difference between two days",
+)
 
 # %%
-# Curves run over the categories by name, all on one vertical scale: rain takes 2000
-# bicycles, the weekend adds 600, and the temperature is best at 22 degrees.
+# Curves run over the categories by name, in the order of their type, and all on one
+# vertical scale: rain takes 2000 bicycles, the weekend adds 600, and the temperature is
+# best at 22 degrees.
 
 curves = PartialDependenceImportance(features=["temperature", "weather", "weekday"])
-curves.fit(models["boosting"], X_test).plot_curves()
+curves.fit(models["boosting"], X_test).plot_curves(ylabel="bicycles a day")
 plt.gcf().suptitle("Boosting: mean prediction by temperature, weather and weekday")
 plt.show()
 

@@ -53,11 +53,12 @@ for name, imp in fitted.items():
     print(f"{name}: {imp.estimation_}, {imp.response_path_}")
 
 # %%
-# The three models agree that bmi and s5 move the prediction most: another patient's
-# body mass index changes it by 32% of the mean difference between two patients'
-# outcomes. They disagree about the blood serum values s1 and s2, which are highly
-# correlated: the linear model plays the one against the other, the penalised network
-# and the forest do not. :ref:`sphx_glr_gallery_correlated_features.py` follows that up.
+# In all three models bmi and s5 move the prediction a lot: another patient's body mass
+# index changes it by 32% of the mean difference between two patients' outcomes. They
+# disagree about the blood serum values s1 and s2, which are highly correlated: the
+# linear model plays the one against the other, so that s1 comes first there, the
+# penalised network and the forest do not.
+# :ref:`sphx_glr_gallery_correlated_features.py` follows that up.
 # GoFit says how well each model fits these rows, and the last lines how it was
 # computed: exactly, over all pairs of rows, by a fast path for each kind of model.
 #
@@ -69,6 +70,9 @@ except ImportError:
     print("Install matplotlib for a plot of this table.")
 else:
     display = table.plot()
-    display.ax_.set_title("Change of the prediction when one input is replaced")
+    display.ax_.set(
+        title="Change of the prediction when one input is replaced",
+        xlabel="share of the mean difference between two outcomes",
+    )
     plt.savefig("quickstart.png", dpi=120)
     print("Plot saved as quickstart.png")

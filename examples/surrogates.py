@@ -34,9 +34,9 @@ tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X_train, y_t
 plain = ImpurityImportance().fit(tree, X_train, y_train)
 with_surrogates = ImpurityImportance(surrogates=True).fit(tree, X_train, y_train)
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-plain.plot(ax=axes[0])
+plain.plot(ax=axes[0], label="Gini impurity removed, mean over the splits")
 axes[0].set_title("Splits alone")
-with_surrogates.plot(ax=axes[1])
+with_surrogates.plot(ax=axes[1], label="Gini impurity removed, mean over the splits")
 axes[1].set_title("Splits and surrogate splits")
 
 # %%
