@@ -188,7 +188,7 @@ class Estimator:
     def _methods(self, entries, counts, categorical, finite, F):
         """The method of each entry of a block, or why the one asked for cannot be."""
         if self.method == "binary":
-            self._require_binary(entries, counts, finite, categorical, F)
+            self._require_binary(entries, counts, finite, F)
         if self.method == "linear":
             self._require_finite(entries, finite & ~categorical)
         if self.method != "auto":
@@ -201,7 +201,7 @@ class Estimator:
             methods[many & line] = "linear"
         return methods
 
-    def _require_binary(self, entries, counts, finite, categorical, F):
+    def _require_binary(self, entries, counts, finite, F):
         bad = np.flatnonzero((counts > 2) | ~finite)
         if len(bad) == 0:
             return

@@ -266,7 +266,7 @@ default="auto"
     def _conclude(self, problem, entries, outcomes):
         self.monte_carlo_errors_ = None
         if self.scoring is not None:
-            results = self._from_scores(problem, entries)
+            results = self._from_scores(entries)
         elif self.subset == "oob":
             results = self._from_trees(entries)
         elif self.estimation_ == "exact":
@@ -304,7 +304,7 @@ default="auto"
         self.monte_carlo_errors_ = drawn
         return importances, errors
 
-    def _from_scores(self, problem, entries):
+    def _from_scores(self, entries):
         """Mean score lost over the repeats; no standard errors."""
         self.response_path_ = "black box (the scorer asks the model)"
         self._name = self._lost.name

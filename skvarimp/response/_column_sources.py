@@ -161,13 +161,12 @@ def _polynomial(transformer, n_columns, names):
 def _chain(transformer, n_columns, names):
     result = np.arange(n_columns)
     for _, step in transformer.steps:
-        of_step = sources(step, len(result), names)
-        result = _composed(result, of_step)
-        names = _names_after(step, names, of_step)
+        result = _composed(result, sources(step, len(result), names))
+        names = _names_after(step, names)
     return result
 
 
-def _names_after(step, names, of_step):
+def _names_after(step, names):
     """Column names behind a step: only steps that hand out frames keep any."""
     if isinstance(step, str) or step is None:
         return names if step != "drop" else []
