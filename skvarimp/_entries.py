@@ -50,9 +50,11 @@ def column_position(feature, names, n_columns):
     if isinstance(feature, bool | np.bool_) or not isinstance(
         feature, numbers.Integral
     ):
+        is_mask = isinstance(feature, bool | np.bool_)
         raise TypeError(
             "`features` takes column names, integer positions, or lists of them, got "
             f"{feature!r} of type {type(feature).__name__}."
+            + (" Of a mask pass np.flatnonzero(mask)." if is_mask else "")
         )
     position = int(feature)
     if not -n_columns <= position < n_columns:
@@ -108,6 +110,10 @@ def resolve_features(features, names, n_columns):
         raise TypeError(
             f"`features` must be a sequence or a dict, got {features!r}. Use "
             f"features=[{features!r}] for one column."
+        )
+    if isinstance(features, set | frozenset):
+        raise TypeError(
+            f"`features` must be in an order, got the set {features!r:.60}. Use a list."
         )
     if isinstance(features, Mapping):
         given = list(features.items())

@@ -156,13 +156,26 @@ class Model:
             if self.output_names is None:
                 self.output_names = [f"y{o}" for o in range(blocks[0].shape[1])]
             return blocks[0]
+        self._check_columns(blocks)
         if self.output_names is None:
             self.output_names = self._class_names(self._class_lists)
         kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
         return np.ascontiguousarray(np.hstack(kept))
 
+    def _check_columns(self, blocks):
+        """Raise ValueError unless each output has one column a class."""
+        for block, classes in zip(blocks, self._class_lists, strict=False):
+            if block.ndim != 2 or block.shape[1] != len(classes):
+                raise ValueError(
+                    f"`predict_proba` of {type(self.estimator).__name__} must have one "
+                    f"column for each of its {len(classes)} classes, got shape "
+                    f"{block.shape}."
+                )
+
     def _notice_labels(self, block):
         """Rows of probabilities that do not sum to 1 are those of several labels."""
+        if block.ndim != 2:
+            return
         n_labels = block.shape[1]
         if n_labels > 1 and not np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
             self._class_lists, self.classes = [np.array([0, 1])] * n_labels, None

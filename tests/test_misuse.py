@@ -241,6 +241,23 @@ MISUSES = {
         "`oligomer` has 'N' at position 0, which is not in the alphabet 'ACGT'",
     ),
     # functions and columns
+    "set of columns": (
+        lambda: SensitivityImportance(features={"age", "bmi"}).fit(LINEAR, X, Y),
+        TypeError,
+        "`features` must be in an order, got the set",
+    ),
+    "mask of columns": (
+        lambda: SensitivityImportance(features=X.columns == "age").fit(LINEAR, X, Y),
+        TypeError,
+        r"Of a mask pass np.flatnonzero\(mask\)",
+    ),
+    "level as a number": (
+        lambda: SensitivityImportance(grid={"old": [0.5]}, scale=None).fit(
+            lambda X: X["old"].to_numpy(float), pd.DataFrame({"old": [True, False]})
+        ),
+        ValueError,
+        r"does not occur in X; levels are \[False, True\]",
+    ),
     "feature function as a class": (
         lambda: FIRMImportance(feature_functions=[Step]).fit(LINEAR, X),
         TypeError,
@@ -281,6 +298,26 @@ def test_scores_that_are_no_numbers(score):
         PermutationImportance(scoring=SCORES[score]).fit(LINEAR, X, Y)
     with pytest.raises(ValueError, match=r"returned .* for 18 held-out rows"):
         BackwardEliminationSelector(Ridge(), scoring=SCORES[score]).fit(X, Y)
+
+
+class OfThreeClasses:
+    """A classifier whose probabilities have a wrong shape."""
+
+    classes_ = np.arange(3)
+
+    def __init__(self, *shape):
+        self.columns = shape
+
+    def predict_proba(self, X):
+        """Equal shares, whatever X holds."""
+        return np.full((len(X), *self.columns), 1 / np.prod(self.columns))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (4,)], ids=str)
+def test_probabilities_of_other_classes(shape):
+    """Of two columns the first would be dropped as if there were two classes."""
+    with pytest.raises(ValueError, match="one column for each of its 3 classes, got"):
+        SensitivityImportance(scale=None).fit(OfThreeClasses(*shape), X)
 
 
 NO_TABLES = {

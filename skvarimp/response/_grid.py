@@ -229,7 +229,7 @@ def _given_levels(table, weights, entry, levels):
         if not same:
             raise ValueError(
                 f"The grid of {entry.name!r} has the level {level!r}, which does not "
-                f"occur in X; levels are {list(present)}."
+                f"occur in X; levels are {present.tolist()}."
             )
         cells += same
     cells, counts = np.unique(cells, return_counts=True)
