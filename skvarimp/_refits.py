@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._arithmetic import users_code
@@ -35,6 +36,7 @@ from skvarimp._validation import (
     check_class_labels,
     check_sample_weight,
     check_target,
+    has_tags,
     n_jobs_constraint,
     random_state_constraint,
     validate_parameter_constraints,
@@ -168,6 +170,10 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
         check_refittable(estimator)
     table = as_table(X)
     y = check_target(y, table.n_samples)
+    if y is None and has_tags(estimator) and get_tags(estimator).target_tags.required:
+        raise ValueError(
+            f"y is required: {type(estimator).__name__} is refitted and learns from it."
+        )
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, table.n_samples)
     classifier = estimator is not None and is_classifier(estimator)

@@ -184,6 +184,11 @@ MISUSES = {
         ValueError,
         "`sample_weight` is 0 everywhere",
     ),
+    "no y": (
+        lambda: importance_across_folds(Ridge(), X, None, SensitivityImportance()),
+        ValueError,
+        "y is required: Ridge is refitted and learns from it",
+    ),
     # splits
     "numbers for splits": (
         lambda: BackwardEliminationSelector(Ridge(), cv=[1, 2]).fit(X, Y),
