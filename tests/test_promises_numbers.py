@@ -18,7 +18,12 @@ from sklearn.linear_model import (
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from skvarimp import ForwardSelector, InteractionImportance, SensitivityImportance
+from skvarimp import (
+    ForwardSelector,
+    InteractionImportance,
+    NullImportances,
+    SensitivityImportance,
+)
 from skvarimp._entries import Entry
 from skvarimp._firm_covariance import LedoitWolf
 from skvarimp._model import Model
@@ -190,7 +195,7 @@ def test_a_probe_looks_at_thresholds(monkeypatch):
         raw.threshold = raw.threshold - 1e-6  # values of X go where they went
         return raw
 
-    rows = np.round(X)
+    rows = 3.0 ** np.round(X)  # never midway between two others
     tree = DecisionTreeRegressor(random_state=0).fit(rows, Y)
     measure = SensitivityImportance(scale=None)
     right = measure.fit(tree, rows).importances_
@@ -210,12 +215,48 @@ class Settings:
 
 def test_workers_have_the_callers_settings():
     """scikit-learn keeps them apart from thread to thread."""
-    measure = SensitivityImportance(scale=None, n_jobs=2)
-    with (
-        sklearn.config_context(assume_finite=True),
-        joblib.parallel_config(backend="threading"),
-    ):
-        assert measure.fit(Settings(), X).importances_[0] > 0
+    measure = SensitivityImportance(scale=None)
+    with sklearn.config_context(assume_finite=True):
+        here = measure.fit(Settings(), X).importances_
+        with joblib.parallel_config(backend="threading", n_jobs=2):
+            there = measure.fit(Settings(), X).importances_
+    assert here[0] > 0
+    np.testing.assert_array_equal(there, here)
+
+
+def test_no_call_is_larger_than_stated():
+    """Not the first one either, of the rows as they are."""
+    sizes = []
+
+    def predict(rows):
+        sizes.append(len(rows))
+        return rows[:, 0]
+
+    few_valued = np.random.RandomState(0).randint(0, 2, (40_000, 2))
+    SensitivityImportance(scale=None, estimation="exact").fit(predict, few_valued)
+    assert max(sizes) <= 32_768
+    assert sum(sizes) == 3 * 40_000  # as they are, and each column's other value
+
+
+def family_wise(standard):
+    """p-values of the first row of standardised importances against all rows."""
+    largest = standard[1:].max(axis=1, keepdims=True)
+    return (1 + (largest >= standard[0]).sum(axis=0)) / len(standard)
+
+
+def test_all_targets_alike_standardise_an_entry():
+    """y is one of its own permutations: its importance enters the spread too."""
+    random = np.random.RandomState(0)
+    differs = False
+    for _ in range(50):
+        both = random.exponential(size=(5, 2))
+        centred = both - both.mean(axis=0)
+        expected = family_wise(centred / both.std(axis=0))
+        found = NullImportances(["a", "b"], both[0], both[1:])
+        np.testing.assert_allclose(found.familywise_pvalues, expected)
+        of_others = family_wise(centred / both[1:].std(axis=0))
+        differs |= not np.array_equal(expected, of_others)
+    assert differs
 
 
 @pytest.mark.parametrize("model", [SVR(), LogisticRegression()], ids=repr)
