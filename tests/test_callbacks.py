@@ -1,10 +1,9 @@
 """Progress through scikit-learn's callbacks, and stopping through them."""
 
-import io
-
 import joblib
 import numpy as np
 import pytest
+from callback_recorder import Recorder
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 
@@ -25,40 +24,6 @@ Y = X[:, 0]
 def model(X):
     """Every input acts, through an interaction."""
     return X @ np.arange(1.0, 7.0) * np.exp(X[:, 0] / 4)
-
-
-class Recorder:
-    """Counts what happens; asks to stop once `stop_after` steps have ended."""
-
-    def __init__(self, stop_after=None, fail_after=None):
-        self.stop_after, self.fail_after = stop_after, fail_after
-        self.events, self.contexts = [], []
-
-    def setup(self, estimator, context):
-        """See `FitCallback`."""
-        self.events.append("setup")
-        self.max_subtasks = context.max_subtasks
-
-    def teardown(self, estimator, context):
-        """See `FitCallback`."""
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        """See `FitCallback`."""
-        self.events.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context):
-        """See `FitCallback`."""
-        self.events.append(f"end {context.task_name}")
-        self.contexts.append(context)
-        if self.fail_after is not None and self.steps >= self.fail_after:
-            raise RuntimeError("the callback failed")
-        return self.stop_after is not None and self.steps >= self.stop_after
-
-    @property
-    def steps(self):
-        """Steps ended."""
-        return self.events.count("end entry")
 
 
 MODES = {
@@ -208,8 +173,6 @@ def test_other_measures_report_progress(importance):
 def test_progress_bar_of_scikit_learn(monkeypatch):
     """Drawn by rich, once a fit, and complete at the end."""
     rich = pytest.importorskip("rich.progress")
-    screen = io.StringIO()
-    console = rich.Progress().console
     finished = []
     stop = rich.Progress.stop
 
@@ -218,7 +181,6 @@ def test_progress_bar_of_scikit_learn(monkeypatch):
         stop(self)
 
     monkeypatch.setattr(rich.Progress, "stop", record)
-    monkeypatch.setattr(console, "file", screen)
     for n_jobs in (None, 2):
         imp = SensitivityImportance(scale=None, n_jobs=n_jobs)
         imp.set_callbacks(ProgressBar()).fit(model, X)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from callback_recorder import Recorder
 from scipy import sparse
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -289,35 +290,12 @@ def test_values_far_from_zero_with_little_spread():
     assert imp.importances_[0] == pytest.approx(3 * x.std(), rel=1e-6)
 
 
-class Stopper:
-    """Stops after two entries."""
-
-    def __init__(self):
-        self.ended = 0
-        self.torn_down = False
-
-    def setup(self, estimator, context):
-        """See `FitCallback`."""
-
-    def teardown(self, estimator, context):
-        """See `FitCallback`."""
-        self.torn_down = True
-
-    def on_fit_task_begin(self, estimator, context):
-        """See `FitCallback`."""
-
-    def on_fit_task_end(self, estimator, context):
-        """See `FitCallback`."""
-        self.ended += 1
-        return self.ended == 2
-
-
 def test_callbacks_may_stop():
     """What is done is kept, the rest is NaN."""
-    stopper = Stopper()
+    stopper = Recorder(stop_after=2)
     imp = DerivativeImportance().set_callbacks(stopper)
     with pytest.warns(ImportanceWarning, match="2 of 4 entries have no importance"):
         imp.fit(two_outputs, X)
     assert np.isnan(imp.importances_).tolist() == [False, False, True, True]
     assert np.isnan(imp.standard_errors_).tolist() == [False, False, True, True]
-    assert stopper.torn_down
+    assert stopper.events[-1] == "teardown"

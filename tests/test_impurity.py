@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from callback_recorder import Recorder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_surrogates import literal_importances
@@ -336,26 +337,10 @@ def test_wrong_training_data_is_an_error():
 
 def test_a_callback_may_stop_between_trees():
     """The average is then over the trees done, with a warning."""
-    from sklearn.callback import ProgressBar  # noqa: F401 the protocol exists
-
-    class StopAfterFirst:
-        def setup(self, estimator, context):
-            self.steps = 0
-
-        def on_fit_task_begin(self, *args, **kwargs):
-            pass
-
-        def on_fit_task_end(self, *args, **kwargs):
-            self.steps += 1
-            return True
-
-        def teardown(self, estimator, context):
-            pass
-
     X = np.tile(IRIS, (60, 1))
     y = np.tile(SPECIES, 60)
     forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-    imp = ImpurityImportance(surrogates=True).set_callbacks(StopAfterFirst())
+    imp = ImpurityImportance(surrogates=True).set_callbacks(Recorder(stop_after=1))
     with pytest.warns(UserWarning, match="stopped ImpurityImportance after"):
         imp.fit(forest, X, y)
     assert imp.surrogate_splits_["tree"].max() < 19

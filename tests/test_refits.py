@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from callback_recorder import Recorder
 from refit_cases import BOTH, FOREST, LABELS, LINEAR, OBSERVED, X, Y, few, values
 from scipy import sparse
 from sklearn import config_context
@@ -231,37 +232,18 @@ def test_nothing_is_modified(function):
     assert np.array_equal(values(again), values(found))
 
 
-class Stopping:
-    """A callback that counts refits and may stop."""
-
-    def __init__(self, after=None):
-        self.after, self.refits = after, 0
-
-    def setup(self, estimator, context):
-        """See `FitCallback`."""
-
-    def teardown(self, estimator, context):
-        """See `FitCallback`."""
-
-    def on_fit_task_begin(self, estimator, context):
-        """See `FitCallback`."""
-
-    def on_fit_task_end(self, estimator, context):
-        """See `FitCallback`."""
-        self.refits += context.task_name == "refit"
-        return self.after is not None and self.refits >= self.after
-
-
 @BOTH
 def test_callbacks(function, capsys):
     """One step a refit; what was done before a stop is kept."""
-    callback = Stopping()
+    callback = Recorder(step="refit")
     function(LINEAR, X, Y, OBSERVED, callbacks=callback, **few(function))
-    assert callback.refits == (5 if function is importance_across_folds else 4)
+    assert callback.steps == (5 if function is importance_across_folds else 4)
     function(LINEAR, X, Y, OBSERVED, callbacks=[ProgressBar()], **few(function))
     assert "100%" in capsys.readouterr().out
     for after in (1, 2):
         with pytest.warns(ImportanceWarning, match="A callback stopped"):
-            found = function(LINEAR, X, Y, OBSERVED, callbacks=Stopping(after))
+            found = function(
+                LINEAR, X, Y, OBSERVED, callbacks=Recorder(after, step="refit")
+            )
         assert len(values(found)) == after
         assert len(found.to_frame()) == 6

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from callback_recorder import Recorder
 from selection_data import BOTH, X, Y, assert_rule
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -144,35 +145,13 @@ def test_n_jobs_changes_nothing():
     assert one.path_["score"] == two.path_["score"]
 
 
-class StopAfter:
-    """A callback that stops after some steps."""
-
-    def __init__(self, steps):
-        self.steps, self.seen, self.closed = steps, 0, False
-
-    def setup(self, estimator, context):
-        """Nothing to set up."""
-
-    def on_fit_task_begin(self, estimator, context):
-        """Nothing to note."""
-
-    def on_fit_task_end(self, estimator, context):
-        """Stop once enough steps ended."""
-        self.seen += 1
-        return self.seen >= self.steps
-
-    def teardown(self, estimator, context):
-        """Note that the fit is over."""
-        self.closed = True
-
-
 def test_callbacks_stop_the_path():
     """The subset is chosen among those seen."""
-    stop = StopAfter(3)
+    stop = Recorder(stop_after=3, step="step")
     selector = BackwardEliminationSelector(Ridge(), cv=2)
     selector.set_callbacks(stop).fit(X, Y)
     assert selector.path_["n_features"] == [10, 9, 8]
-    assert stop.closed
+    assert stop.events[-1] == "teardown"
     assert_rule(selector)
 
 

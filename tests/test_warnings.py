@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from callback_recorder import Recorder
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, Ridge
@@ -20,22 +21,9 @@ LINEAR = LinearRegression().fit(X, Y)
 FOREST = RandomForestRegressor(4, max_depth=2, random_state=0).fit(X, Y)
 
 
-class Stop:
-    """Asks to stop once the first step has ended."""
-
-    def setup(self, estimator, context):
-        """See `FitCallback`."""
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context):
-        """See `FitCallback`."""
-        return True
-
-
 def stopped(measure):
     """The measure with a callback that stops it."""
-    return clone(measure).set_callbacks(Stop())
+    return clone(measure).set_callbacks(Recorder(stop_after=0))
 
 
 def stale():
@@ -63,10 +51,18 @@ CALLS = {
     ),
     "pairs": lambda: stopped(skvarimp.InteractionImportance(grid=3)).fit(FOREST, X, Y),
     "folds": lambda: skvarimp.importance_across_folds(
-        Ridge(), X, Y, skvarimp.SensitivityImportance(), callbacks=Stop()
+        Ridge(),
+        X,
+        Y,
+        skvarimp.SensitivityImportance(),
+        callbacks=Recorder(stop_after=0),
     ),
     "permutations": lambda: skvarimp.null_importances(
-        Ridge(), X, Y, skvarimp.SensitivityImportance(), callbacks=Stop()
+        Ridge(),
+        X,
+        Y,
+        skvarimp.SensitivityImportance(),
+        callbacks=Recorder(stop_after=0),
     ),
     "solver": lambda: skvarimp.CoefficientImportance().fit(
         LinearRegression().fit(TWICE, Y), TWICE, Y
