@@ -97,6 +97,14 @@ def check_response(problem, fast, features=None, grids=None):
     return fast
 
 
+def beside_black_box(problem, fast, entries, requests):
+    """(outcome of a response, that of the black box) of each reduction asked for."""
+    slow = BlackBoxResponse(problem.model, len(problem.base))
+    walks = (problem.walk(response, entries, requests) for response in (fast, slow))
+    for of_fast, of_slow in zip(*map(run_walk, walks)):
+        yield from zip(of_fast, of_slow)
+
+
 def _same_states(problem, fast, slow, entries, asked):
     """States of some rows, as estimates from drawn rows ask for."""
     from dataclasses import replace

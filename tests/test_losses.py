@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from response_oracle import beside_black_box
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
@@ -25,9 +26,7 @@ from sklearn.svm import SVC, LinearSVC
 from skvarimp._entries import Entry
 from skvarimp._losses import CallableLoss, make_loss, unmoved_loss
 from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._reductions import Block, Loss, SquaredError
-from skvarimp.response._walk import run_walk
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)
@@ -298,13 +297,11 @@ def test_losses_of_lines_equal_the_black_box(name, weighted):
     entries = [*(Entry(f"x{j}", (j,)) for j in range(4)), Entry("g", (0, 2))]
     fast = problem.response(entries)
     assert fast.path == "linear"
-    slow = BlackBoxResponse(problem.model, len(problem.base))
     for loss in losses:
         made = make_loss(loss, problem.model, problem.y, len(problem.base))
         for relative in (False, True):
             request = Request("all", [made.reduction(relative)], [np.ones(1)])
-            ((got,),) = run_walk(problem.walk(fast, entries, [request]))
-            ((own,),) = run_walk(problem.walk(slow, entries, [request]))
+            ((got, own),) = beside_black_box(problem, fast, entries, [request])
             close = {"rtol": 1e-9, "atol": 1e-12}
             np.testing.assert_allclose(got.importances, own.importances, **close)
             np.testing.assert_allclose(

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from response_oracle import beside_black_box
 from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
@@ -15,20 +16,15 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.model_selection import (
-    FixedThresholdClassifier,
-    TunedThresholdClassifierCV,
-)
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp._entries import Entry
 from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._lowering import REGISTRY
 from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
-from skvarimp.response._walk import run_walk
 
 N = 60
 RANDOM = np.random.RandomState(0)
@@ -166,19 +162,11 @@ def test_fast_response_equals_black_box(lowering):
         Request("all", reductions, [ones] * 3),
         Request("equidistant", [Range()], [ones]),
     ]
-    slow = BlackBoxResponse(problem.model, len(problem.base))
     scale = np.abs(problem.base).max()
-    for fast_request, slow_request in zip(
-        run_walk(problem.walk(response, entries, requests)),
-        run_walk(problem.walk(slow, entries, requests)),
-    ):
-        for one, other in zip(fast_request, slow_request):
-            np.testing.assert_allclose(
-                one.importances, other.importances, rtol=1e-9, atol=1e-12 * scale
-            )
-            np.testing.assert_allclose(
-                one.standard_errors,
-                other.standard_errors,
-                rtol=1e-6,
-                atol=1e-9 * scale,
-            )
+    for one, other in beside_black_box(problem, response, entries, requests):
+        np.testing.assert_allclose(
+            one.importances, other.importances, rtol=1e-9, atol=1e-12 * scale
+        )
+        np.testing.assert_allclose(
+            one.standard_errors, other.standard_errors, rtol=1e-6, atol=1e-9 * scale
+        )

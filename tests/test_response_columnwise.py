@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from response_oracle import beside_black_box
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -41,10 +42,8 @@ from skvarimp import SensitivityImportance
 from skvarimp._entries import resolve_features
 from skvarimp._response_importance import Request, make_problem
 from skvarimp.response import _black_box, _lowering
-from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._column_sources import NotColumnwise, sources
 from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
-from skvarimp.response._walk import run_walk
 
 
 def stand_in(model, table):
@@ -348,7 +347,6 @@ def compared(model, X, entries=None):
     problem = make_problem(model, X, None, None, "auto")
     entries = entries or resolve_features(None, None, X.shape[1])
     fast, ones = problem.response(entries), np.ones(len(problem.base))
-    slow = BlackBoxResponse(problem.model, len(problem.base))
     spread = PartialDependence.over("auto", X.shape[0], 500)
     requests = [
         Request("all", [Pairs(), Observed(), spread], [ones] * 3),
@@ -356,15 +354,11 @@ def compared(model, X, entries=None):
         Request("all", [spread], [ones], frozenset({0})),
     ]
     scale = np.abs(problem.base).max()
-    for one, other in zip(
-        run_walk(problem.walk(fast, entries, requests)),
-        run_walk(problem.walk(slow, entries, requests)),
-    ):
-        for o, p in zip(one, other):
-            np.testing.assert_allclose(
-                o.importances, p.importances, rtol=1e-9, atol=1e-12 * scale
-            )
-            np.testing.assert_array_equal(o.importances[p.importances == 0], 0)
+    for one, other in beside_black_box(problem, fast, entries, requests):
+        np.testing.assert_allclose(
+            one.importances, other.importances, rtol=1e-9, atol=1e-12 * scale
+        )
+        np.testing.assert_array_equal(one.importances[other.importances == 0], 0)
     return fast.path
 
 

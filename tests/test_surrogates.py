@@ -297,6 +297,16 @@ def test_class_boundaries_stop_at_the_node():
         )
 
 
+ONE_SPLIT = TreeTable(
+    left=np.array([1, -1, -1]),
+    right=np.array([2, -1, -1]),
+    feature=np.array([0, -1, -1]),
+    count=np.zeros(3),
+    weight=np.zeros(3),
+    decrease=np.zeros(3),
+)
+
+
 def test_ties_hide_behind_rounding(compiled):
     """Weights in tenths tie the cuts that whole weights tie: the lowest wins."""
     for seed in range(10):
@@ -304,17 +314,9 @@ def test_ties_hide_behind_rounding(compiled):
         X = rng.permuted(np.tile(np.arange(60.0), (20, 1)), axis=1).T
         left = rng.random(60) < 0.5
         weight = rng.choice([1.0, 2.0, 3.0, 6.0], 60)
-        table = TreeTable(
-            left=np.array([1, -1, -1]),
-            right=np.array([2, -1, -1]),
-            feature=np.array([0, -1, -1]),
-            count=np.zeros(3),
-            weight=np.zeros(3),
-            decrease=np.zeros(3),
-        )
         whole, tenths = (
             find_surrogates(
-                Grove([table], [Training(np.where(left, 1, 2), weight * unit)]),
+                Grove([ONE_SPLIT], [Training(np.where(left, 1, 2), weight * unit)]),
                 SortedColumns(X),
                 Rules(),
                 compiled,
@@ -347,15 +349,7 @@ def test_categories_leave_enough_rows_on_each_side(compiled):
     code = np.array([0.0, 1, 1, 1, 2, 2, 2, 2])
     goes_left = np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
     X = np.column_stack([goes_left, code])
-    table = TreeTable(
-        left=np.array([1, -1, -1]),
-        right=np.array([2, -1, -1]),
-        feature=np.array([0, -1, -1]),
-        count=np.zeros(3),
-        weight=np.zeros(3),
-        decrease=np.zeros(3),
-    )
-    grove = Grove([table], [Training(np.where(goes_left, 1, 2), np.ones(8))])
+    grove = Grove([ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.ones(8))])
     columns = SortedColumns(X, nominal=np.array([False, True]))
     found = find_surrogates(grove, columns, Rules(min_rows=1), compiled)
     assert found.feature.tolist() == [1]
