@@ -245,7 +245,7 @@ def _splits(refits, splitter, random):
     return splits_of(splitter, n_samples, refits.y, refits.passed.groups)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NullImportances:
     """Importances beside those for shuffled targets.
 
@@ -277,6 +277,12 @@ class NullImportances:
     importances: Floats
     null: Floats
     frame_library: str = "pandas"
+
+    def __repr__(self) -> str:
+        return (
+            f"<importances of {len(self.entry_names)} entries, and for {len(self.null)} "
+            "shuffled targets: to_frame()>"
+        )
 
     @property
     def pvalues(self) -> Floats:

@@ -171,7 +171,7 @@ def _of_fold(task, refits):
     return refits.measure(train, rows, np.random.default_rng(seed))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FoldImportances:
     """Importances of an estimator refitted on every fold.
 
@@ -209,6 +209,10 @@ class FoldImportances:
     importances_per_output: Floats
     output_names: list[str]
     frame_library: str = "pandas"
+
+    def __repr__(self) -> str:
+        n_folds, n_entries = np.shape(self.importances)
+        return f"<importances of {n_entries} entries over {n_folds} folds: to_frame()>"
 
     @property
     def mean(self) -> Floats:

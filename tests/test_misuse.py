@@ -29,6 +29,7 @@ from skvarimp import (
     SurrogateTreePredictor,
     compare_importances,
     importance_across_folds,
+    null_importances,
 )
 from skvarimp.feature_functions import Step
 from skvarimp.filters import auc, lowess_r2
@@ -340,3 +341,13 @@ def test_what_is_no_table(kind):
     given, message = NO_TABLES[kind]
     with pytest.raises(ValueError, match=r"X must be 2-dimensional, .*" + message):
         SensitivityImportance().fit(LINEAR, given, Y)
+
+
+def test_results_of_refits_are_shown_in_a_line():
+    """Not as pages of arrays, at the end of a notebook's cell."""
+    measure = SensitivityImportance()
+    folds = importance_across_folds(Ridge(), X, Y, measure, cv=3)
+    assert repr(folds) == "<importances of 3 entries over 3 folds: to_frame()>"
+    null = null_importances(Ridge(), X, Y, measure, n_permutations=2, random_state=0)
+    shown = "<importances of 3 entries, and for 2 shuffled targets: to_frame()>"
+    assert repr(null) == shown
