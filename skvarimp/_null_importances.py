@@ -279,9 +279,10 @@ class NullImportances:
     frame_library: str = "pandas"
 
     def __repr__(self) -> str:
+        n_shuffled, n_entries = np.shape(self.null)
         return (
-            f"<importances of {len(self.entry_names)} entries, and for {len(self.null)} "
-            "shuffled targets: to_frame()>"
+            f"<importances of {n_entries} entries, and for {n_shuffled} shuffled "
+            "targets: to_frame()>"
         )
 
     @property
