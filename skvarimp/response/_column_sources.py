@@ -188,12 +188,15 @@ def _column_transformer(transformer, n_columns, names):
     slices = transformer.output_indices_
     n_outputs = max((s.stop for s in slices.values()), default=0)
     result = np.full(n_outputs, NO_SOURCE)
-    names = list(getattr(transformer, "feature_names_in_", names or [])) or None
+    fitted = list(getattr(transformer, "feature_names_in_", names or [])) or None
+    n_fitted = n_columns if fitted is None else len(fitted)
     for name, member, columns in transformer.transformers_:
         if isinstance(member, str) and member == "drop":
             continue
-        positions = _positions(columns, names, n_columns)
-        member_names = None if names is None else [names[p] for p in positions]
+        positions = _positions(columns, fitted, n_fitted)
+        member_names = None if fitted is None else [fitted[p] for p in positions]
+        if names and fitted != names:  # frames may hold the columns in another order
+            positions = np.array([names.index(n) for n in member_names], np.intp)
         of_member = sources(member, len(positions), member_names)
         result[slices[name]] = _composed(positions, of_member)
     return result

@@ -122,19 +122,24 @@ class TransformedMoves:
 
     @cached_property
     def by_column(self):
-        """See `Moves.by_column`: of ascending steps that merge no two values."""
+        """See `Moves.by_column`: of ascending steps that merge no two values.
+
+        A group of which a selector leaves one column has the grid of the group, and
+        a missing value that an imputer fills in is still the last of its grid.
+        """
         result = np.zeros(len(self.entries), dtype=bool)
         if not self.transformed.monotone or self.raw.numeric() is None:
             return result
-        singles = np.flatnonzero([len(e.columns) == 1 for e in self.entries])
+        one_behind = np.array([len(e.columns) == 1 for e in self.entries], dtype=bool)
+        singles = np.flatnonzero(one_behind & self.raw_moves.by_column)
         columns = np.array([self.entries[e].columns[0] for e in singles], np.intp)
         raw_columns = self.transformed.source[columns]
         for which in batches(self.table, columns):
             behind = SortedColumns(self.table, columns[which], self.weights).distinct()
-            before = SortedColumns(
-                self.raw, raw_columns[which], self.weights
-            ).distinct()
-            result[singles[which]] = behind.sum(axis=1) == before.sum(axis=1)
+            before = SortedColumns(self.raw, raw_columns[which], self.weights)
+            same = behind.sum(axis=1) == before.distinct().sum(axis=1)
+            missing_before = np.isnan(before.values).any(axis=1)
+            result[singles[which]] = same & ~missing_before
         return result
 
     @cached_property
