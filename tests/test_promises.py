@@ -38,6 +38,7 @@ from skvarimp import (
     ImpurityImportance,
     PermutationImportance,
     SensitivityImportance,
+    _impurity_search,
     importance_across_folds,
     null_importances,
 )
@@ -48,6 +49,7 @@ from skvarimp.response._black_box import BlackBoxResponse
 from skvarimp.response._kernel import KernelResponse
 from skvarimp.response._lowering import NotLowerable, lowered
 from skvarimp.response._projection import ProjectionResponse
+from skvarimp.response._trees import TreeResponse
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 4)
@@ -210,6 +212,31 @@ def test_kernels_let_go_of_the_interpreter(monkeypatch, tmp_path):
         time.sleep(0.001)
         beats += 1
     assert beats > 5  # held back, this thread would beat once
+
+
+@pytest.mark.parametrize("measure", ["walk", "surrogates"])
+def test_compiled_work_is_shared_by_threads(measure, monkeypatch):
+    """Of this process: work done in another would not be seen here."""
+    pytest.importorskip("numba")
+    monkeypatch.setenv("SKVARIMP_COMPILED", "1")
+    forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
+    if measure == "walk":
+        owner, name, fitted = TreeResponse, "run", SensitivityImportance(n_jobs=2)
+        monkeypatch.setattr(TreeResponse, "TASK_VISITS", 400)
+    else:
+        owner, name = _impurity_search, "find_surrogates"
+        fitted = ImpurityImportance(surrogates=True, n_jobs=2)
+        monkeypatch.setattr(owner, "BLOCK_SIZE", 1)
+    seen, work = [], getattr(owner, name)
+
+    def noted(*arguments):
+        seen.append(threading.current_thread())
+        return work(*arguments)
+
+    monkeypatch.setattr(owner, name, noted)
+    fitted.fit(forest, X, Y)
+    assert len(seen) > 2
+    assert threading.main_thread() not in seen
 
 
 def test_kernels_are_compiled_once(monkeypatch, tmp_path):

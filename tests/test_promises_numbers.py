@@ -9,6 +9,11 @@ import pytest
 import sklearn
 from response_oracle import check_equal
 from sklearn.covariance import LedoitWolf as TheirLedoitWolf
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -16,7 +21,7 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 from sklearn.svm import SVR
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp import (
     ForwardSelector,
@@ -203,6 +208,25 @@ def test_a_probe_looks_at_thresholds(monkeypatch):
     with pytest.warns(ResponseWarning, match="differs from its own predict"):
         measure.fit(tree, rows)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+
+
+TIES = [
+    *((RandomForestClassifier(4, max_depth=2, random_state=s), s) for s in (23, 36)),
+    *((ExtraTreesClassifier(6, max_depth=2, random_state=s), s) for s in (1, 3, 5)),
+    *(
+        (BaggingClassifier(DecisionTreeClassifier(max_depth=2), 4, random_state=s), s)
+        for s in (12, 16, 19)
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "seed"), TIES, ids=lambda x: str(x)[:6])
+def test_labels_that_rounding_decides_are_the_models_own(model, seed):
+    """Classes with equal sums of votes but for their order: found by trying seeds."""
+    random = np.random.RandomState(seed)
+    rows = random.randint(0, 3, (24, 3)).astype(float)
+    model.fit(rows, random.randint(0, 2 + seed % 2, 24))
+    check_equal(model, rows, None, "predict", [0, 1, 2], ["all"])
 
 
 class Settings:
