@@ -206,23 +206,15 @@ class Estimator:
         if len(bad) == 0:
             return
         b = bad[0]
-        name = self.features[entries[b]].name
         found = f"{len(np.unique(F[:, b]))} values"
         if not finite[b]:
             found = "missing or infinite values"
-        raise ValueError(
-            f"method='binary' takes features of two values, but {name!r} has {found}. "
-            "Use method='conditional_mean', or 'auto'."
-        )
+        raise _not_two_values(self.features[entries[b]], found)
 
     def _require_finite(self, entries, finite):
         bad = np.flatnonzero(~finite)
         if len(bad):
-            name = self.features[entries[bad[0]]].name
-            raise ValueError(
-                f"method='linear' takes finite numbers, but {name!r} has other values. "
-                "Use method='conditional_mean', or 'auto'."
-            )
+            raise _not_finite(self.features[entries[bad[0]]])
 
     def _means(self, e, values, few, levels):
         """Conditional means per value, or per quantile bin."""
@@ -266,15 +258,9 @@ class Estimator:
 
     def _group_method(self, feature, n_values, usable):
         if self.method == "binary" and n_values > 2:
-            raise ValueError(
-                f"method='binary' takes features of two values, but {feature.name!r} "
-                f"has {n_values}. Use method='conditional_mean', or 'auto'."
-            )
+            raise _not_two_values(feature, f"{n_values} values")
         if self.method == "linear" and not usable:
-            raise ValueError(
-                f"method='linear' takes finite numbers, but {feature.name!r} has other "
-                "values. Use method='conditional_mean', or 'auto'."
-            )
+            raise _not_finite(feature)
         if self.method != "auto":
             return self.method
         if n_values <= 2:
@@ -315,3 +301,17 @@ def _finite_columns(X):
     columns = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     result[columns[~np.isfinite(X.data)]] = False
     return result
+
+
+def _not_two_values(feature, found):
+    return ValueError(
+        f"method='binary' takes features of two values, but {feature.name!r} has "
+        f"{found}. Use method='conditional_mean', or 'auto'."
+    )
+
+
+def _not_finite(feature):
+    return ValueError(
+        f"method='linear' takes finite numbers, but {feature.name!r} has other values. "
+        "Use method='conditional_mean', or 'auto'."
+    )
