@@ -31,6 +31,7 @@ from skvarimp._validation import (
     StrOptions,
     check_fitted,
     check_no_data,
+    check_no_pipeline,
     n_jobs_constraint,
 )
 from skvarimp._warn import warn
@@ -240,6 +241,7 @@ class ImpurityImportance(BaseImportance):
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
         check_fitted(estimator)
+        check_no_pipeline(type(self).__name__, estimator)
         trees = read_trees(estimator)
         table = self._set_columns(estimator, X)
         weights = check_tree_weights(tree_weights, trees)

@@ -8,6 +8,7 @@ import numbers
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 # No public name exists for these; used for constraints of parameters only.
@@ -34,6 +35,7 @@ __all__ = [
     "check_finite_response",
     "check_fitted",
     "check_no_data",
+    "check_no_pipeline",
     "check_sample_weight",
     "check_target",
     "features_constraint",
@@ -113,6 +115,16 @@ def check_fitted(estimator):
             f"This {type(estimator).__name__} is not fitted yet. Call its `fit` with "
             "the training data first; importances are computed for fitted models."
         ) from None
+
+
+def check_no_pipeline(measure, estimator):
+    """Raise TypeError where a measure that reads a model is given a pipeline."""
+    if isinstance(estimator, Pipeline):
+        raise TypeError(
+            f"{measure} reads the inside of one model, got a Pipeline, whose last step "
+            "knows transformed columns only. Pass that step, with X as transformed by "
+            "the steps before: pipeline[-1] and pipeline[:-1].transform(X)."
+        )
 
 
 def check_features_seen(estimator, table):

@@ -6,7 +6,6 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
 from skvarimp._base import BaseImportance
@@ -23,6 +22,7 @@ from skvarimp._types import AnyEstimator, Matrix
 from skvarimp._validation import (
     StrOptions,
     check_fitted,
+    check_no_pipeline,
     check_sample_weight,
     check_target,
 )
@@ -62,13 +62,7 @@ class WeightImportance(BaseImportance):
 
     def _set_columns(self, estimator, X):
         """Check the estimator; names of its columns, and X as a table or None."""
-        if isinstance(estimator, Pipeline):
-            raise TypeError(
-                f"{type(self).__name__} reads the weights of one model, got a "
-                "Pipeline, whose weights belong to transformed columns. Pass its last "
-                "step, with X as transformed by the steps before: pipeline[-1] and "
-                "pipeline[:-1].transform(X)."
-            )
+        check_no_pipeline(type(self).__name__, estimator)
         if X is not None:
             table = as_table(X)
             return [e.name for e in self._set_entries(table, None, estimator)], table

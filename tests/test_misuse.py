@@ -9,10 +9,13 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import (
     BackwardEliminationSelector,
+    CoefficientImportance,
     ComparisonDisplay,
     DerivativeImportance,
     FilterImportance,
@@ -138,6 +141,9 @@ def test_keywords_of_histograms():
         NULL.plot(ax=3)
 
 
+PIPELINE = make_pipeline(StandardScaler(), LinearRegression()).fit(X, Y)
+
+
 class NoEstimator:
     """It has no `fit`."""
 
@@ -230,6 +236,15 @@ MISUSES = {
         NotFittedError,
         "This Ridge is not fitted yet",
     ),
+    # what reads one model
+    **{
+        f"{type(measure).__name__} of a pipeline": (
+            partial(measure.fit, PIPELINE, X, Y),
+            TypeError,
+            r"reads the inside of one model, got a Pipeline, .* Pass that step",
+        )
+        for measure in (CoefficientImportance(), ImpurityImportance())
+    },
     # surrogate splits and oligomers
     "surrogates of a class": (
         lambda: SurrogateTreePredictor(DecisionTreeRegressor).fit(X, Y),
