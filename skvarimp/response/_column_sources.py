@@ -47,16 +47,20 @@ def sources(transformer, n_columns, names=None):
         return np.arange(n_columns if transformer == "passthrough" else 0)
     if transformer is None:
         return np.arange(n_columns)
-    for method in ("transform", "inverse_transform"):
-        if method in vars(transformer):
-            raise NotColumnwise(f"{method} of this instance was replaced")
     kind = type(transformer)
     for package, kinds in COLUMNWISE.items():
         module = sys.modules.get(package)
         for name, rule in kinds.items():
             if name == kind.__name__ and getattr(module, name, None) is kind:
+                _refuse_replaced(transformer)
                 return np.asarray(rule(transformer, n_columns, names), dtype=np.intp)
     raise NotColumnwise(f"{kind.__name__} is not a column-wise transformer")
+
+
+def _refuse_replaced(transformer):
+    for method in ("transform", "inverse_transform"):
+        if method in vars(transformer):
+            raise NotColumnwise(f"{method} of this instance was replaced")
 
 
 def is_monotone(step):
