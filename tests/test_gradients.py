@@ -1,4 +1,4 @@
-"""Analytic gradients against central differences, and what is linear or constant."""
+"""Gradients by formulas against central differences; containers, blocks."""
 
 import warnings
 
@@ -6,26 +6,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from gradient_rows import SCORE_FIRST, TWO, X, Y, central, y
 from mixed_columns import fitted_quietly
 from scipy import sparse
 from sklearn import config_context
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import (
-    AdaBoostRegressor,
-    BaggingRegressor,
-    GradientBoostingClassifier,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    VotingRegressor,
-)
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
     DotProduct,
     Exponentiation,
-    Matern,
     WhiteKernel,
 )
 from sklearn.kernel_ridge import KernelRidge
@@ -48,22 +39,17 @@ from sklearn.linear_model import (
     SGDRegressor,
     TweedieRegressor,
 )
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
-    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from sklearn.tree import DecisionTreeClassifier
 
 from skvarimp._gradients import (
-    NoFormula,
     formula_of,
     gradient,
     gradient_blocks,
@@ -71,31 +57,9 @@ from skvarimp._gradients import (
     piecewise_constant,
 )
 from skvarimp._model import Model
-from skvarimp.exceptions import ResponseWarning
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 4)) * [1.0, 2.0, 0.5, 1.0] + [0.0, 1.0, 0.0, -1.0]
-Y = np.column_stack([X[:, 0] + np.sin(X[:, 1]), X[:, 2] - X[:, 3] ** 2])
-y = Y[:, 0]
 COUNTS = np.exp(0.3 * X[:, 0])
-TWO = (y > 0.5).astype(int)
 THREE = np.digitize(y, [0.0, 1.0])
-
-
-def central(model, X, step=1e-5):
-    """Plain double loop: one row and one column at a time."""
-    n, p = X.shape
-    rows = []
-    for i in range(n):
-        columns = []
-        for j in range(p):
-            h = step * X[:, j].std()
-            up, down = X[i : i + 1].copy(), X[i : i + 1].copy()
-            up[0, j] += h
-            down[0, j] -= h
-            columns.append((model(up)[0] - model(down)[0]) / (2 * h))
-        rows.append(columns)
-    return np.array(rows)
 
 
 def network(kind, **parameters):
@@ -137,7 +101,6 @@ LINEAR = [
     (make_pipeline(MaxAbsScaler(), "passthrough", SVR(kernel="linear")), y),
     (make_pipeline("passthrough", Ridge()), y),
 ]
-
 CURVED = [
     (PoissonRegressor(), COUNTS, "auto"),
     (GammaRegressor(), COUNTS, "auto"),
@@ -204,8 +167,6 @@ CURVED = [
         "predict_proba",
     ),
 ]
-
-SCORE_FIRST = ("decision_function", "predict_proba", "predict")
 
 
 def label(case):
@@ -333,123 +294,3 @@ def test_single_precision_models_have_formulas():
     # float64 arithmetic on float32 parameters: the same function up to fitting
     assert gradient(single, X).dtype == np.float64
     np.testing.assert_allclose(gradient(single, X), gradient(model, X), atol=0.05)
-
-
-class Squared(Ridge):
-    """A subclass that predicts otherwise than its base."""
-
-    def predict(self, X):
-        """Not linear in X."""
-        return super().predict(X) ** 2
-
-
-def test_a_subclass_never_takes_its_bases_formula():
-    """The exact type decides, so an overridden predict is seen."""
-    model = Model(Squared().fit(X, y))
-    with pytest.raises(NoFormula, match="Squared has no formula"):
-        formula_of(model, X)
-    assert linear_coefficients(model, X) is None
-    np.testing.assert_allclose(gradient(model, X), central(model, X), atol=1e-6)
-
-
-class _Tree(RandomForestRegressor):
-    pass
-
-
-def test_a_replaced_method_is_not_the_formula():
-    """An instance with its own predict is not of its type's formula."""
-    model = Ridge().fit(X, y)
-    model.predict = lambda Z: np.asarray(Z)[:, 0] ** 2
-    np.testing.assert_allclose(
-        gradient(Model(model), X)[:, 0, 0], 2 * X[:, 0], atol=1e-8
-    )
-
-
-def test_a_wrong_formula_is_detected_and_said():
-    """The comparison with the model itself catches a stale formula."""
-    svm = SVR(gamma=0.5).fit(X, y)
-    svm.gamma = 0.1  # the fitted machine keeps using 0.5
-    model = Model(svm)
-    with pytest.warns(ResponseWarning, match="differs from its own predict by"):
-        result = gradient(model, X)
-    np.testing.assert_allclose(result, central(model, X), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "reason"),
-    [
-        (SVR(kernel="precomputed"), "kernel 'precomputed'"),
-        (SVC(kernel=lambda A, B: A @ B.T), "kernel <function"),
-        (KernelRidge(kernel="laplacian"), "kernel 'laplacian'"),
-        (GaussianProcessRegressor(Matern(), optimizer=None), "kernel Matern"),
-        (SGDClassifier("modified_huber", random_state=0), "modified_huber"),
-        (make_pipeline(PolynomialFeatures(), Ridge()), "step PolynomialFeatures"),
-        (make_pipeline(MinMaxScaler(clip=True), Ridge()), "step MinMaxScaler"),
-        (RandomForestRegressor(3), "RandomForestRegressor has no formula"),
-    ],
-)
-def test_declining_gives_the_reason(estimator, reason):
-    """A model without a formula says why."""
-    target = TWO if hasattr(estimator, "decision_function") else y
-    target = TWO if isinstance(estimator, SVC | SGDClassifier) else target
-    data = X @ X.T if getattr(estimator, "kernel", None) == "precomputed" else X
-    estimator.fit(data, target)
-    method = "predict_proba" if isinstance(estimator, SGDClassifier) else "auto"
-    with pytest.raises(NoFormula, match=reason):
-        formula_of(Model(estimator, method, prefer=SCORE_FIRST), data)
-
-
-def test_labels_have_no_formula():
-    """Labels jump, whatever the model."""
-    model = Model(LogisticRegression().fit(X, TWO), "predict")
-    assert linear_coefficients(model, X) is None
-    assert piecewise_constant(model) == "predict of LogisticRegression gives labels"
-
-
-def test_values_without_a_derivative_are_refused():
-    """Only finite numbers can move by a small step."""
-    frame = pd.DataFrame({"a": X[:, 0], "b": ["u", "v"] * 30})
-    model = Model(lambda Z: np.asarray(Z["a"], dtype=float))
-    with pytest.raises(ValueError, match="'b' has values that are not finite numbers"):
-        gradient(model, frame)
-    np.testing.assert_allclose(gradient(model, frame, columns=[0]), 1.0, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        DecisionTreeClassifier(max_depth=2),
-        RandomForestClassifier(3, random_state=0),
-        GradientBoostingClassifier(n_estimators=3),
-        BaggingRegressor(n_estimators=3, random_state=0),
-        AdaBoostRegressor(n_estimators=3, random_state=0),
-        VotingRegressor([("f", RandomForestRegressor(2)), ("d", DummyRegressor())]),
-        KNeighborsRegressor(3),
-        make_pipeline(StandardScaler(), KNeighborsRegressor(3)),
-        GridSearchCV(RandomForestRegressor(2), {"max_depth": [1]}, cv=2),
-    ],
-    ids=lambda e: f"{e!r:.40}",
-)
-def test_piecewise_constant_models_say_so(estimator):
-    """Trees and neighbours, also inside other models, have derivative 0."""
-    model = Model(estimator.fit(X, TWO))
-    assert "is piecewise constant" in piecewise_constant(model)
-    # the reason: nearly every small move changes nothing
-    moves = gradient(model, X[::6])
-    assert np.mean(moves == 0) > 0.9
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        KNeighborsRegressor(3, weights="distance"),
-        BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
-        VotingRegressor([("f", RandomForestRegressor(2)), ("l", Ridge())]),
-        _Tree(2),
-        Ridge(),
-    ],
-    ids=lambda e: f"{e!r:.40}",
-)
-def test_other_models_do_not(estimator):
-    """A reason is given only where it is known."""
-    assert piecewise_constant(Model(estimator.fit(X, y))) is None

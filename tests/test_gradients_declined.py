@@ -1,0 +1,155 @@
+"""Models whose gradient has no formula, or which have no gradient."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from gradient_rows import SCORE_FIRST, TWO, X, central, y
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Matern
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
+
+from skvarimp._gradients import (
+    NoFormula,
+    formula_of,
+    gradient,
+    linear_coefficients,
+    piecewise_constant,
+)
+from skvarimp._model import Model
+from skvarimp.exceptions import ResponseWarning
+
+
+class Squared(Ridge):
+    """A subclass that predicts otherwise than its base."""
+
+    def predict(self, X):
+        """Not linear in X."""
+        return super().predict(X) ** 2
+
+
+def test_a_subclass_never_takes_its_bases_formula():
+    """The exact type decides, so an overridden predict is seen."""
+    model = Model(Squared().fit(X, y))
+    with pytest.raises(NoFormula, match="Squared has no formula"):
+        formula_of(model, X)
+    assert linear_coefficients(model, X) is None
+    np.testing.assert_allclose(gradient(model, X), central(model, X), atol=1e-6)
+
+
+class _Tree(RandomForestRegressor):
+    pass
+
+
+def test_a_replaced_method_is_not_the_formula():
+    """An instance with its own predict is not of its type's formula."""
+    model = Ridge().fit(X, y)
+    model.predict = lambda Z: np.asarray(Z)[:, 0] ** 2
+    np.testing.assert_allclose(
+        gradient(Model(model), X)[:, 0, 0], 2 * X[:, 0], atol=1e-8
+    )
+
+
+def test_a_wrong_formula_is_detected_and_said():
+    """The comparison with the model itself catches a stale formula."""
+    svm = SVR(gamma=0.5).fit(X, y)
+    svm.gamma = 0.1  # the fitted machine keeps using 0.5
+    model = Model(svm)
+    with pytest.warns(ResponseWarning, match="differs from its own predict by"):
+        result = gradient(model, X)
+    np.testing.assert_allclose(result, central(model, X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (SVR(kernel="precomputed"), "kernel 'precomputed'"),
+        (SVC(kernel=lambda A, B: A @ B.T), "kernel <function"),
+        (KernelRidge(kernel="laplacian"), "kernel 'laplacian'"),
+        (GaussianProcessRegressor(Matern(), optimizer=None), "kernel Matern"),
+        (SGDClassifier("modified_huber", random_state=0), "modified_huber"),
+        (make_pipeline(PolynomialFeatures(), Ridge()), "step PolynomialFeatures"),
+        (make_pipeline(MinMaxScaler(clip=True), Ridge()), "step MinMaxScaler"),
+        (RandomForestRegressor(3), "RandomForestRegressor has no formula"),
+    ],
+)
+def test_declining_gives_the_reason(estimator, reason):
+    """A model without a formula says why."""
+    target = TWO if hasattr(estimator, "decision_function") else y
+    target = TWO if isinstance(estimator, SVC | SGDClassifier) else target
+    data = X @ X.T if getattr(estimator, "kernel", None) == "precomputed" else X
+    estimator.fit(data, target)
+    method = "predict_proba" if isinstance(estimator, SGDClassifier) else "auto"
+    with pytest.raises(NoFormula, match=reason):
+        formula_of(Model(estimator, method, prefer=SCORE_FIRST), data)
+
+
+def test_labels_have_no_formula():
+    """Labels jump, whatever the model."""
+    model = Model(LogisticRegression().fit(X, TWO), "predict")
+    assert linear_coefficients(model, X) is None
+    assert piecewise_constant(model) == "predict of LogisticRegression gives labels"
+
+
+def test_values_without_a_derivative_are_refused():
+    """Only finite numbers can move by a small step."""
+    frame = pd.DataFrame({"a": X[:, 0], "b": ["u", "v"] * 30})
+    model = Model(lambda Z: np.asarray(Z["a"], dtype=float))
+    with pytest.raises(ValueError, match="'b' has values that are not finite numbers"):
+        gradient(model, frame)
+    np.testing.assert_allclose(gradient(model, frame, columns=[0]), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(max_depth=2),
+        RandomForestClassifier(3, random_state=0),
+        GradientBoostingClassifier(n_estimators=3),
+        BaggingRegressor(n_estimators=3, random_state=0),
+        AdaBoostRegressor(n_estimators=3, random_state=0),
+        VotingRegressor([("f", RandomForestRegressor(2)), ("d", DummyRegressor())]),
+        KNeighborsRegressor(3),
+        make_pipeline(StandardScaler(), KNeighborsRegressor(3)),
+        GridSearchCV(RandomForestRegressor(2), {"max_depth": [1]}, cv=2),
+    ],
+    ids=lambda e: f"{e!r:.40}",
+)
+def test_piecewise_constant_models_say_so(estimator):
+    """Trees and neighbours, also inside other models, have derivative 0."""
+    model = Model(estimator.fit(X, TWO))
+    assert "is piecewise constant" in piecewise_constant(model)
+    # the reason: nearly every small move changes nothing
+    moves = gradient(model, X[::6])
+    assert np.mean(moves == 0) > 0.9
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KNeighborsRegressor(3, weights="distance"),
+        BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
+        VotingRegressor([("f", RandomForestRegressor(2)), ("l", Ridge())]),
+        _Tree(2),
+        Ridge(),
+    ],
+    ids=lambda e: f"{e!r:.40}",
+)
+def test_other_models_do_not(estimator):
+    """A reason is given only where it is known."""
+    assert piecewise_constant(Model(estimator.fit(X, y))) is None
