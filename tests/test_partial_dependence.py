@@ -1,17 +1,13 @@
-"""`PartialDependenceImportance` against scikit-learn, its formulas and plain loops."""
+"""Partial dependence: against scikit-learn, closed forms, weights, standard errors."""
 
 import warnings
 
 import joblib
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from literal import curve, mean_curve
+from partial_dependence_models import X, Y
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
-from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -23,7 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skvarimp import PartialDependenceImportance, compare_importances
@@ -33,10 +29,7 @@ from skvarimp.response._grid import make_move
 from skvarimp.response._reductions import PartialDependence
 from skvarimp.response._walk import run_walk
 
-X, Y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
-X[:, 3] = np.round(3 * X[:, 3])  # ties
 CLASSES = np.digitize(Y, [11, 17])
-
 MODELS = {
     "linear": LinearRegression(),
     "forest": RandomForestRegressor(7, random_state=0),
@@ -265,98 +258,6 @@ def test_named_grids_against_a_literal_computation():
     assert len(imp.curves_["x3"][0]) <= 3
 
 
-def test_groups_move_jointly():
-    """A group's grid is the rows' joint values; its curve is over them."""
-
-    def f(X):
-        return np.column_stack([X[:, 0] * X[:, 3], X[:, 1]])
-
-    imp = PartialDependenceImportance(features={"both": [0, 3], "one": 1}).fit(f, X)
-    values = np.unique(X[:, [0, 3]], axis=0)
-    grid, averages = imp.curves_["both"]
-    assert grid.shape == values.shape
-    assert averages.shape == (len(values), 2)
-    np.testing.assert_allclose(averages[:, 0], grid[:, 0] * grid[:, 1], atol=1e-14)
-    np.testing.assert_allclose(
-        imp.importances_per_output_[0],
-        [(values[:, 0] * values[:, 1]).std(ddof=1), 0],
-        rtol=1e-12,
-    )
-    assert imp.output_names_ == ["y0", "y1"]
-
-
-def test_missing_value_is_one_more_value():
-    """NaN stands last on the grid and counts once in the flatness."""
-    data = X.copy()
-    data[::7, 0] = np.nan
-    model = HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5).fit(data, Y)
-    imp = PartialDependenceImportance(features=[0]).fit(model, data)
-    grid, averages = imp.curves_["x0"]
-    assert np.isnan(grid[-1])
-    assert not np.isnan(grid[:-1]).any()
-    moved = data.copy()
-    moved[:, 0] = np.nan
-    np.testing.assert_allclose(averages[-1], model.predict(moved).mean(), rtol=1e-12)
-    np.testing.assert_allclose(imp.importances_, averages.std(ddof=1), rtol=1e-10)
-
-
-def frame_and_model():
-    """Strings, booleans and numbers in a pipeline over a frame."""
-    random = np.random.RandomState(0)
-    frame = pd.DataFrame(
-        {
-            "color": random.choice(["red", "green", "blue"], 60),
-            "flag": random.rand(60) > 0.5,
-            "size": random.rand(60),
-            "same": ["one"] * 60,
-        }
-    )
-    y = (frame["color"] == "red") * 3 + frame["size"] * (1 + frame["flag"])
-    encode = make_column_transformer(
-        (OneHotEncoder(), ["color", "flag", "same"]), remainder="passthrough"
-    )
-    return frame, make_pipeline(encode, KNeighborsRegressor(5)).fit(frame, y)
-
-
-def test_categorical_entries_use_the_range():
-    """Levels by eq. 6, numbers by eq. 5; a level alone scores 0."""
-    frame, model = frame_and_model()
-    imp = PartialDependenceImportance().fit(model, frame)
-    for name in ("color", "flag"):
-        levels, averages = imp.curves_[name]
-        assert sorted(levels) == sorted(frame[name].unique())
-        for level, average in zip(levels, averages):
-            moved = frame.assign(**{name: level})
-            np.testing.assert_allclose(average, model.predict(moved).mean())
-        at = imp.entry_names_.index(name)
-        np.testing.assert_allclose(imp.importances_[at], np.ptp(averages), rtol=1e-12)
-    at = imp.entry_names_.index("size")
-    sizes = imp.curves_["size"][1]
-    np.testing.assert_allclose(imp.importances_[at], sizes.std(ddof=1), rtol=1e-12)
-    assert imp.importances_[imp.entry_names_.index("same")] == 0
-    assert list(imp.deciles_) == ["size"]
-    both = PartialDependenceImportance(kind="individual").fit(model, frame)
-    ice = np.array(
-        [model.predict(frame.assign(color=c)) for c in imp.curves_["color"][0]]
-    )
-    np.testing.assert_allclose(both.importances_[0], np.ptp(ice, axis=0).mean())
-
-
-def test_declared_categories_and_containers():
-    """A numeric column named as categorical takes the range; polars as pandas."""
-    frame, model = frame_and_model()
-    reference = PartialDependenceImportance(statistic="std").fit(model, frame)
-    again = PartialDependenceImportance(statistic="std").fit(model, pl.DataFrame(frame))
-    np.testing.assert_allclose(again.importances_, reference.importances_, rtol=1e-12)
-    tree = RandomForestRegressor(3, random_state=0).fit(X, Y)
-    for categorical in ([3], ["x3"], np.arange(5) == 3):
-        imp = PartialDependenceImportance(categorical_features=categorical).fit(tree, X)
-        np.testing.assert_allclose(imp.importances_[3], np.ptp(imp.curves_["x3"][1]))
-        np.testing.assert_allclose(
-            imp.importances_[0], imp.curves_["x0"][1].std(ddof=1), rtol=1e-10
-        )
-
-
 def test_individual_equals_a_literal_loop():
     """Row by row, two outputs."""
 
@@ -429,44 +330,3 @@ def test_bad_input():
     with pytest.raises(ValueError, match="non-empty 1-d array"):
         PartialDependenceImportance(grid=np.empty(0)).fit(f, X)
     assert all(n == len(X) for n in calls)
-
-
-def test_curves_are_drawn_least_flat_first():
-    """Order, deciles on the axis, labels; groups are left out."""
-    frame, model = frame_and_model()
-    imp = PartialDependenceImportance().fit(model, frame)
-    display = imp.plot_curves()
-    names = [ax.get_xlabel() for ax in display.axes_[:4]]
-    assert names == [imp.entry_names_[e] for e in np.argsort(imp.ranking_)]
-    ax = display.axes_[names.index("size")]
-    marks = [s[0, 0] for c in ax.collections for s in c.get_segments()]
-    values = np.sort(frame["size"])
-    assert len(marks) == 9
-    for tenth, mark in zip(np.arange(1, 10) / 10, marks):
-        assert np.mean(values < mark) <= tenth <= np.mean(values <= mark)
-    line = ax.get_lines()[0]
-    np.testing.assert_array_equal(line.get_xdata(), imp.curves_["size"][0])
-    np.testing.assert_array_equal(line.get_ydata(), imp.curves_["size"][1])
-    ticks = display.axes_[names.index("color")].get_xticklabels()
-    assert [t.get_text() for t in ticks] == ["blue", "green", "red"]
-    assert len({ax.get_ylim() for ax in display.axes_[:4]}) == 1
-    assert len(imp.plot_curves(n_curves=2).curves) == 2
-    with pytest.raises(ValueError, match="2 axes for 4 curves"):
-        imp.plot_curves(axes=display.axes_[:2])
-    groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)
-    with pytest.raises(ValueError, match="every entry is a group"):
-        groups.plot_curves()
-    plt.close("all")
-
-
-@pytest.mark.parametrize("grid", ["all", "equidistant"])
-def test_deciles_are_those_of_the_observed_values(grid):
-    """Whatever the grid; rows of a weight count as often."""
-    random = np.random.RandomState(0)
-    Z = random.randint(0, 30, (80, 2)).astype(float)
-    counts = random.randint(0, 3, 80)
-    imp = PartialDependenceImportance(grid=grid)
-    imp.fit(lambda X: X[:, 0], Z, sample_weight=counts)
-    repeated = np.repeat(Z[:, 0], counts)
-    expected = np.quantile(repeated, np.arange(1, 10) / 10, method="inverted_cdf")
-    assert np.array_equal(imp.deciles_["x0"], expected)
