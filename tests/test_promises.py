@@ -8,9 +8,10 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from response_oracle import check_equal
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
@@ -160,6 +161,23 @@ def test_rows_unlike_the_training_data(name):
     other = RANDOM.standard_t(3, size=(25, 4)) * 2 + 3
     weights = RANDOM.uniform(0.5, 2, 25)
     check_equal(model.fit(X, y), other, weights, method, [0, 2, [1, 3]])
+
+
+def test_columns_of_a_frame_in_another_order():
+    """A ColumnTransformer finds its columns by name, and so does what moves them."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    steps = make_column_transformer(
+        (StandardScaler(), ["b", "d"]), (QuantileTransformer(n_quantiles=9), ["a"])
+    )
+    model = make_pipeline(steps, SVR()).fit(frame, Y)
+    turned = frame[list("dcab")]
+    check_equal(model, turned, None, "predict", ["a", "c", ["b", "d"]])
+    names = {"features": list("abcd"), "scale": None}
+    one, other = (
+        SensitivityImportance(**names).fit(model, rows) for rows in (frame, turned)
+    )
+    assert other.response_path_ == "column-wise steps, kernel"
+    np.testing.assert_allclose(other.importances_, one.importances_)
 
 
 RARE = X[:, 0].argmax()  # a probe of some rows need not see what is done to one
