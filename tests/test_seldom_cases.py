@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 
@@ -78,3 +78,42 @@ def test_frame_with_columns_in_another_order(name):
     other = frame[["d", "b", "c", "a"]]
     path = "column-wise steps, linear"  # the probe would have found it, with a warning
     same_as_black_box(MEASURES[name], model, other, path, features=None)
+
+
+def test_steps_overflow_as_they_do_in_the_model():
+    """What a step's own arithmetic does on the way is the model's affair."""
+    steep = FunctionTransformer(np.exp, np.log)
+    bounded = FunctionTransformer(np.arctan)
+    model = make_pipeline(steep, bounded, Ridge()).fit(X, Y)
+    path = "column-wise steps, linear"
+    with np.errstate(over="ignore"):  # exp(1000) is infinite, its arctan is not
+        same_as_black_box(
+            MEASURES["average"], model, X, path, features=[1], grid=[0.0, 1e3]
+        )
+    MEASURES["average"].set_params(grid="all")
+
+
+def test_steps_that_make_no_number_are_refused_by_the_model():
+    """Infinity behind the steps of a finite value of the grid's own."""
+    model = make_pipeline(FunctionTransformer(np.exp), Ridge()).fit(X, Y)
+    measure = SensitivityImportance(scale=None, features=[1], grid=[0.0, 1e3])
+    for estimator in (model, model.predict):
+        with (
+            np.errstate(over="ignore"),
+            pytest.raises(ValueError, match="contains infinity"),
+        ):
+            measure.fit(estimator, X)
+
+
+def test_inverse_target_overflows_as_it_does_in_the_model():
+    """The inverse of a target's transformation is the user's code too."""
+    model = TransformedTargetRegressor(
+        Ridge(), func=np.log, inverse_func=np.exp, check_inverse=False
+    ).fit(X, np.exp(Y))
+    measure = SensitivityImportance(scale=None, features=[1], grid=[0.0, 1e3])
+    for estimator in (model, model.predict):
+        with (
+            np.errstate(over="ignore"),
+            pytest.raises(ValueError, match="output is NaN or infinite with 'x1'"),
+        ):
+            measure.fit(estimator, X)

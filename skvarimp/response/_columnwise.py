@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._arithmetic import users_code
 from skvarimp._entries import Entry
 from skvarimp._model import Model
 from skvarimp._table import as_table
@@ -32,10 +33,11 @@ def lower_pipeline(model, table):
         source = sources(steps, table.n_columns, table.names)
     except NotColumnwise as mixed:
         raise NotLowerable(str(mixed)) from None
-    transformed = Transformed(steps, table, source)
+    behind = Model(final, model.method)
+    transformed = Transformed(steps, table, source, behind)
     if transformed.table.n_columns != len(source):
         raise NotLowerable("the columns behind the Pipeline's steps are not known")
-    inner = lowered(Model(final, model.method), transformed.table)
+    inner = lowered(behind, transformed.table)
     return ColumnwiseResponse(inner, transformed)
 
 
@@ -49,10 +51,12 @@ class Transformed:
     raw : Table
     source : ndarray of shape (n_model_columns,)
         The raw column each model column comes from.
+    model : Model
+        What comes behind the steps.
     """
 
-    def __init__(self, steps, raw, source):
-        self.steps, self.raw, self.source = steps, raw, source
+    def __init__(self, steps, raw, source, model):
+        self.steps, self.raw, self.source, self.model = steps, raw, source, model
         self.table = self._transform(raw.native)
         self.monotone = all(is_monotone(step) for _, step in steps.steps)
         # model columns in the order of their sources, and where each source starts
@@ -63,7 +67,8 @@ class Transformed:
     def _transform(self, native):
         if len(self.steps.steps) == 0:
             return as_table(native)
-        return as_table(self.steps.transform(native))
+        with users_code():
+            return as_table(self.steps.transform(native))
 
     def of(self, raw):
         """The transformed table of a raw one."""
@@ -87,6 +92,8 @@ class Transformed:
             rows = np.arange(move.n_cells)
         columns = [behind.column(j)[rows] for j in entry.columns]
         values = _values(columns, move.n_cells)
+        if move.donors is None and not _finite(values):
+            self.model(behind.native)  # may refuse what the steps made of them
         return Move(
             entry,
             values,
@@ -95,6 +102,10 @@ class Transformed:
             move.codes,
             move.categorical,
         )
+
+
+def _finite(values):
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
 def _values(columns, n_cells):

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from skvarimp._arithmetic import users_code
 from skvarimp._model import Model
+from skvarimp._validation import check_finite_response
 from skvarimp.response._base import Response
 from skvarimp.response._column_sources import NotColumnwise, sources
 
@@ -118,7 +120,9 @@ class LinkedResponse(Response):
         """See `Response.curves`."""
         ice = self.inner.curves(table, rows, move, self.own(table)[:, rows])
         targets = np.moveaxis(ice, 0, -1)  # (n_rows, n_cells, n_outputs)
-        inverse = self.transformer.inverse_transform(targets.reshape(-1, len(ice)))
+        with users_code():
+            inverse = self.transformer.inverse_transform(targets.reshape(-1, len(ice)))
+        check_finite_response(np.asarray(inverse), f"with {move.entry.name!r} moved")
         return np.moveaxis(np.asarray(inverse).reshape(targets.shape), -1, 0)
 
     def evaluations(self, n_rows, n_cells):
