@@ -7,6 +7,7 @@ from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
@@ -117,3 +118,11 @@ def test_inverse_target_overflows_as_it_does_in_the_model():
             pytest.raises(ValueError, match="output is NaN or infinite with 'x1'"),
         ):
             measure.fit(estimator, X)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_naive_bayes_of_one_class(method):
+    """Its one label never changes; no warning about a failed probe."""
+    model = MultinomialNB().fit(np.abs(X), np.zeros(N))
+    measure = SensitivityImportance(scale=None, response_method=method)
+    assert not measure.fit(model, np.abs(X)).importances_.any()

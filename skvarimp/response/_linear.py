@@ -16,7 +16,7 @@ from skvarimp.response._links import (
     Sign,
     Softmax,
 )
-from skvarimp.response._lowering import lowered
+from skvarimp.response._lowering import NotLowerable, lowered
 from skvarimp.response._monotone_link import (
     LogisticLine,
     has_logistic_form,
@@ -65,6 +65,8 @@ def lower_naive_bayes(model, table):
     refuse_unless_double(table, estimator.feature_log_prob_)
     coef = dense(estimator.feature_log_prob_)
     n_classes = len(coef)
+    if n_classes == 1 and model.method == "predict":
+        raise NotLowerable("it has seen one class")
     prior = np.zeros(n_classes)
     if type(estimator).__name__ == "MultinomialNB" or n_classes == 1:
         prior = dense(estimator.class_log_prior_)
