@@ -139,6 +139,36 @@ def test_small_trees_remembered_or_not(monkeypatch):
         np.testing.assert_array_equal(a.importances, b.importances)
 
 
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 16, 17, 127, 128, 129, 256, 257, 1000])
+def test_pieces_are_sorted(n):
+    """Counted up to a block, merged beyond; of equal values any order."""
+    from skvarimp.response import _compiled_walk as kernels
+
+    random = np.random.default_rng(n)
+    for values in (
+        random.standard_normal(n),
+        random.integers(0, 5, n).astype(float),
+        np.zeros(n),
+        -np.arange(float(n)),
+    ):
+        size = n + kernels.LANES
+        keys, spare_keys = np.empty(size), np.empty(size)
+        order, spare_order, ends = np.empty((3, size), dtype=np.int32)
+        found, at = kernels.sort(values, n, keys, order, spare_keys, spare_order, ends)
+        np.testing.assert_array_equal(found[:n], np.sort(values))
+        np.testing.assert_array_equal(values[at[:n]], found[:n])
+        np.testing.assert_array_equal(np.sort(at[:n]), np.arange(n))
+
+
+def test_bits_of_lists_hold_rows_and_features():
+    """A row, a feature and an edge share a number on the way down."""
+    from skvarimp.response import _compiled_walk as kernels
+    from skvarimp.response import _trees
+
+    assert kernels.BLOCK <= kernels.OF_ROW + 1
+    assert _trees.COMPILED_FEATURES << kernels.MOVED <= kernels.OF_MOVED
+
+
 def test_workers_are_threads(monkeypatch):
     """Kernels need no lock: `n_jobs` means threads, and changes nothing."""
     X, y, _ = data(300)

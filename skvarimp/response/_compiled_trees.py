@@ -22,7 +22,8 @@ from skvarimp.response._states import State
 from skvarimp.response._steps import Steps
 from skvarimp.response._tree_links import Exponential, Logistic, Softmax
 
-QUESTIONS = 8  # splits of trees so small that all answers to them are remembered
+QUESTIONS = 8  # splits of trees so small that all answers to them are remembered,
+ANSWERS = 2**23  # and how many answers of codes to splits there may be, in bytes
 ROOM = 2**20  # steps handed out at a time: 12 MB, but those of one row
 LINKS = {
     Exponential: kernels.EXPONENTIAL,
@@ -130,14 +131,11 @@ class Plan:
         for m in known:
             member = self.members[m]
             edges = self.table.edges_on(member.feature)
-            number = np.arange(len(member.steps)) - np.repeat(
-                member.start, member.count
-            )
+            number = np.arange(len(member.steps))
+            at = number + np.repeat(free[edges] - member.start, member.count)
+            ends = (number - np.repeat(member.start, member.count)) % 2 == 1
             cells = (member.steps + self.first_cell[m]).astype(np.int32)
-            ends = number % 2 == 1
-            marks[np.repeat(free[edges], member.count) + number] = np.where(
-                ends, ~cells, cells
-            )
+            marks[at] = np.where(ends, ~cells, cells)
             free[edges] += member.count
         return marks, first_mark
 
@@ -156,10 +154,12 @@ class Plan:
         if not all_trees:
             which = table.trees_with(self.moving)
         questions = np.empty((len(which), 0), dtype=np.int32)
-        if table.max_leaves - 1 <= QUESTIONS:
+        inner = table.feature[table.feature >= 0]
+        n_answers = (table.missing_code + 1)[inner].sum()
+        if table.max_leaves - 1 <= QUESTIONS and n_answers <= ANSWERS:
             questions = _inner_nodes(table)[which]
         roots = np.ascontiguousarray(table.roots[which])
-        forest = kernels.Forest(roots, questions, table.max_depth, table.max_leaves)
+        forest = kernels.Forest(roots, questions, table.max_depth)
         return table.flat, forest
 
     def steps(self, codes, with_raw):

@@ -58,14 +58,11 @@ class Forest(NamedTuple):
         that the answers to all their questions are worth remembering.
     depth : int
         Of the deepest leaf of all.
-    n_leaves : int
-        Of the largest tree of all.
     """
 
     roots: np.ndarray
     questions: np.ndarray
     depth: int
-    n_leaves: int
 
 
 class Members(NamedTuple):
@@ -152,24 +149,35 @@ class Wanted(NamedTuple):
 
 # The way down
 
+MOVED, EDGE = 10, 32  # where the bits of a feature and of an edge begin in a list:
+# so BLOCK is at most 1024, and features fewer than `_trees.COMPILED_FEATURES`
+OF_ROW, OF_MOVED = 2**MOVED - 1, 2**EDGE - 2**MOVED
+
 
 @inlined
-def goes_left(trees, node, code):
-    """Whether rows of a code go left at a node."""
-    cut = trees.nodes[node, CUT]
+def question(trees, node):
+    """What `goes_left` asks at a node, read once for many rows."""
+    missing_code = trees.missing_code[trees.nodes[node, FEATURE]]
+    return trees.nodes[node, CUT], missing_code, trees.missing_left[node]
+
+
+@inlined
+def goes_left(trees, asked, code):
+    """Whether rows of a code go left where this is asked."""
+    cut, missing_code, missing_left = asked
     if cut < 0:
         return trees.sets[-1 - cut, code]
-    if code == trees.missing_code[trees.nodes[node, FEATURE]]:
-        return trees.missing_left[node]
-    return code < cut
+    return missing_left if code == missing_code else code < cut
 
 
 @kernel
 def go_down(trees, root, codes, first, last, opens, room, visits):
     """The leaves of a tree that rows reach as any one feature moves.
 
-    All rows go down together. A list has what reaches a node: a row by its own values
-    (edge -1), or a row with one feature moved, and the last edge on that feature.
+    All rows go down together. A list has what reaches a node: a row by its own values,
+    or a row with one feature moved, and the last edge on that feature. That is one
+    number: the row in the lowest bits, then the feature plus 1, then the edge; no
+    feature is 0.
 
     Parameters
     ----------
@@ -192,10 +200,10 @@ def go_down(trees, root, codes, first, last, opens, room, visits):
         Number of visits.
     visits : the same, or larger ones.
     """
-    rows, edges, moved, todo, own = room
+    items, todo, own = room
     nodes, n, top = trees.nodes, 0, 1
     for i in range(first, last):
-        rows[i - first], edges[i - first], moved[i - first] = i, -1, -1
+        items[i - first] = i
     todo[0, 0], todo[0, 1], todo[0, 2] = root, 0, last - first
     while top > 0:
         top -= 1
@@ -205,29 +213,31 @@ def go_down(trees, root, codes, first, last, opens, room, visits):
             if n + stop - start > len(visits[0]):
                 visits = more_visits(visits, stop - start)
             for k in range(start, stop):
-                visits[0][n], visits[1][n], visits[2][n] = rows[k], edges[k], node
-                if moved[k] < 0:
-                    own[rows[k]] = node
-                n += moved[k] >= 0
+                i, edge = items[k] & OF_ROW, items[k] >> EDGE
+                visits[0][n], visits[1][n], visits[2][n] = i, edge, node
+                if items[k] <= OF_ROW:
+                    own[i] = node
+                n += items[k] > OF_ROW
             continue
+        asked, of_feature = question(trees, node), codes[feature]
         right, left = nodes[node, RIGHT], nodes[node, LEFT]
         opens_right, opens_left = opens[right], opens[left]
+        tag = np.int64(feature + 1) << MOVED
+        tag_right = tag | np.int64(right) << EDGE
+        tag_left = tag | np.int64(left) << EDGE
         # the left list behind the right one, which waits; no branches inside
         to_right, first_left = stop, 2 * stop - start
         to_left = first_left
         for k in range(start, stop):
-            i, edge, of_edge = rows[k], edges[k], moved[k]
-            goes = goes_left(trees, node, codes[feature, i])
-            free, same = of_edge < 0, of_edge == feature
+            item = items[k]
+            i, of_item = item & OF_ROW, item & OF_MOVED
+            goes = goes_left(trees, asked, of_feature[i])
+            free, same = of_item == 0, of_item == tag
             follows = goes & (not same)
-            rows[to_left] = i
-            edges[to_left] = edge if follows else left
-            moved[to_left] = of_edge if follows else feature
+            items[to_left] = item if follows else i | tag_left
             to_left += follows | ((same | (free & (not goes))) & opens_left)
             follows = (not goes) & (not same)
-            rows[to_right] = i
-            edges[to_right] = edge if follows else right
-            moved[to_right] = of_edge if follows else feature
+            items[to_right] = item if follows else i | tag_right
             to_right += follows | ((same | (free & goes)) & opens_right)
         if to_right > stop:
             todo[top, 0], todo[top, 1], todo[top, 2] = right, stop, to_right
@@ -256,9 +266,7 @@ def room_to_go_down(forest, n_rows):
     """Buffers of `go_down`: lists of two children a level, nodes to do, own leaves."""
     size = (2 * forest.depth + 3) * n_rows
     return (
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
+        np.empty(size, np.int64),
         np.empty((forest.depth + 2, 3), np.int64),
         np.empty(n_rows, np.int32),
     )
@@ -290,11 +298,16 @@ def rows_together(forest, n_rows):
 
 
 @inlined
-def memory_of(forest):
+def memory_of(trees, forest, n_rows):
     """What answers to a tree's questions lead to, as far as any row gave them.
 
     Returns
     -------
+    given : ndarray of shape (n_rows,), uint8
+        To work in: answers of rows, bit by bit.
+    slots, bits : ndarray
+        As from `answers_by_code`.
+    first_slot : ndarray of shape (n_trees + 1,)
     known : ndarray of shape (n_trees, n_answers, 2)
         From where to where the events are.
     known_own : ndarray of shape (n_trees, n_answers)
@@ -302,35 +315,86 @@ def memory_of(forest):
     n_events : ndarray of shape (1,)
     """
     n_trees, n_questions = forest.questions.shape
+    slots, first_slot, bits = answers_by_code(trees, forest)
     known = np.empty((n_trees, 1 << n_questions, 2), np.int64)
     known_own = np.full((n_trees, 1 << n_questions), np.int32(-1))
-    return known, known_own, np.zeros(1, np.int64)
-
-
-@inlined
-def answers(trees, forest, t, codes, i):
-    """A row's answers to a tree's questions, bit by bit."""
-    result = 0
-    for q in range(forest.questions.shape[1]):
-        node = forest.questions[t, q]
-        if node < 0:
-            break
-        code = codes[trees.nodes[node, FEATURE], i]
-        result |= int(goes_left(trees, node, code)) << q
-    return result
+    given, n_events = np.empty(n_rows, np.uint8), np.zeros(1, np.int64)
+    return given, slots, first_slot, bits, known, known_own, n_events
 
 
 @kernel
-def recall(trees, forest, t, codes, first, n_rows, memory, own, spans):
-    """What rows from the first on visit in tree t; the first not known, or n_rows."""
-    known, known_own, _ = memory
-    for i in range(first, n_rows):
-        given = answers(trees, forest, t, codes, i)
-        if known_own[t, given] < 0:
-            return i
-        own[i] = known_own[t, given]
-        spans[i, t, 0], spans[i, t, 1] = known[t, given, 0], known[t, given, 1]
-    return n_rows
+def answers_by_code(trees, forest):
+    """What each code of a feature answers to a tree's questions on that feature.
+
+    Returns
+    -------
+    slots : ndarray of shape (n_slots, 2)
+        A feature of a tree, and where the bits of its code 0 are.
+    first_slot : ndarray of shape (n_trees + 1,)
+        The slots of each tree.
+    bits : ndarray of shape (n_bits,), uint8
+    """
+    n_trees, n_questions = forest.questions.shape
+    slots = np.empty((n_trees * n_questions, 2), np.int64)
+    first_slot, n_slots, n_bits = np.zeros(n_trees + 1, np.int64), 0, 0
+    for t in range(n_trees):
+        for q in range(n_questions):
+            node = forest.questions[t, q]
+            if node < 0:
+                break
+            feature, s = trees.nodes[node, FEATURE], first_slot[t]
+            while s < n_slots and slots[s, 0] != feature:
+                s += 1
+            if s == n_slots:
+                slots[s, 0], slots[s, 1] = feature, n_bits
+                n_bits += trees.missing_code[feature] + 1
+                n_slots += 1
+        first_slot[t + 1] = n_slots
+    bits = np.zeros(n_bits, np.uint8)
+    for t in range(n_trees):
+        for s in range(first_slot[t], first_slot[t + 1]):
+            for q in range(n_questions):
+                node = forest.questions[t, q]
+                if node < 0 or trees.nodes[node, FEATURE] != slots[s, 0]:
+                    continue
+                asked = question(trees, node)
+                for code in range(trees.missing_code[slots[s, 0]] + 1):
+                    answer = np.uint8(goes_left(trees, asked, code))
+                    bits[slots[s, 1] + code] |= answer << np.uint8(q)
+    return slots, first_slot, bits
+
+
+@kernel
+def recall(trees, forest, members, t, codes, room, memory, visits, events, spans):
+    """As `meet`, in one small tree; codes of shape (n_features, n_rows)."""
+    given, slots, first_slot, bits, known, known_own, n_events = memory
+    n_rows, own = codes.shape[1], room[-1]
+    given[:n_rows] = 0
+    for s in range(first_slot[t], first_slot[t + 1]):
+        feature, start = slots[s]
+        for i in range(n_rows):
+            given[i] |= bits[start + codes[feature, i]]
+    for i in range(n_rows):
+        answers = given[i]
+        if known_own[t, answers] < 0:
+            visits, events = list_steps(
+                trees,
+                forest.roots[t],
+                members,
+                codes,
+                i,
+                i + 1,
+                room,
+                visits,
+                events,
+                spans,
+                n_events,
+            )
+            known_own[t, answers] = own[i]
+            known[t, answers, 0], known[t, answers, 1] = spans[i, 0], spans[i, 1]
+        own[i] = known_own[t, answers]
+        spans[i, 0], spans[i, 1] = known[t, answers, 0], known[t, answers, 1]
+    return visits, events
 
 
 @kernel
@@ -349,47 +413,65 @@ def meet(trees, forest, members, codes, room, memory, visits, events, spans, raw
         As from `room_to_go_down`, `memory_of` and `no_visits`.
     events : (ndarray of shape (n,), ndarray of shape (n, n_raw))
         Flat cells, and by how much the curve steps there; filled.
-    spans : ndarray of shape (n_rows, n_trees, 2)
+    spans : ndarray of shape (n_trees, n_rows, 2)
         Filled with where the events of each row in each tree are.
-    raw : ndarray of shape (n_rows, n_raw)
+    raw : ndarray of shape (n_rows, n_raw), or (n_rows, 0)
         The leaves that rows are in are added to it.
 
     Returns
     -------
     visits, events : the same, or larger ones.
     """
-    known, known_own, n_events = memory
-    n_rows, remembers = len(codes), forest.questions.shape[1] > 0
+    n_rows, n_events, own = len(codes), memory[-1], room[-1]
+    remembers = forest.questions.shape[1] > 0
     if not remembers:
         n_events[0] = 0
-    own = room[-1]
     by_feature = np.ascontiguousarray(codes.T)
     for t in range(len(forest.roots)):
-        i = 0
-        while i < n_rows:
-            j = n_rows
-            if remembers:
-                i = recall(trees, forest, t, by_feature, i, n_rows, memory, own, spans)
-                if i == n_rows:
-                    break
-                j = i + 1
-            n, visits = go_down(
-                trees, forest.roots[t], by_feature, i, j, members.opens, room, visits
+        if remembers:
+            visits, events = recall(
+                trees,
+                forest,
+                members,
+                t,
+                by_feature,
+                room,
+                memory,
+                visits,
+                events,
+                spans[t],
             )
-            n_more = count_steps(members, visits, n, i, j, spans[:, t], n_events[0])
-            if n_events[0] + n_more > len(events[0]):
-                events = more_events(events, n_more)
-            add_steps(trees, members, visits, n, own, events, spans[:, t])
-            n_events[0] += n_more
-            if remembers:
-                given = answers(trees, forest, t, by_feature, i)
-                known_own[t, given] = own[i]
-                known[t, given, 0] = spans[i, t, 0]
-                known[t, given, 1] = spans[i, t, 1]
-            i = j
+        else:
+            visits, events = list_steps(
+                trees,
+                forest.roots[t],
+                members,
+                by_feature,
+                0,
+                n_rows,
+                room,
+                visits,
+                events,
+                spans[t],
+                n_events,
+            )
         for i in range(n_rows):
             for o in range(raw.shape[1]):
                 raw[i, o] += trees.values[own[i], o]
+    return visits, events
+
+
+@kernel
+def list_steps(
+    trees, root, members, codes, first, last, room, visits, events, spans, n_events
+):
+    """As `meet`, in one tree, of the rows from first on and before last."""
+    n, visits = go_down(trees, root, codes, first, last, members.opens, room, visits)
+    n_more = count_steps(members, visits, n, first, last, spans, n_events[0])
+    if n_events[0] + n_more > len(events[0]):
+        events = more_events(events, n_more)
+    add_steps(trees, members, visits, n, room[-1], events, spans)
+    n_events[0] += n_more
     return visits, events
 
 
@@ -463,8 +545,8 @@ def event_room(n_raw):
 def add_up(i, events, spans, jumps, touched):
     """Add up the steps of one row in all trees."""
     cells, changes = events
-    for t in range(spans.shape[1]):
-        for e in range(spans[i, t, 0], spans[i, t, 1]):
+    for t in range(len(spans)):
+        for e in range(spans[t, i, 0], spans[t, i, 1]):
             cell = cells[e]
             for o in range(jumps.shape[1]):
                 jumps[cell, o] += changes[e, o]
@@ -545,14 +627,18 @@ def logistic(x):
 # Reductions of one curve
 
 
-@kernel
+RANKED = 128  # values sorted by counting, at most
+LANES = 16  # numbers that are compared at a time
+
+
+@inlined
 def sort(values, n, keys, order, spare_keys, spare_order, ends):
-    """Merge runs that rise or fall: keys, order become the sorted values and where.
+    """Sort blocks, merge them: keys, order become the sorted values and where.
 
     Parameters
     ----------
     values : ndarray of shape (at least n,)
-    keys, order, spare_keys, spare_order : ndarray of shape (at least n,)
+    keys, order, spare_keys, spare_order : ndarray of shape (at least n + LANES,)
         Filled.
     ends : ndarray of shape (at least n,)
         To work in.
@@ -562,24 +648,10 @@ def sort(values, n, keys, order, spare_keys, spare_order, ends):
     keys, order : ndarray
         Of the two pairs given the one that holds the result.
     """
-    n_runs, start = 0, 0
-    while start < n:
-        end = start + 1
-        if end < n and values[end] < values[start]:
-            while end < n and values[end] <= values[end - 1]:
-                end += 1
-            for k in range(start, end):
-                order[k] = start + end - 1 - k
-        else:
-            while end < n and values[end] >= values[end - 1]:
-                end += 1
-            for k in range(start, end):
-                order[k] = k
-        ends[n_runs] = end
-        n_runs += 1
-        start = end
-    for k in range(n):
-        keys[k] = values[order[k]]
+    n_runs = (n + RANKED - 1) // RANKED
+    for r in range(n_runs):
+        start, ends[r] = r * n // n_runs, (r + 1) * n // n_runs
+        rank(values, start, ends[r], keys, order, spare_keys)
     while n_runs > 1:
         start, merged = 0, 0
         for r in range(0, n_runs, 2):
@@ -608,7 +680,29 @@ def sort(values, n, keys, order, spare_keys, spare_order, ends):
     return keys, order
 
 
-@kernel
+@inlined
+def rank(values, start, end, keys, order, spare_keys):
+    """Sort values[start:end] into keys and order: count the smaller ones of each.
+
+    That is quadratic, but without branches and many numbers at a time.
+    """
+    n = end - start
+    padded = (n + LANES - 1) // LANES * LANES if n > LANES // 2 else n
+    for k in range(n):
+        spare_keys[k], order[start + k] = values[start + k], -1
+    for k in range(n, padded):
+        spare_keys[k] = np.inf
+    for k in range(start, end):
+        value, smaller = values[k], 0
+        for other in range(padded):
+            smaller += spare_keys[other] < value
+        at = start + smaller
+        while order[at] >= 0:  # equal values
+            at += 1
+        keys[at], order[at] = value, k
+
+
+@inlined
 def pairs(keys, order, chances, n, distances):
     """E|V' - V''|; fills with E|v_k - V| of each piece k."""
     below, total, at_first = 0.0, 0.0, 0.0
@@ -658,7 +752,7 @@ def spread(values, counted, positions, n):
     return np.sqrt(total / max(count - 1.0, 1.0))
 
 
-@kernel
+@inlined
 def reduce_curve(i, m, members, rows, wanted, positions, moved, n, buffers):
     """All reductions of the curve of row i as member m moves."""
     chances, changed, keys, order, spare_keys, spare_order, ends = buffers
@@ -675,11 +769,14 @@ def reduce_curve(i, m, members, rows, wanted, positions, moved, n, buffers):
             sums = wanted.cells[wanted.kinds[PAIRS], o]
             add_to_cells(sums, first, positions, changed, weight, n)
         if slots[OBSERVED] >= 0:
-            for k in range(n):
-                changed[k] = abs(values[k])
-            wanted.rows[slots[OBSERVED], o, i] = mean_of(changed, chances, n)
             sums = wanted.cells[wanted.kinds[OBSERVED], o]
-            add_to_cells(sums, first, positions, changed, weight, n)
+            total = before = 0.0
+            for k in range(n):
+                change = abs(values[k])
+                total += change * chances[k]
+                sums[first + positions[k]] += weight * (change - before)
+                before = change
+            wanted.rows[slots[OBSERVED], o, i] = total
         if slots[RANGE] >= 0:
             largest = smallest = values[0]
             for k in range(1, n):
@@ -689,12 +786,13 @@ def reduce_curve(i, m, members, rows, wanted, positions, moved, n, buffers):
             counted = members.counted[start : start + members.n_cells[m] + 1]
             wanted.rows[slots[STD], o, i] = spread(values, counted, positions, n)
         if slots[MEAN] >= 0:
-            sums = wanted.cells[wanted.kinds[MEAN], o]
-            add_to_cells(sums, first, positions, values, weight, n)
-        if slots[SKETCH] >= 0:
-            sums = wanted.sketch[rows.groups[i], o]
-            sign = rows.signs[i]
-            add_to_cells(sums, slots[SKETCH], positions, values, sign, n)
+            sums, sketch = wanted.cells[wanted.kinds[MEAN], o], wanted.sketch
+            of_group, in_sketch = sketch[rows.groups[i], o], slots[SKETCH]
+            sign, before = rows.signs[i], 0.0
+            for k in range(n):
+                step, before = values[k] - before, values[k]
+                sums[first + positions[k]] += weight * step
+                of_group[in_sketch + positions[k]] += sign * step
         if slots[SQUARED] >= 0:
             for k in range(n):
                 changed[k] = values[k] * (values[k] - 2.0 * rows.errors[i, o])
@@ -740,11 +838,12 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
     """
     n_raw, most = trees.values.shape[1], members.n_cells.max()
     size = rows_together(forest, len(rows.codes))
-    room, memory = room_to_go_down(forest, size), memory_of(forest)
+    room, memory = room_to_go_down(forest, size), memory_of(trees, forest, size)
     visits, events = no_visits(), event_room(n_raw)
-    spans = np.empty((size, len(forest.roots), 2), np.int64)
+    spans = np.empty((len(forest.roots), size, 2), np.int64)
     jumps, touched = step_room(members.n_flat, n_raw)
     positions, moved = curve_room(members, n_raw)
+    most += LANES
     buffers = (
         np.empty(most),
         np.empty(most),
@@ -757,7 +856,7 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
     no_offset, unmoved = np.zeros(n_raw), np.empty((n_raw, 1))
     for start in range(0, len(rows.codes), size):
         codes = rows.codes[start : start + size]
-        raw = np.zeros((len(codes), n_raw))
+        raw = np.zeros((len(codes), n_raw if link != NO_LINK else 0))
         visits, events = meet(
             trees, forest, members, codes, room, memory, visits, events, spans, raw
         )
@@ -787,9 +886,9 @@ def add_means(trees, forest, members, rows, wanted):
     """
     n_raw, n_trees = trees.values.shape[1], len(forest.roots)
     size = rows_together(forest, len(rows.codes))
-    room, memory = room_to_go_down(forest, size), memory_of(forest)
+    room, memory = room_to_go_down(forest, size), memory_of(trees, forest, size)
     visits, events = no_visits(), event_room(n_raw)
-    spans, raw = np.empty((size, n_trees, 2), np.int64), np.zeros((size, n_raw))
+    spans, raw = np.empty((n_trees, size, 2), np.int64), np.zeros((size, n_raw))
     in_sketch = np.empty(members.n_flat // WORD, np.int64)
     for m in range(len(members.n_cells)):
         first, n_cells = members.first_cell[m], members.n_cells[m]
@@ -803,7 +902,7 @@ def add_means(trees, forest, members, rows, wanted):
         )
         for b in range(len(codes)):
             for t in range(n_trees):
-                add_mean(start + b, rows, spans[b, t], events, in_sketch, wanted)
+                add_mean(start + b, rows, spans[t, b], events, in_sketch, wanted)
 
 
 @inlined
@@ -845,9 +944,9 @@ def steps_of_rows(trees, forest, members, codes, raw, starts, cells, changes):
     """
     n_raw = trees.values.shape[1]
     size = rows_together(forest, len(codes))
-    room, memory = room_to_go_down(forest, size), memory_of(forest)
+    room, memory = room_to_go_down(forest, size), memory_of(trees, forest, size)
     visits, events = no_visits(), event_room(n_raw)
-    spans = np.empty((size, len(forest.roots), 2), np.int64)
+    spans = np.empty((len(forest.roots), size, 2), np.int64)
     jumps, touched = step_room(members.n_flat, n_raw)
     positions, moved = curve_room(members, n_raw)
     n_steps = 0

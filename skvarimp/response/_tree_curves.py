@@ -126,10 +126,13 @@ def edge_steps(table, feature, used):
         changes = np.diff(inside, axis=1, prepend=False)
         return changes.sum(axis=1), np.nonzero(changes)[1]
     # cells in order: codes of numbers, then perhaps that of missing values
-    n_numbers = np.searchsorted(used, table.missing_code[feature])
+    missing_code = table.missing_code[feature]
+    is_used = np.zeros(missing_code + 1, dtype=bool)
+    is_used[used] = True
+    before = np.cumsum(is_used) - is_used  # cells before that of each code
+    n_numbers = before[missing_code]
     some_missing = n_numbers < len(used)
-    begin = np.searchsorted(used, table.low[edges])
-    end = np.searchsorted(used, table.high[edges])
+    begin, end = before[table.low[edges]], before[table.high[edges]]
     some = end > begin
     missing = table.admits_missing[edges] & some_missing
     on = some & (end == n_numbers) & missing  # from the numbers into the missing cell

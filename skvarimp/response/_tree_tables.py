@@ -232,8 +232,9 @@ class TreeTable:
         level = self.roots
         while len(level := level[self.feature[level] >= 0]):
             left, right = self.children[2 * level + 1], self.children[2 * level]
-            self._narrow(left, level, True)
-            self._narrow(right, level, False)
+            above = self.last_edge(level, self.feature[level])
+            self._narrow(left, level, above, True)
+            self._narrow(right, level, above, False)
             self.depth[left] = self.depth[right] = self.depth[level] + 1
             level = np.concatenate([left, right])
 
@@ -246,13 +247,12 @@ class TreeTable:
         for edges in self._by_feature:
             self.edge_rank[edges] = np.arange(len(edges))
 
-    def _narrow(self, edges, parents, left):
+    def _narrow(self, edges, parents, above, left):
         """What edges from parents say, given what the edges above them say."""
-        feature = self.feature[parents]
-        above = self.last_edge(parents, feature)
         free = above < 0
+        codes = self.missing_code[self.feature[parents]]
         low = np.where(free, 0, self.low[above])
-        high = np.where(free, self.missing_code[feature], self.high[above])
+        high = np.where(free, codes, self.high[above])
         cut = self.cut[parents]
         self.low[edges] = low if left else np.maximum(low, cut)
         self.high[edges] = np.minimum(high, cut) if left else high

@@ -48,6 +48,7 @@ def tree_response(model, table, ensemble):
 
 
 STEPS = 2**22  # of one task's curves, at most: some 50 MB
+COMPILED_FEATURES = 2**22 - 1  # compiled kernels number fewer
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class TreeResponse(Response):
             self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         self._coded, self._visits = (None, None), None
-        if use_compiled():
+        if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
         self.start_from(0.0)
 
