@@ -117,6 +117,7 @@ class Plan:
             self._before([member.probabilities for member in self.members]),
             self._before([member.multiplicity for member in self.members]),
             self.n_flat,
+            int(n_cells.max()),
         )
 
     def _marks(self):

@@ -87,6 +87,8 @@ class Members(NamedTuple):
         Number of values, in the same way.
     n_flat : int
         Number of flat cells.
+    most_cells : int
+        Largest of `n_cells`.
     """
 
     of_feature: np.ndarray
@@ -98,6 +100,7 @@ class Members(NamedTuple):
     below: np.ndarray
     counted: np.ndarray
     n_flat: int
+    most_cells: int
 
 
 class Rows(NamedTuple):
@@ -255,9 +258,8 @@ def more_visits(visits, more):
     n = 2 * len(rows) + more
     more_rows, more_edges = np.empty(n, np.int32), np.empty(n, np.int32)
     more_leaves = np.empty(n, np.int32)
-    more_rows[: len(rows)] = rows
-    more_edges[: len(rows)] = edges
-    more_leaves[: len(rows)] = leaves
+    for v in range(len(rows)):
+        more_rows[v], more_edges[v], more_leaves[v] = rows[v], edges[v], leaves[v]
     return more_rows, more_edges, more_leaves
 
 
@@ -371,7 +373,7 @@ def recall(trees, forest, members, t, codes, room, memory, visits, events, spans
     n_rows, own = codes.shape[1], room[-1]
     given[:n_rows] = 0
     for s in range(first_slot[t], first_slot[t + 1]):
-        feature, start = slots[s]
+        feature, start = slots[s, 0], slots[s, 1]
         for i in range(n_rows):
             given[i] |= bits[start + codes[feature, i]]
     for i in range(n_rows):
@@ -426,7 +428,10 @@ def meet(trees, forest, members, codes, room, memory, visits, events, spans, raw
     remembers = forest.questions.shape[1] > 0
     if not remembers:
         n_events[0] = 0
-    by_feature = np.ascontiguousarray(codes.T)
+    by_feature = np.empty((codes.shape[1], n_rows), codes.dtype)
+    for i in range(n_rows):
+        for u in range(len(by_feature)):
+            by_feature[u, i] = codes[i, u]
     for t in range(len(forest.roots)):
         if remembers:
             visits, events = recall(
@@ -517,8 +522,10 @@ def more_events(events, more):
     cells, changes = events
     more_cells = np.empty(2 * len(cells) + more, cells.dtype)
     more_changes = np.empty((len(more_cells), changes.shape[1]))
-    more_cells[: len(cells)] = cells
-    more_changes[: len(changes)] = changes
+    for e in range(len(cells)):
+        more_cells[e] = cells[e]
+        for o in range(changes.shape[1]):
+            more_changes[e, o] = changes[e, o]
     return more_cells, more_changes
 
 
@@ -531,7 +538,7 @@ def step_room(n_flat, n_raw):
 @inlined
 def curve_room(members, n_raw):
     """Buffers for one curve: positions of its pieces, and values."""
-    most = members.n_cells.max()
+    most = members.most_cells
     return np.empty(most + 2, np.int64), np.empty((n_raw, most + 1))
 
 
@@ -594,6 +601,15 @@ def take_pieces(first, n_cells, jumps, touched, positions, moved):
             n += steps  # steps that cancel are none
     positions[n] = n_cells
     return n
+
+
+@inlined
+def is_zero(moved):
+    """Whether the first piece does not move."""
+    n_moved = 0
+    for o in range(len(moved)):
+        n_moved += moved[o, 0] != 0.0
+    return n_moved == 0
 
 
 @kernel
@@ -836,7 +852,7 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
         Added to the raw outputs before the link.
     wanted : Wanted
     """
-    n_raw, most = trees.values.shape[1], members.n_cells.max()
+    n_raw, most = trees.values.shape[1], members.most_cells
     size = rows_together(forest, len(rows.codes))
     room, memory = room_to_go_down(forest, size), memory_of(trees, forest, size)
     visits, events = no_visits(), event_room(n_raw)
@@ -863,13 +879,14 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
         for b in range(len(codes)):
             add_up(b, events, spans, jumps, touched)
             if link != NO_LINK:
-                raw[b] += offset
-                unmoved[:] = 0.0
+                for o in range(n_raw):
+                    raw[b, o] += offset[o]
+                    unmoved[o, 0] = 0.0
                 follow_link(link, factor, raw[b], no_offset, unmoved, 1)
             for m in range(len(members.n_cells)):
                 first, n_cells = members.first_cell[m], members.n_cells[m]
                 n = take_pieces(first, n_cells, jumps, touched, positions, moved)
-                if n == 1 and not moved[:, 0].any():
+                if n == 1 and is_zero(moved):
                     continue  # nothing moves
                 if link != NO_LINK:
                     follow_link(link, factor, raw[b], unmoved[:, 0], moved, n)
