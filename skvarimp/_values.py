@@ -38,6 +38,23 @@ def is_missing(value):
         return True
 
 
+def begins_value(ordered):
+    """Where sorted values begin a new one; missing values, the last, are one.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), bool
+    """
+    begins = np.ones(len(ordered), dtype=bool)
+    before, after = ordered[:-1], ordered[1:]
+    begins[1:] = (after != before) & (before == before)  # NaN equals nothing
+    return begins
+
+
 def factorized(values, levels=None):
     """Codes and first positions of the distinct values; missing values are one.
 
@@ -49,8 +66,11 @@ def factorized(values, levels=None):
         results do not depend on the rows' order.
     """
     if values.dtype.kind != "O":
-        _, donors, codes = np.unique(values, return_index=True, return_inverse=True)
-        return codes, donors
+        order = np.argsort(values)
+        begins = begins_value(values[order])
+        codes = np.empty(len(values), dtype=np.intp)
+        codes[order] = np.cumsum(begins) - 1
+        return codes, np.minimum.reduceat(order, np.flatnonzero(begins))
     odd = next((v for v in values if not isinstance(v, Hashable)), None)
     if odd is not None:
         raise TypeError(

@@ -10,7 +10,7 @@ import numpy as np
 from skvarimp._entries import Entry
 from skvarimp._statistics import weighted_median
 from skvarimp._table import ArrayTable
-from skvarimp._values import is_missing
+from skvarimp._values import begins_value, is_missing
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
 
@@ -127,11 +127,7 @@ def distinct_values(table, weights, entry):
         move = make_move(table, weights, entry, "all")
         return move.values, move.probabilities
     column = np.sort(column)
-    new = np.ones(len(column), dtype=bool)
-    np.not_equal(column[1:], column[:-1], out=new[1:])
-    if column.dtype.kind == "f":  # missing values are one value, the last
-        new[1:] &= ~np.isnan(column[:-1])
-    first = np.flatnonzero(new)
+    first = np.flatnonzero(begins_value(column))
     counts = np.diff(first, append=len(column))
     return column[first], counts / len(column)
 
