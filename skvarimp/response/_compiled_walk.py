@@ -883,7 +883,7 @@ def reduce_rows(trees, forest, members, rows, link, factor, offset, wanted):
                     raw[b, o] += offset[o]
                     unmoved[o, 0] = 0.0
                 follow_link(link, factor, raw[b], no_offset, unmoved, 1)
-            for m in range(len(members.n_cells)):
+            for m in range(members.of_feature[0], len(members.n_cells)):
                 first, n_cells = members.first_cell[m], members.n_cells[m]
                 n = take_pieces(first, n_cells, jumps, touched, positions, moved)
                 if n == 1 and is_zero(moved):

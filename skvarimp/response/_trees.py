@@ -7,6 +7,7 @@ One walk down all trees finds, for every row, where its curve of every feature s
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -405,5 +406,8 @@ def first_of_each(cell_of_value):
     return np.unique(cell_of_value, return_index=True)[1]
 
 
-def _slices(n, step):
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+def _slices(n, at_most):
+    """Slices of range(n) of about one size, so that workers end together."""
+    n_parts = -(-n // at_most)
+    bounds = [part * n // max(1, n_parts) for part in range(n_parts + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]
