@@ -32,6 +32,8 @@ from skvarimp._validation import check_target
 
 __all__ = ["auc", "group_statistic", "lowess_r2"]
 
+MOST_ITERATIONS = 1000  # of a robust fit
+
 
 @no_overflow()
 def lowess_r2(
@@ -58,7 +60,7 @@ def lowess_r2(
     frac : float, default=2/3
         Share of the rows in each neighbourhood, in (0, 1].
     n_iter : int, default=3
-        Robustifying iterations; 0 for plain least squares.
+        Robustifying iterations, at most 1000; 0 for plain least squares.
     n_fits : int or None, default=200
         Columns with at most so many distinct values are fitted exactly. Others have
         lines fitted at no more than `n_fits` + 2 of their values, half of them equally
@@ -95,6 +97,11 @@ def lowess_r2(
     """
     _check_fraction(frac)
     _check_count("n_iter", n_iter, 0)
+    if n_iter > MOST_ITERATIONS:
+        raise ValueError(
+            f"`n_iter` must be at most {MOST_ITERATIONS}, got {n_iter}. The fit hardly "
+            "changes after a few."
+        )
     if n_fits is not None:
         _check_count("n_fits", n_fits, 2)
     table, X, y = _check_data(X, y)

@@ -366,3 +366,10 @@ def test_results_of_refits_are_shown_in_a_line():
     null = null_importances(Ridge(), X, Y, measure, n_permutations=2, random_state=0)
     shown = "<importances of 3 entries, and for 2 shuffled targets: to_frame()>"
     assert repr(null) == shown
+
+
+def test_endless_iterations_are_refused():
+    """A number of iterations that would never end is a mistake."""
+    X, y = np.arange(10.0)[:, np.newaxis], np.arange(10)
+    with pytest.raises(ValueError, match="`n_iter` must be at most 1000, got 1000000"):
+        lowess_r2(X, y, n_iter=10**6)
