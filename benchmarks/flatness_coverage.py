@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
 from skvarimp import PartialDependenceImportance, PermutationImportance
-from skvarimp._entries import Entry
-from skvarimp._out_of_bag import OutOfBag, average_over_trees
-from skvarimp._table import ArrayTable
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import ArrayTable
+from skvarimp._measures.out_of_bag import OutOfBag, average_over_trees
 
 GRID = np.array([-1.0, 0.0, 1.0, 2.0])
 

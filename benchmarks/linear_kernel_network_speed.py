@@ -22,11 +22,16 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import SVR
 
 from skvarimp import SensitivityImportance
-from skvarimp._entries import resolve_features
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
-from skvarimp.response._walk import run_walk
+from skvarimp._data.entries import resolve_features
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._response.engine import run_walk
+from skvarimp._response.reductions.reductions import (
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+)
+from skvarimp._response.responses.black_box import BlackBoxResponse
 
 
 class Timer:

@@ -3,8 +3,8 @@
 from itertools import groupby
 from pathlib import Path
 
-from skvarimp.response._column_sources import columnwise_types
-from skvarimp.response._lowering import REGISTRY
+from skvarimp._models.column_sources import columnwise_types
+from skvarimp._response.lowering import REGISTRY
 
 # The order a reader meets the examples in; new ones come last.
 GALLERY = [
@@ -19,15 +19,15 @@ GALLERY = [
 ]
 
 FAMILIES = {
-    "_linear": "linear",
-    "_trees": "trees",
-    "_tree_readers_xgboost": "trees",
-    "_tree_readers_lightgbm": "trees",
-    "_tree_readers_catboost": "trees",
-    "_kernel": "kernel machine",
-    "_network": "network",
-    "_columnwise": "column-wise steps, then that of the last step",
-    "_composite": "that of the estimators inside",
+    "_response.responses.linear": "linear",
+    "_response.responses.trees.response": "trees",
+    "_models.readers.xgboost": "trees",
+    "_models.readers.lightgbm": "trees",
+    "_models.readers.catboost": "trees",
+    "_response.responses.kernel": "kernel machine",
+    "_response.responses.network": "network",
+    "_response.responses.columnwise": "column-wise steps, then that of the last step",
+    "_response.responses.composite": "that of the estimators inside",
 }
 
 # Registered so that their reason is said.
@@ -60,7 +60,7 @@ def write_supported_models(app):
 
 def _family(lowering):
     """Sort key: the paths in the order above, packages and names by alphabet."""
-    path = FAMILIES.get(lowering.module, lowering.module.strip("_"))
+    path = FAMILIES.get(lowering.module, lowering.module.rpartition(".")[2])
     path = DECLINES.get(lowering.name, path)
     order = list(dict.fromkeys(FAMILIES.values()))
     place = order.index(path) if path in order else len(order)

@@ -1,26 +1,28 @@
 """Which inputs matter to a fitted model, how much, and which can go."""
 
-from skvarimp._base import BaseImportance
-from skvarimp._compare import compare_importances
-from skvarimp._connection_weights import ConnectionWeightImportance
-from skvarimp._derivative import DerivativeImportance
-from skvarimp._display import ComparisonDisplay, ImportanceDisplay
-from skvarimp._display_curves import CurvesDisplay
-from skvarimp._display_matrix import MatrixDisplay
-from skvarimp._display_stability import FoldsDisplay, NullDisplay
-from skvarimp._filter_importance import FilterImportance
-from skvarimp._firm import FIRMImportance
-from skvarimp._importance_estimator import ImportanceEstimator
-from skvarimp._impurity import ImpurityImportance
-from skvarimp._interaction import InteractionImportance
-from skvarimp._null_importances import NullImportances, null_importances
-from skvarimp._partial_dependence import PartialDependenceImportance
-from skvarimp._permutation import PermutationImportance
-from skvarimp._selection import BackwardEliminationSelector, ForwardSelector
-from skvarimp._sensitivity import SensitivityImportance
-from skvarimp._stability import FoldImportances, importance_across_folds
-from skvarimp._surrogate_predictor import SurrogateTreePredictor
-from skvarimp._weights import CoefficientImportance
+from skvarimp._comparing.compare import compare_importances
+from skvarimp._display.bars import ComparisonDisplay, ImportanceDisplay
+from skvarimp._display.curves import CurvesDisplay
+from skvarimp._display.matrix import MatrixDisplay
+from skvarimp._display.stability import FoldsDisplay, NullDisplay
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.coefficients.coefficients import CoefficientImportance
+from skvarimp._measures.coefficients.connection_weights import (
+    ConnectionWeightImportance,
+)
+from skvarimp._measures.derivative import DerivativeImportance
+from skvarimp._measures.filter_importance import FilterImportance
+from skvarimp._measures.firm.firm import FIRMImportance
+from skvarimp._measures.impurity.impurity import ImpurityImportance
+from skvarimp._measures.impurity.surrogate_predictor import SurrogateTreePredictor
+from skvarimp._measures.interaction import InteractionImportance
+from skvarimp._measures.partial_dependence import PartialDependenceImportance
+from skvarimp._measures.permutation import PermutationImportance
+from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._selection.importance_estimator import ImportanceEstimator
+from skvarimp._selection.selectors import BackwardEliminationSelector, ForwardSelector
+from skvarimp._stability.folds import FoldImportances, importance_across_folds
+from skvarimp._stability.null_importances import NullImportances, null_importances
 
 __version__ = "0.1.0"
 

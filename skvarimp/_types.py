@@ -15,7 +15,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from skvarimp._comparison_frame import Comparison
+    from skvarimp._comparing.comparison_frame import Comparison
 else:
     Axes = Comparison = Any
 

@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._entries import column_names, column_position
-from skvarimp._feature_function import (
+from skvarimp._data.entries import column_names, column_position
+from skvarimp._data.values import is_missing
+from skvarimp._measures.firm.feature_function import (
     FeatureFunction,
     joined_text,
     numbers_of,
@@ -36,7 +37,6 @@ from skvarimp._feature_function import (
     some,
 )
 from skvarimp._types import Column, Floats
-from skvarimp._values import is_missing
 
 __all__ = [
     "Conjunction",

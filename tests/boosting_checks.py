@@ -8,14 +8,14 @@ import pytest
 from boosting_models import CASES, data, moving
 from response_oracle import check_response
 
-from skvarimp._entries import resolve_features
-from skvarimp._model import Model
-from skvarimp._native_boosters import rows_for
-from skvarimp._response_importance import make_problem
-from skvarimp._table import as_table
-from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._grid import make_move
-from skvarimp.response._lowering import NotLowerable, lowered
+from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import as_table
+from skvarimp._measures.response_importance import make_problem
+from skvarimp._models.model import Model
+from skvarimp._models.native_boosters import rows_for
+from skvarimp._response.grid import make_move
+from skvarimp._response.lowering import NotLowerable, lowered
+from skvarimp._response.responses.black_box import BlackBoxResponse
 
 FEATURES = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "two": [0, 3], "rest": [1, 2, 4]}
 

@@ -2,12 +2,16 @@
 
 import numpy as np
 
-from skvarimp._entries import resolve_features
-from skvarimp._losses import AbsoluteErrorLoss, SquaredErrorLoss, Values
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response import _lowering
-from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._reductions import (
+from skvarimp._data.entries import resolve_features
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._response import lowering as _lowering
+from skvarimp._response.engine import merged_states, run_walk
+from skvarimp._response.reductions.losses import (
+    AbsoluteErrorLoss,
+    SquaredErrorLoss,
+    Values,
+)
+from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
     Loss,
     Observed,
@@ -15,7 +19,7 @@ from skvarimp.response._reductions import (
     PartialDependence,
     Range,
 )
-from skvarimp.response._walk import merged_states, run_walk
+from skvarimp._response.responses.black_box import BlackBoxResponse
 
 
 def reductions(problem, n_groups=7):

@@ -7,10 +7,10 @@ from boosting_checks import check_curves, declined, library_of, weights
 from boosting_models import CAT, LGBM, XGB, categorical_frame, frame
 from response_oracle import check_equal
 
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response._lowering import lowered
-from skvarimp.response._tree_encoders import Band, Marked, Positions, Recoded
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._models.readers.tree_encoders import Band, Marked, Positions, Recoded
+from skvarimp._response.lowering import lowered
 
 
 @pytest.mark.parametrize("one_hot", [1, 100], ids=["sets", "one each"])

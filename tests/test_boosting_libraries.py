@@ -28,9 +28,9 @@ from response_oracle import check_equal
 from scipy import sparse
 
 from skvarimp import SensitivityImportance
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response._lowering import REGISTRY, lowered
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response.lowering import REGISTRY, lowered
 
 ALL = [(library, name) for library, cases in CASES.items() for name in cases]
 DISCRETE = ("labels", "hinge", "native, softmax", "threshold")

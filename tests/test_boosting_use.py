@@ -21,10 +21,10 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response import _tree_readers_xgboost
-from skvarimp.response._lowering import NotLowerable, lowered
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._models.readers import xgboost as _tree_readers_xgboost
+from skvarimp._response.lowering import NotLowerable, lowered
 
 # Models that are asked themselves
 

@@ -14,7 +14,7 @@ from skvarimp import (
     SensitivityImportance,
     compare_importances,
 )
-from skvarimp._response_importance import fit_together
+from skvarimp._measures.response_importance import fit_together
 from skvarimp.exceptions import ImportanceWarning
 
 X = np.random.RandomState(0).randn(60, 6)

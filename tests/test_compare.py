@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import SensitivityImportance, compare_importances
-from skvarimp._comparison_frame import Comparison
+from skvarimp._comparing.comparison_frame import Comparison
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:50, :4], Y[:50]

@@ -21,12 +21,12 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
-from skvarimp._compiled import use_compiled
-from skvarimp._entries import resolve_features
-from skvarimp._response_importance import make_problem
-from skvarimp.response._lowering import lowered
-from skvarimp.response._trees import TreeResponse
-from skvarimp.response._walk import run_walk
+from skvarimp._data.entries import resolve_features
+from skvarimp._measures.response_importance import make_problem
+from skvarimp._response.engine import run_walk
+from skvarimp._response.lowering import lowered
+from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._running.compiled import use_compiled
 
 pytest.importorskip("numba")
 
@@ -111,7 +111,7 @@ def test_engines_agree_on_losses_of_classes(loss, monkeypatch):
 
 def test_sizes_of_tasks_change_nothing(monkeypatch):
     """Many small tasks, and steps handed out a few rows at a time."""
-    from skvarimp.response import _compiled_trees
+    from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
 
     for name in ("forest", "hist, classes", "forest, impure labels"):
         model, X, method = fitted(name)
@@ -128,7 +128,7 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
 
 def test_small_trees_remembered_or_not(monkeypatch):
     """What answers lead to is the same, looked up or walked."""
-    from skvarimp.response import _compiled_trees
+    from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
 
     X, y = make_friedman1(200, random_state=0)
     model = GradientBoostingRegressor(n_estimators=8).fit(X, y)
@@ -142,7 +142,7 @@ def test_small_trees_remembered_or_not(monkeypatch):
 @pytest.mark.parametrize("n", [1, 2, 8, 9, 16, 17, 127, 128, 129, 256, 257, 1000])
 def test_pieces_are_sorted(n):
     """Counted up to a block, merged beyond; of equal values any order."""
-    from skvarimp.response import _compiled_walk as kernels
+    from skvarimp._response.responses.trees import compiled_walk as kernels
 
     random = np.random.default_rng(n)
     for values in (
@@ -162,8 +162,8 @@ def test_pieces_are_sorted(n):
 
 def test_bits_of_lists_hold_rows_and_features():
     """A row, a feature and an edge share a number on the way down."""
-    from skvarimp.response import _compiled_walk as kernels
-    from skvarimp.response import _trees
+    from skvarimp._response.responses.trees import compiled_walk as kernels
+    from skvarimp._response.responses.trees import response as _trees
 
     assert kernels.BLOCK <= kernels.OF_ROW + 1
     assert _trees.COMPILED_FEATURES << kernels.MOVED <= kernels.OF_MOVED
@@ -236,7 +236,7 @@ def test_nowhere_to_keep_compiled_code(tmp_path):
     """Without any directory to write to, kernels are compiled in memory."""
     code = """
         import numba.core.caching as caching
-        from skvarimp._compiled import kernel
+        from skvarimp._running.compiled import kernel
         caching.CacheImpl._locator_classes = []
 
         @kernel
@@ -261,9 +261,10 @@ DEGENERATE = """
         PartialDependenceImportance, PermutationImportance, SensitivityImportance,
         compare_importances,
     )
-    from skvarimp.response import _compiled_trees, _tree_curves
-    from skvarimp.response._tree_curves import Member
-    from skvarimp.response._tree_tables import RawTree, TreeTable
+    from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
+    from skvarimp._response.responses.trees import curves as _tree_curves
+    from skvarimp._response.responses.trees.curves import Member
+    from skvarimp._response.responses.trees.tables import RawTree, TreeTable
 
     def measures():
         return [

@@ -247,7 +247,7 @@ def test_colours_differ_for_the_colour_blind(kind):
     """The first four models' colours stay apart in a dichromat's view."""
     from matplotlib.colors import to_rgb
 
-    from skvarimp._drawing import COLORS
+    from skvarimp._display.drawing import COLORS
 
     seen = []
     for color in COLORS[:4]:

@@ -10,13 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._entries import Entry
-from skvarimp._model import Model
-from skvarimp._response_importance import Request, make_problem
-from skvarimp._table import as_table
-from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._grid import make_move
-from skvarimp.response._reductions import (
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._models.model import Model
+from skvarimp._response.engine import run_walk
+from skvarimp._response.grid import make_move
+from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
     Loss,
     Observed,
@@ -24,7 +24,7 @@ from skvarimp.response._reductions import (
     PartialDependence,
     Range,
 )
-from skvarimp.response._walk import run_walk
+from skvarimp._response.responses.black_box import BlackBoxResponse
 
 
 def data(n=13, seed=0):

@@ -160,7 +160,7 @@ def test_sparse_functions_and_explicit_zeros():
 def test_blocks_change_nothing(monkeypatch):
     """One column at a time gives the same numbers."""
     whole = FIRMImportance().fit(score, X)
-    monkeypatch.setattr("skvarimp._firm_estimate.BLOCK_ELEMENTS", 1)
+    monkeypatch.setattr("skvarimp._measures.firm.estimate.BLOCK_ELEMENTS", 1)
     single = FIRMImportance().fit(score, X)
     np.testing.assert_allclose(single.importances_, whole.importances_, rtol=1e-12)
     np.testing.assert_allclose(

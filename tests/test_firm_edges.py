@@ -196,7 +196,7 @@ def test_classes_are_outputs():
 
 def test_callbacks_see_entries_and_may_stop(monkeypatch):
     """A step an entry; what was not reached is NaN."""
-    monkeypatch.setattr("skvarimp._firm_estimate.BLOCK_ELEMENTS", 1)
+    monkeypatch.setattr("skvarimp._measures.firm.estimate.BLOCK_ELEMENTS", 1)
     complete = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).fit(score, X)
     recorder = Recorder()
     imp = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).set_callbacks(recorder)
@@ -214,7 +214,7 @@ def test_callbacks_see_entries_and_may_stop(monkeypatch):
 
 def test_callbacks_of_the_closed_form(monkeypatch):
     """A step a block of rows; a stop leaves the importances without errors."""
-    monkeypatch.setattr("skvarimp._firm_gaussian.BLOCK_ELEMENTS", 150)
+    monkeypatch.setattr("skvarimp._measures.firm.gaussian.BLOCK_ELEMENTS", 150)
     model = LinearRegression().fit(X, score(X))
     complete = FIRMImportance(method="gaussian").fit(model, X)
     imp = FIRMImportance(method="gaussian").set_callbacks(Recorder(stop_after=1))

@@ -9,7 +9,11 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from skvarimp import FIRMImportance
-from skvarimp._firm_conditional import auto_bins, distinct_counts, quantile_codes
+from skvarimp._measures.firm.conditional import (
+    auto_bins,
+    distinct_counts,
+    quantile_codes,
+)
 from skvarimp.feature_functions import Linear, Product, Step
 
 

@@ -49,14 +49,14 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
-from skvarimp._gradients import (
+from skvarimp._models.gradients.gradient import (
     formula_of,
     gradient,
     gradient_blocks,
     linear_coefficients,
     piecewise_constant,
 )
-from skvarimp._model import Model
+from skvarimp._models.model import Model
 
 COUNTS = np.exp(0.3 * X[:, 0])
 THREE = np.digitize(y, [0.0, 1.0])

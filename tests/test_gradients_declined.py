@@ -24,14 +24,14 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
-from skvarimp._gradients import (
+from skvarimp._models.gradients.gradient import (
     NoFormula,
     formula_of,
     gradient,
     linear_coefficients,
     piecewise_constant,
 )
-from skvarimp._model import Model
+from skvarimp._models.model import Model
 from skvarimp.exceptions import ResponseWarning
 
 

@@ -7,9 +7,9 @@ import pytest
 from literal import sensitivity
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
-from skvarimp._entries import Entry
-from skvarimp._table import as_table
-from skvarimp.response._grid import distinct_values, make_move
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._response.grid import distinct_values, make_move
 
 N = 17
 RANDOM = np.random.RandomState(0)

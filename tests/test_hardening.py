@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_info
 
 import skvarimp
 from skvarimp import feature_functions, sequence
-from skvarimp._shared import Shared
+from skvarimp._running.shared import Shared
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:60, :3], Y[:60] / 100

@@ -23,10 +23,10 @@ from sklearn.metrics import (
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from skvarimp._entries import Entry
-from skvarimp._losses import CallableLoss, make_loss, unmoved_loss
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._reductions import Block, Loss, SquaredError
+from skvarimp._data.entries import Entry
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._response.reductions.losses import CallableLoss, make_loss, unmoved_loss
+from skvarimp._response.reductions.reductions import Block, Loss, SquaredError
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)

@@ -18,7 +18,7 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
-from skvarimp._table import as_table
+from skvarimp._data.table import as_table
 
 N_ROWS, N_COLUMNS = 40_000, 60
 

@@ -23,11 +23,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skvarimp import PartialDependenceImportance, compare_importances
-from skvarimp._entries import Entry
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._grid import make_move
-from skvarimp.response._reductions import PartialDependence
-from skvarimp.response._walk import run_walk
+from skvarimp._data.entries import Entry
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._response.engine import run_walk
+from skvarimp._response.grid import make_move
+from skvarimp._response.reductions.reductions import PartialDependence
 
 CLASSES = np.digitize(Y, [11, 17])
 MODELS = {

@@ -43,14 +43,14 @@ from skvarimp import (
     importance_across_folds,
     null_importances,
 )
-from skvarimp._compiled import kernel
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._kernel import KernelResponse
-from skvarimp.response._lowering import NotLowerable, lowered
-from skvarimp.response._projection import ProjectionResponse
-from skvarimp.response._trees import TreeResponse
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response.lowering import NotLowerable, lowered
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.responses.kernel import KernelResponse
+from skvarimp._response.responses.projection import ProjectionResponse
+from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._running.compiled import kernel
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 4)
@@ -106,9 +106,9 @@ def lowered_of(model):
 def test_some_entries_cost_compiled_kernels_their_share():
     """Each split is opened for the one entry that it asks about, and for no other."""
     pytest.importorskip("numba")
-    from skvarimp.response._compiled_trees import Plan
-    from skvarimp.response._grid import make_move
-    from skvarimp.response._tree_curves import Member
+    from skvarimp._response.grid import make_move
+    from skvarimp._response.responses.trees.compiled_trees import Plan
+    from skvarimp._response.responses.trees.curves import Member
 
     response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
     table, weights = as_table(X), np.full(len(X), 1 / len(X))

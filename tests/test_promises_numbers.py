@@ -29,15 +29,15 @@ from skvarimp import (
     NullImportances,
     SensitivityImportance,
 )
-from skvarimp._entries import Entry
-from skvarimp._firm_covariance import LedoitWolf
-from skvarimp._model import Model
-from skvarimp._table import as_table
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._measures.firm.covariance import LedoitWolf
+from skvarimp._models.model import Model
+from skvarimp._models.readers import sklearn_trees as _tree_readers
+from skvarimp._response.grid import make_move
+from skvarimp._response.lowering import lowered
+from skvarimp._response.shapes.kinks import kinked_curves
 from skvarimp.exceptions import ResponseWarning
-from skvarimp.response import _tree_readers
-from skvarimp.response._grid import make_move
-from skvarimp.response._kinks import kinked_curves
-from skvarimp.response._lowering import lowered
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)

@@ -9,9 +9,9 @@ import pytest
 from test_documentation import DOC, EXAMPLES, listed_in
 from test_registry import DECLINES, OURS, X, fitted
 
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response._lowering import REGISTRY, NotLowerable, lowered
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response.lowering import REGISTRY, NotLowerable, lowered
 
 WRITTEN = {"_build", "generated", "gallery"}  # while the site is built
 NO_PAGES = {*WRITTEN, "_templates"}

@@ -21,10 +21,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skvarimp._entries import Entry
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._lowering import REGISTRY
-from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
+from skvarimp._data.entries import Entry
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._response.lowering import REGISTRY
+from skvarimp._response.reductions.reductions import (
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+)
 
 N = 60
 RANDOM = np.random.RandomState(0)

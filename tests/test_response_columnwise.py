@@ -39,11 +39,17 @@ from sklearn.preprocessing import (
 )
 
 from skvarimp import SensitivityImportance
-from skvarimp._entries import resolve_features
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response import _black_box, _lowering
-from skvarimp.response._column_sources import NotColumnwise, sources
-from skvarimp.response._reductions import Observed, Pairs, PartialDependence, Range
+from skvarimp._data.entries import resolve_features
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._models.column_sources import NotColumnwise, sources
+from skvarimp._response import lowering as _lowering
+from skvarimp._response.reductions.reductions import (
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+)
+from skvarimp._response.responses import black_box as _black_box
 
 
 def stand_in(model, table):

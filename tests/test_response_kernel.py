@@ -22,13 +22,18 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from skvarimp import SensitivityImportance
-from skvarimp._entries import Entry
-from skvarimp._table import as_table
-from skvarimp.response._black_box import BlackBoxResponse
-from skvarimp.response._grid import make_move, product_move
-from skvarimp.response._kernel_terms import Gaussian, Polynomial, Sigmoid, Vectors
-from skvarimp.response._links import PairwiseVotes, PlattCoupling
-from skvarimp.response._lowering import NotLowerable
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._models.links import PairwiseVotes, PlattCoupling
+from skvarimp._response.grid import make_move, product_move
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.responses.kernel_terms import (
+    Gaussian,
+    Polynomial,
+    Sigmoid,
+    Vectors,
+)
 
 N = 60
 

@@ -33,15 +33,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC, LinearSVR
 
 from skvarimp import SensitivityImportance
-from skvarimp._entries import Entry
-from skvarimp._table import as_table
-from skvarimp.response import _chebyshev
-from skvarimp.response._grid import Move
-from skvarimp.response._line_columns import SortedColumns, batches
-from skvarimp.response._links import ClippedLine, OneVersusRest
-from skvarimp.response._lowering import NotLowerable
-from skvarimp.response._reductions import running_sums
-from skvarimp.response._scaled_line import distances_to, mean_distances
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._models.links import ClippedLine, OneVersusRest
+from skvarimp._response.grid import Move
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.reductions.reductions import running_sums
+from skvarimp._response.responses.line_columns import SortedColumns, batches
+from skvarimp._response.shapes import chebyshev as _chebyshev
+from skvarimp._response.shapes.scaled_line import distances_to, mean_distances
 
 N = 80
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp.response._few_values import batches, few_values, n_distinct
-from skvarimp.response._kinks import kinked_curves
-from skvarimp.response._lowering import NotLowerable
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.responses.few_values import batches, few_values, n_distinct
+from skvarimp._response.shapes.kinks import kinked_curves
 
 N = 60
 

@@ -46,9 +46,9 @@ from tree_models import (
 )
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response._lowering import NotLowerable, lowered
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response.lowering import NotLowerable, lowered
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import SensitivityImportance
+from skvarimp._response.kalman import Batch, Filters
+from skvarimp._response.row_sampling import rows_per_repeat
 from skvarimp.exceptions import ImportanceWarning
-from skvarimp.response._kalman import Batch, Filters
-from skvarimp.response._row_sampling import rows_per_repeat
 
 N = 400
 

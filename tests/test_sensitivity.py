@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skvarimp import SensitivityImportance
-from skvarimp._statistics import gini_mean_difference, weighted_median
+from skvarimp._data.statistics import gini_mean_difference, weighted_median
 
 X, Y = make_regression(60, 4, noise=5.0, random_state=0)
 LINEAR = LinearRegression().fit(X, Y)

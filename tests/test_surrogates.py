@@ -9,10 +9,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp import ImpurityImportance, _impurity_search, _surrogates
-from skvarimp._impurity_tables import Grove, Training, TreeTable
-from skvarimp._surrogate_levels import SortedColumns
-from skvarimp._surrogate_splits import Rules
-from skvarimp._surrogates import find_surrogates
+from skvarimp._measures.impurity.surrogate_levels import SortedColumns
+from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.impurity.surrogates import find_surrogates
+from skvarimp._measures.impurity.tables import Grove, Training, TreeTable
 
 
 @pytest.fixture(autouse=True, scope="module", params=[False, True])

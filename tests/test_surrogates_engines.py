@@ -16,10 +16,10 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp import ImpurityImportance, SurrogateTreePredictor, _compiled
-from skvarimp._impurity_tables import Grove, Training, TreeTable
-from skvarimp._surrogate_levels import SortedColumns
-from skvarimp._surrogate_splits import Rules
-from skvarimp._surrogates import find_surrogates
+from skvarimp._measures.impurity.surrogate_levels import SortedColumns
+from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.impurity.surrogates import find_surrogates
+from skvarimp._measures.impurity.tables import Grove, Training, TreeTable
 
 FIELDS = ("tree", "node", "feature", "threshold", "direction", "rank")
 
@@ -153,7 +153,9 @@ def both(monkeypatch, measure, *data):
     monkeypatch.delenv("SKVARIMP_COMPILED", raising=False)
     yield measure.fit(*data).__dict__.copy()
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
-    monkeypatch.setitem(sys.modules, "skvarimp._surrogates_compiled", None)
+    monkeypatch.setitem(
+        sys.modules, "skvarimp._measures.impurity.surrogates_compiled", None
+    )
     yield measure.fit(*data).__dict__.copy()
 
 
@@ -210,7 +212,7 @@ class _Weighted:
 def test_room_changes_nothing(monkeypatch, capacity):
     """One column at a time, a few, all at once; threads."""
     pytest.importorskip("numba")
-    from skvarimp import _surrogates_compiled
+    from skvarimp._measures.impurity import surrogates_compiled as _surrogates_compiled
 
     model, X, y = PROBLEMS["missing"]()
     model.fit(X, y)
@@ -255,7 +257,9 @@ def test_trees_without_rows():
 
 def test_numpy_without_numba(monkeypatch):
     """Where numba cannot be imported, or is switched off, nothing asks for it."""
-    monkeypatch.setitem(sys.modules, "skvarimp._surrogates_compiled", None)
+    monkeypatch.setitem(
+        sys.modules, "skvarimp._measures.impurity.surrogates_compiled", None
+    )
     model, X, y = PROBLEMS["classes"]()
     model.fit(X, y)
     measure = ImpurityImportance(surrogates=True)

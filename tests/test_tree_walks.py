@@ -16,11 +16,14 @@ from sklearn.ensemble import (
 from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
-from skvarimp._model import Model
-from skvarimp._table import as_table
-from skvarimp.response import _steps, _tree_curves, _tree_incidence, _tree_walk
-from skvarimp.response._lowering import lowered
-from skvarimp.response._trees import TreeResponse
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response.lowering import lowered
+from skvarimp._response.responses.trees import curves as _tree_curves
+from skvarimp._response.responses.trees import descent as _tree_walk
+from skvarimp._response.responses.trees import incidence as _tree_incidence
+from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.shapes import steps as _steps
 
 
 @pytest.mark.parametrize("by_rows", [True, False])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skvarimp import BaseImportance
-from skvarimp._validation import StrOptions
+from skvarimp._data.validation import StrOptions
 
 MODULES = [
     "skvarimp",

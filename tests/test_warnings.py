@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.svm import SVR
 
 import skvarimp
-from skvarimp import _impurity_search
+from skvarimp._measures.impurity import search as _impurity_search
 from skvarimp.exceptions import ImportanceWarning, ResponseWarning
 
 X = np.random.default_rng(0).standard_normal((40, 4))

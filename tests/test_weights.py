@@ -222,7 +222,7 @@ def test_rows_in_several_blocks(monkeypatch):
     X, y = regression_data(200)
     model = LinearRegression().fit(X, y)
     expected = CoefficientImportance().fit(model, X, y).importances_
-    monkeypatch.setattr("skvarimp._blocks.BLOCK_ELEMENTS", 60)
+    monkeypatch.setattr("skvarimp._data.blocks.BLOCK_ELEMENTS", 60)
 
     blockwise = CoefficientImportance().fit(model, X, y).importances_
 

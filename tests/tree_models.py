@@ -24,18 +24,18 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from skvarimp._compiled import use_compiled
-from skvarimp._entries import resolve_features
-from skvarimp._response_importance import Request, make_problem
-from skvarimp.response._lowering import lowered
-from skvarimp.response._reductions import (
+from skvarimp._data.entries import resolve_features
+from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._response.engine import run_walk
+from skvarimp._response.lowering import lowered
+from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
     Observed,
     Pairs,
     PartialDependence,
     Range,
 )
-from skvarimp.response._walk import run_walk
+from skvarimp._running.compiled import use_compiled
 
 
 def data(n=30, seed=0, missing=False):

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._arithmetic import no_overflow
+from skvarimp._data.arithmetic import no_overflow
+from skvarimp._data.validation import Interval
+from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame
-from skvarimp._validation import Interval
-from skvarimp._whole_fit import whole_fit
 from skvarimp.sequence._background import markov_chain
 from skvarimp.sequence._conditional import conditional_scores
 from skvarimp.sequence._motif import MotifProfile, motif_profile

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._drawing import drawable, single_axes
+from skvarimp._display.drawing import drawable, single_axes
 from skvarimp._types import Axes
 from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order

@@ -7,7 +7,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from skvarimp._validation import check_fitted
+from skvarimp._data.validation import check_fitted
 from skvarimp.sequence._machine import MACHINES, unfold_machine
 from skvarimp.sequence._sequences import check_alphabet
 from skvarimp.sequence._vectorizer import OligomerVectorizer

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._validation import Interval, StrOptions
+from skvarimp._data.validation import Interval, StrOptions
 from skvarimp.sequence._sequences import (
     check_alphabet,
     check_order,

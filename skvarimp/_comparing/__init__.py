@@ -1,0 +1,1 @@
+"""Several models and measures side by side."""

@@ -1,0 +1,131 @@
+"""`compare_importances`: several models and measures side by side."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from skvarimp._data.arithmetic import no_overflow
+from skvarimp._data.validation import check_fitted, check_no_data
+from skvarimp._measures.base import BaseImportance, require_pandas
+from skvarimp._measures.response_importance import ResponseImportance, fit_together
+from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._types import AnyEstimator, Comparison, Matrix
+
+
+def compare_importances(
+    estimators: AnyEstimator | Sequence[AnyEstimator] | Mapping[str, AnyEstimator],
+    X: Matrix,
+    y: ArrayLike | None = None,
+    importances: BaseImportance
+    | Sequence[BaseImportance]
+    | Mapping[str, BaseImportance]
+    | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> Comparison:
+    """Importances of several fitted models under several measures, in one table.
+
+    All measures that watch the same response of the same entries of a model share
+    one walk through its response.
+
+    Parameters
+    ----------
+    estimators : dict, list or estimator
+        Fitted models; a dict gives their labels, a list takes their class names.
+    X : {array-like, frame, sparse} of shape (n_samples, n_features)
+        Rows to evaluate the models on.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Observed target, where a measure needs it.
+    importances : dict, list or importance, default=None
+        Measures, which are cloned; None: `SensitivityImportance()`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    Comparison
+        A pandas DataFrame with one row an entry and, for every model and measure,
+        the columns ``model/measure`` and ``model/measure rank``. Its `plot()` draws
+        a `ComparisonDisplay`; its `fitted` maps ``model/measure`` to the fitted
+        measure.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Lasso, Ridge
+    >>> from skvarimp import compare_importances
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> X = X[["bmi", "bp", "s5"]]
+    >>> models = {"ridge": Ridge(0.01).fit(X, y), "lasso": Lasso(1.0).fit(X, y)}
+    >>> table = compare_importances(models, X, y)
+    >>> table["lasso/SensitivityImportance rank"].to_dict()
+    {'bmi': 1, 'bp': 3, 's5': 2}
+    """
+    require_pandas()
+    from skvarimp._comparing.comparison_frame import Comparison
+
+    estimators = _labelled(estimators, "estimators")
+    for estimator in estimators.values():
+        check_no_data(estimator, "compare_importances(estimators, X, y)")
+        if estimator is not None:  # filters have no model
+            check_fitted(estimator)
+    measures = SensitivityImportance() if importances is None else importances
+    measures = _labelled(measures, "importances")
+    for name, measure in measures.items():
+        if not isinstance(measure, BaseImportance):
+            raise TypeError(
+                f"`importances` takes importance instances, got {measure!r} for "
+                f"{name!r}. Use for example SensitivityImportance()."
+            )
+    fitted, labels = {}, {}
+    for label, estimator in estimators.items():
+        of_model = {name: clone(measure) for name, measure in measures.items()}
+        for measure in of_model.values():
+            measure._validate_params()
+        fit_measures(list(of_model.values()), estimator, X, y, sample_weight)
+        for name, measure in of_model.items():
+            column = f"{label}/{name}"
+            if column in fitted:
+                raise ValueError(
+                    f"Two pairs of a model and an importance are both called "
+                    f"{column!r}. Rename one of them."
+                )
+            fitted[column], labels[column] = measure, (label, name)
+    return Comparison.from_fitted(fitted, labels)
+
+
+@no_overflow()
+def fit_measures(measures, estimator, X, y, sample_weight):
+    """Fit measures on one model; those on the response engine share its walks."""
+    on_engine = [m for m in measures if isinstance(m, ResponseImportance)]
+    if on_engine:
+        fit_together(on_engine, estimator, X, y, sample_weight)
+    for measure in measures:
+        if not isinstance(measure, ResponseImportance):
+            measure.fit(estimator, X, y, sample_weight=sample_weight)
+
+
+def _labelled(given, parameter):
+    """A dict label -> object; a list's members are called by their class."""
+    if isinstance(given, Mapping):
+        result = {str(label): member for label, member in given.items()}
+    else:
+        members = given if isinstance(given, list | tuple) else [given]
+        names = [_name(member) for member in members]
+        counts = Counter(names)
+        seen = Counter()
+        result = {}
+        for name, member in zip(names, members):
+            seen[name] += 1
+            suffix = f" {seen[name]}" if counts[name] > 1 else ""
+            result[name + suffix] = member
+    if not result:
+        raise ValueError(f"`{parameter}` is empty.")
+    return result
+
+
+def _name(member):
+    """The class of an object, the name of a function."""
+    return getattr(member, "__name__", type(member).__name__)

@@ -1,0 +1,60 @@
+"""The table that `compare_importances` returns; the only module that needs pandas."""
+
+import pandas as pd
+
+
+class Comparison(pd.DataFrame):
+    """Importances and ranks, one row an entry; see `compare_importances`."""
+
+    _metadata = ["fitted", "labels"]  # noqa: RUF012 pandas' form
+
+    @property
+    def _constructor(self):
+        return Comparison
+
+    @classmethod
+    def from_fitted(cls, fitted, labels):
+        """Table of fitted measures.
+
+        Parameters
+        ----------
+        fitted : dict
+            ``model/measure`` -> measure.
+        labels : dict
+            ``model/measure`` -> (model, measure), whose names may hold a "/".
+
+        Returns
+        -------
+        Comparison
+        """
+        columns = {}
+        for label, measure in fitted.items():
+            names = pd.Index(measure.entry_names_, name="entry")
+            columns[label] = pd.Series(measure.importances_, names)
+            columns[f"{label} rank"] = pd.Series(measure.ranking_, names)
+        table = cls(pd.DataFrame(columns))
+        first = next(iter(fitted.values())).entry_names_
+        names = dict.fromkeys([*first, *table.index])  # the first measure's order leads
+        table = cls(table.reindex(list(names)))
+        table.index.name = "entry"
+        table.fitted, table.labels = fitted, labels
+        return table
+
+    def plot(self, ax=None, **kwargs):
+        """Draw the table.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `ComparisonDisplay.from_comparison`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            Holds `ax_` and `figure_`.
+        """
+        from skvarimp._display.bars import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(self, ax=ax, **kwargs)

@@ -1,0 +1,251 @@
+"""Every user-facing error about X, y, weights, features and response methods.
+
+scikit-learn keeps the vocabulary of parameter constraints in a private module;
+it is imported here and nowhere else.
+"""
+
+import numbers
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+# No public name exists for these; used for constraints of parameters only.
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._data.values import is_missing
+
+__all__ = [
+    "Interval",
+    "InvalidParameterError",
+    "NumberOfBins",
+    "StrOptions",
+    "as_array",
+    "categorical_features_constraint",
+    "check_class_labels",
+    "check_features_seen",
+    "check_finite_response",
+    "check_fitted",
+    "check_no_data",
+    "check_no_pipeline",
+    "check_sample_weight",
+    "check_target",
+    "features_constraint",
+    "grid_constraint",
+    "has_tags",
+    "n_jobs_constraint",
+    "random_state_constraint",
+    "response_method_constraint",
+    "validate_parameter_constraints",
+]
+
+n_jobs_constraint = [
+    Interval(numbers.Integral, 1, 2**16, closed="both"),
+    Interval(numbers.Integral, None, -1, closed="right"),
+    None,
+]
+
+random_state_constraint = [
+    "random_state",
+    np.random.Generator,
+]
+
+features_constraint = ["array-like", dict, None]
+
+categorical_features_constraint = ["array-like", str, None]
+
+response_method_constraint = [
+    StrOptions({"auto", "predict_proba", "decision_function", "predict"})
+]
+
+
+class NumberOfBins(Interval):
+    """A whole number from 1 on; True is none, though Python counts it as 1."""
+
+    def __init__(self):
+        super().__init__(numbers.Integral, 1, None, closed="left")
+
+    def is_satisfied_by(self, value):
+        """See scikit-learn's constraints."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+def grid_constraint(*names):
+    """Of a parameter that takes named grids, a number of bins, or values."""
+    return [StrOptions(set(names)), NumberOfBins(), "array-like", dict]
+
+
+def has_tags(estimator):
+    """Whether an object takes part in scikit-learn's estimator protocol."""
+    return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+
+
+def check_no_data(estimator, order="fit(estimator, X, y)"):
+    """Raise TypeError where X stands in the estimator's place: `fit(X, y)`."""
+    if hasattr(estimator, "shape") and not callable(estimator):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got a {type(estimator).__name__} of "
+            f"shape {estimator.shape}. The order is {order}."
+        )
+
+
+def check_fitted(estimator):
+    """Raise NotFittedError for a scikit-learn estimator that was not fitted."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got the class {estimator.__name__}. "
+            "Create an instance and fit it first."
+        )
+    if not has_tags(estimator) or not hasattr(estimator, "fit"):
+        return
+    if not get_tags(estimator).requires_fit:
+        return
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"This {type(estimator).__name__} is not fitted yet. Call its `fit` with "
+            "the training data first; importances are computed for fitted models."
+        ) from None
+
+
+def check_no_pipeline(measure, estimator):
+    """Raise TypeError where a measure that reads a model is given a pipeline."""
+    if isinstance(estimator, Pipeline):
+        raise TypeError(
+            f"{measure} reads the inside of one model, got a Pipeline, whose last step "
+            "knows transformed columns only. Pass that step, with X as transformed by "
+            "the steps before: pipeline[-1] and pipeline[:-1].transform(X)."
+        )
+
+
+def check_features_seen(estimator, table):
+    """Raise ValueError where X has another width than the estimator was fitted on."""
+    expected = getattr(estimator, "n_features_in_", None)
+    if isinstance(expected, numbers.Integral) and expected != table.n_columns:
+        raise ValueError(
+            f"X has {table.n_columns} columns, but {type(estimator).__name__} was "
+            f"fitted with {expected}. Pass the columns the estimator was fitted with."
+        )
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Return weights as float array of shape (n_samples,), not normalised.
+
+    At least two rows must have positive weight: one row cannot be perturbed.
+    """
+    if sample_weight is None:
+        weight = np.ones(n_samples)
+    else:
+        try:
+            if np.iscomplexobj(np.asarray(sample_weight)):
+                raise TypeError
+            weight = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "`sample_weight` must be an array of numbers, one weight a row of X, "
+                f"got {sample_weight!r:.60}."
+            ) from None
+    if weight.ndim != 1 or weight.shape[0] != n_samples:
+        raise ValueError(
+            f"`sample_weight` must have shape ({n_samples},), one weight a row of X, "
+            f"got {weight.shape}."
+        )
+    if not np.all(np.isfinite(weight)):
+        raise ValueError("`sample_weight` must be finite, got NaN or infinity.")
+    if np.any(weight < 0):
+        raise ValueError(
+            f"`sample_weight` must be non-negative, got {weight.min():g}. Rows to "
+            "leave out take weight 0."
+        )
+    if weight.max(initial=0.0) > np.finfo(np.float64).max / max(n_samples, 1):
+        raise ValueError(
+            f"`sample_weight` is too large to be summed, got {weight.max():g}. Only "
+            "ratios of weights matter: divide them by their maximum."
+        )
+    # A weight that is lost in the division by the sum is 0.
+    weight = np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)
+    n_positive = np.count_nonzero(weight)
+    if n_positive == 0:
+        raise ValueError(
+            "X has no rows." if n_samples == 0 else "`sample_weight` is 0 everywhere."
+        )
+    if n_positive == 1:
+        where = "in X" if sample_weight is None else "has positive `sample_weight`"
+        raise ValueError(
+            f"Only one row {where}; at least two are needed to see the response change."
+        )
+    return weight
+
+
+def as_array(values, name):
+    """Values as an array of real numbers or objects, or an error that names them."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, whose masked values would be read as if they "
+            f"were known. Pass {name}.filled(np.nan)."
+        )
+    try:
+        values = np.asarray(values)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be an array with rows of one length, got {values!r:.60}."
+        ) from None
+    if values.dtype.kind in "cV":
+        raise ValueError(
+            f"{name} must hold real numbers or labels, got dtype {values.dtype}."
+        )
+    return values
+
+
+def check_class_labels(y):
+    """Raise ValueError unless y can be the classes of a classifier."""
+    try:
+        check_classification_targets(y)
+    except TypeError:
+        raise ValueError(
+            "y must hold class labels of one type, got a mixture that has no order."
+        ) from None
+
+
+def check_target(y, n_samples):
+    """Return y as an array with one entry (or row of outputs) a row of X, or None."""
+    if y is None:
+        return None
+    y = as_array(y, "y")
+    if y.ndim == 0 or y.ndim > 2:
+        raise ValueError(f"y must be 1- or 2-dimensional, got {y.ndim} dimensions.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape[0] != n_samples:
+        raise ValueError(
+            f"y has {y.shape[0]} entries, but X has {n_samples} rows. Pass the y that "
+            "belongs to X."
+        )
+    if y.dtype.kind in "mM":
+        raise ValueError(
+            f"y must hold numbers or labels, got dates or times of dtype {y.dtype}. "
+            "Make them numbers, such as days since the first one."
+        )
+    if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
+        raise ValueError("y contains NaN or infinity.")
+    if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
+        raise ValueError("y has missing labels or numbers. Leave those rows out.")
+    return y
+
+
+def check_finite_response(response, where):
+    """Raise ValueError where a model's output is not finite; `where` says at what."""
+    if not np.all(np.isfinite(response)):
+        raise ValueError(
+            f"The model's output is NaN or infinite {where}. Importances are means of "
+            "its output: check the model at this input."
+        )

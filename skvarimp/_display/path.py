@@ -1,0 +1,120 @@
+"""The score along a path of subsets; matplotlib is imported when drawing."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._display.drawing import single_axes
+from skvarimp._types import Axes
+
+
+class SelectionPathDisplay:
+    """Score against number of features, with the chosen subset and folds' spread.
+
+    Parameters
+    ----------
+    n_features : array-like of shape (n_steps,)
+        Sizes of the subsets.
+    score : array-like of shape (n_steps,)
+        Their mean scores.
+    fold_scores : array-like of shape (n_steps, n_folds)
+        The scores of the folds.
+    chosen : int
+        Size of the subset kept.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Figure of the axes.
+    line_ : matplotlib Line2D
+        The scores.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features: ArrayLike,
+        score: ArrayLike,
+        fold_scores: ArrayLike,
+        chosen: int,
+    ) -> None:
+        self.n_features = n_features
+        self.score = score
+        self.fold_scores = fold_scores
+        self.chosen = chosen
+
+    @classmethod
+    def from_selector(cls, selector: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the path of a fitted selector.
+
+        Parameters
+        ----------
+        selector : BackwardEliminationSelector or ForwardSelector
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+
+        Returns
+        -------
+        display : SelectionPathDisplay
+            The drawn display.
+        """
+        path = selector.path_
+        display = cls(
+            n_features=path["n_features"],
+            score=path["score"],
+            fold_scores=path["fold_scores"],
+            chosen=selector.n_features_,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+
+        Returns
+        -------
+        self : SelectionPathDisplay
+            With `ax_`, `figure_` and `line_`.
+        """
+        ax = single_axes(ax, (6.4, 4.0))
+        order = np.argsort(self.n_features)
+        n = np.asarray(self.n_features)[order]
+        score = np.asarray(self.score)[order]
+        folds = np.asarray(self.fold_scores)[order]
+        if folds.shape[1] > 1:
+            spread = folds.std(axis=1, ddof=1)
+            ax.fill_between(
+                n,
+                score - spread,
+                score + spread,
+                alpha=0.25,
+                color="C0",
+                lw=0,
+                label="± 1 standard deviation over folds",
+            )
+        (self.line_,) = ax.plot(n, score, ".-", color="C0", label="score")
+        at = int(np.flatnonzero(n == self.chosen)[0])
+        ax.plot(
+            n[at],
+            score[at],
+            "o",
+            ms=10,
+            mfc="none",
+            mec="black",
+            mew=1.5,
+            label=f"kept: {self.chosen} of {n.max()}",
+        )
+        if n.max() / n.min() >= 50:
+            ax.set_xscale("log")
+        ax.set(xlabel="Number of features", ylabel="Held-out score")
+        ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

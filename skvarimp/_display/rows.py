@@ -1,0 +1,74 @@
+"""Entries as named rows of a picture, the most important on top."""
+
+import numpy as np
+
+from skvarimp._display.drawing import check_count, plain, pyplot, wrapped
+
+LONGEST_LINE = 45  # longer names are wrapped, never cut off
+
+
+def most_important(values, max_entries):
+    """Positions of the largest values, largest first; NaN never."""
+    check_count("max_entries", max_entries)
+    order = np.argsort(-values, kind="stable")
+    return order[~np.isnan(values[order])][:max_entries]
+
+
+def row_names(entry_names, shown):
+    """The names of the entries shown, in lines that fit."""
+    return [wrapped(entry_names[e], LONGEST_LINE) for e in shown]
+
+
+def not_shown(values, shown, threshold=True):
+    """What is not in the picture, as lines of text."""
+    unknown = int(np.isnan(values).sum())
+    left = len(values) - len(shown) - unknown
+    lines = []
+    if left:
+        limit = (
+            f", none above {values[shown[-1]]:.3g}" if threshold and len(shown) else ""
+        )
+        lines.append(f"{left} of {len(values)} entries are not shown{limit}")
+    if unknown:
+        lines.append(f"{unknown} of {len(values)} entries have no importance")
+    return lines
+
+
+def finish_rows(ax, names):
+    """Name the rows, leave room around them, draw a line at 0."""
+    ax.set_yticks(range(len(names)), names)
+    plain(ax.get_yticklabels())
+    if names:
+        ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.axvline(0.0, color="0.25", linewidth=0.8)
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+
+
+def row_axes(names, height, n_panels=1):
+    """Axes in a figure of their own, tall enough for the rows and wide for names.
+
+    Parameters
+    ----------
+    names : list of str
+        One a row, in lines.
+    height : float
+        Of a row, relative to that of one bar.
+    n_panels : int, default=1
+        Panels side by side that share the names.
+
+    Returns
+    -------
+    Axes, or ndarray of shape (n_panels,) of several
+    """
+    lines = [name.split("\n") for name in names]
+    longest = max((len(line) for of_name in lines for line in of_name), default=0)
+    most_lines = max((len(of_name) for of_name in lines), default=1)
+    row = max(0.25 * height, 0.2 * most_lines)
+    width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
+    size = width, 1.1 + row * max(len(names), 1)
+    return pyplot().subplots(
+        1, n_panels, sharey=True, figsize=size, layout="constrained"
+    )[1]

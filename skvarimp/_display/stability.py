@@ -1,0 +1,326 @@
+"""Displays of importances over refits: boxes of folds, histograms of null models."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._display.drawing import (
+    COLORS,
+    check_axes,
+    check_count,
+    drawable,
+    keywords_for,
+    n_columns,
+    panel_axes,
+    plain,
+    wrapped,
+)
+from skvarimp._display.rows import (
+    finish_rows,
+    most_important,
+    not_shown,
+    row_axes,
+    row_names,
+)
+from skvarimp._types import Axes
+
+LONGEST_TITLE = 28
+FEW_FOLDS = 30  # so many are drawn one by one as well
+
+
+class FoldsDisplay:
+    """Importances of every fold as horizontal boxes, the largest mean on top.
+
+    A box holds the middle half of the folds, with a bar at their median, and its
+    whiskers end at the lowest and the highest; up to 30 folds are dots as well. On
+    the right: the best and the worst rank of the entry in any fold.
+
+    Parameters
+    ----------
+    importances : array-like of shape (n_folds, n_entries)
+        Importances of each fold.
+    entry_names : sequence of str
+        Names of the entries; long ones are wrapped, not cut off.
+    ranks : array-like of shape (n_folds, n_entries), default=None
+        Rank of each entry in each fold; None: no ranks are written.
+    label : str, default="importance"
+        What the positions are, below the boxes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    boxes_ : matplotlib BarContainer
+        The middle halves, one an entry shown.
+
+    See Also
+    --------
+    importance_across_folds : Makes the numbers.
+
+    Examples
+    --------
+    >>> from skvarimp import FoldsDisplay
+    >>> display = FoldsDisplay([[0.2, 0.9], [0.4, 0.7]], ["age", "bmi"]).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['bmi', 'age']
+    """
+
+    def __init__(
+        self,
+        importances: ArrayLike,
+        entry_names: Sequence[str],
+        *,
+        ranks: ArrayLike | None = None,
+        label: str = "importance",
+    ) -> None:
+        self.importances = importances
+        self.entry_names = entry_names
+        self.ranks = ranks
+        self.label = label
+
+    @classmethod
+    def from_folds(
+        cls,
+        folds: Any,
+        *,
+        ax: Axes | None = None,
+        label: str = "importance",
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what `importance_across_folds` returned.
+
+        Parameters
+        ----------
+        folds : FoldImportances
+            Importances of every fold.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        label : str, default="importance"
+            What the positions are.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : FoldsDisplay
+            The drawn display.
+        """
+        display = cls(
+            folds.importances, folds.entry_names, ranks=folds.ranks, label=label
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+    ) -> Self:
+        """Draw the boxes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure that is large enough.
+        max_entries : int, default=30
+            Entries shown, those with the largest means; a note says how many are not.
+        **kwargs : dict
+            Passed to `matplotlib.axes.Axes.barh`, which draws the middle halves.
+
+        Returns
+        -------
+        display : FoldsDisplay
+            This object.
+        """
+        check_count("max_entries", max_entries)
+        shape = (max(len(self.importances), 1), len(self.entry_names))
+        values = drawable(self.importances, shape, "importances")
+        means = values.mean(axis=0)
+        shown = most_important(means, max_entries)
+        names = row_names(self.entry_names, shown)
+        ax = row_axes(names, 1.2) if ax is None else check_axes(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        self.boxes_ = _draw_boxes(ax, values[:, shown], kwargs)
+        label = f"{self.label} ({len(values)} folds)"
+        ax.set_xlabel("\n".join([label, *not_shown(means, shown)]))
+        finish_rows(ax, names)
+        if self.ranks is not None:
+            _write_ranks(ax, drawable(self.ranks, shape, "ranks")[:, shown])
+        return self
+
+
+def _draw_boxes(ax, values, keywords):
+    """Whiskers, middle halves, medians and, of few folds, dots; one row an entry."""
+    at = np.arange(values.shape[1])
+    low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=0)
+    ax.hlines(at, low, high, "0.25", linewidth=1.0)
+    style = {"height": 0.6, "color": COLORS[4], "edgecolor": "0.25"}
+    with keywords_for("barh", keywords):
+        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
+    ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
+    if len(values) <= FEW_FOLDS:
+        rows = np.broadcast_to(at, values.shape)
+        ax.plot(values, rows, "o", color="0.15", markersize=2.8, zorder=4)
+    return boxes
+
+
+def _write_ranks(ax, ranks):
+    """The best and worst rank of each row, at the right."""
+    spans = [
+        f"{best:g}" if best == worst else f"{best:g}–{worst:g}"
+        for best, worst in zip(ranks.min(axis=0), ranks.max(axis=0))
+    ]
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(range(len(spans)), spans)
+    right.set_ylabel("rank, best–worst")
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+
+
+class NullDisplay:
+    """Importances for shuffled targets as histograms, with the entry's own marked.
+
+    Parameters
+    ----------
+    panels : list of (str, float, ndarray, float, float)
+        For each panel its title, the importance, the null importances of shape
+        (n_permutations,), the p-value and the family-wise p-value.
+    label : str, default="importance"
+        What the positions are.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        The panels drawn.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    See Also
+    --------
+    null_importances : Makes the numbers.
+
+    Examples
+    --------
+    >>> from skvarimp import NullDisplay
+    >>> display = NullDisplay([("age", 3.0, [0.5, 1.0, 1.5], 0.25, 0.25)]).plot()
+    >>> display.axes_[0].get_title(loc="left")
+    'age'
+    """
+
+    def __init__(
+        self,
+        panels: Sequence[tuple[str, float, ArrayLike, float, float]],
+        *,
+        label: str = "importance",
+    ) -> None:
+        self.panels = panels
+        self.label = label
+
+    @classmethod
+    def from_null(
+        cls,
+        null: Any,
+        *,
+        n_entries: int | None = 9,
+        axes: Any = None,
+        label: str = "importance",
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what `null_importances` returned.
+
+        Parameters
+        ----------
+        null : NullImportances
+            Importances beside those for shuffled targets.
+        n_entries : int or None, default=9
+            Panels, the most important entries first; None: all.
+        axes : array-like of matplotlib Axes, default=None
+            One an entry drawn; None makes a figure.
+        label : str, default="importance"
+            What the positions are.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : NullDisplay
+            The drawn display.
+        """
+        if n_entries is not None:
+            check_count("n_entries", n_entries)
+        panels = [
+            (
+                null.entry_names[e],
+                null.importances[e],
+                null.null[:, e],
+                null.pvalues[e],
+                null.familywise_pvalues[e],
+            )
+            for e in np.argsort(null.ranking, kind="stable")[:n_entries]
+        ]
+        return cls(panels, label=label).plot(axes=axes, **kwargs)
+
+    def plot(self, axes: Any = None, *, bins: int = 20, **kwargs: Any) -> Self:
+        """Draw the panels.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            At least one a panel; None makes a figure.
+        bins : int, default=20
+            Bars of each histogram.
+        **kwargs : dict
+            Passed to `matplotlib.axes.Axes.hist`.
+
+        Returns
+        -------
+        display : NullDisplay
+            This object.
+        """
+        n = len(self.panels)
+        if n == 0:
+            raise ValueError("There is no entry to draw: `panels` is empty.")
+        check_count("bins", bins)
+        self.axes_ = panel_axes(axes, n, "entries", (3.0, 2.3), (0.3, 0.2))[:n]
+        self.figure_ = self.axes_[0].figure
+        for ax, panel in zip(self.axes_, self.panels):
+            _draw_null(ax, panel, bins, kwargs)
+            ax.set_xlabel(self.label)
+        handles = self.axes_[0].get_legend_handles_labels()
+        if axes is None:
+            for ax in self.axes_[:: n_columns(self.axes_[0])]:
+                ax.set_ylabel("permutations")
+            self.figure_.legend(
+                *handles, loc="outside upper right", ncols=2, frameon=False
+            )
+        return self
+
+
+def _draw_null(ax, panel, bins, keywords):
+    name, importance, null, pvalue, familywise = panel
+    null = drawable(null, (np.size(null),), "panels")
+    importance = float(drawable(importance, (), "panels"))
+    if null.size == 0:
+        raise ValueError(f"There is no null importance of {name!r} to draw.")
+    style = {"color": COLORS[4], "edgecolor": "white", "linewidth": 0.4} | keywords
+    with keywords_for("hist", keywords):
+        ax.hist(null, bins=bins, label="shuffled y", **style)
+    ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
+    low, high = min(np.min(null), importance), max(np.max(null), importance)
+    margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)
+    ax.set_xlim(low - margin, high + margin)
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_ylim(top=1.3 * ax.get_ylim()[1])  # room for the two lines of text
+    side, at = ("left", 0.03) if importance > (low + high) / 2 else ("right", 0.97)
+    ax.text(
+        at,
+        0.97,
+        f"p = {pvalue:.2g}\nfamily-wise {familywise:.2g}",
+        transform=ax.transAxes,
+        ha=side,
+        va="top",
+        fontsize="small",
+    )
+    plain([ax.set_title(wrapped(name, LONGEST_TITLE), loc="left", fontsize="medium")])
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,1 @@
+"""One file a public measure, `fit(estimator, X, y)` and `importances_`."""

@@ -1,0 +1,212 @@
+"""`BaseImportance`: what every importance class has in common."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._data.arithmetic import no_overflow
+from skvarimp._data.entries import resolve_features
+from skvarimp._data.validation import check_features_seen, check_fitted, check_no_data
+from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._running.whole_fit import whole_fit
+from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
+
+
+class BaseImportance(CallbackSupportMixin, BaseEstimator):
+    """Importances of the entries of X to a fitted model.
+
+    A subclass lists its parameters in `_parameter_constraints` and implements
+    `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
+    """
+
+    # What `fit` sets.
+    importances_: Floats
+    importances_per_output_: Floats
+    standard_errors_: Floats | None
+    ranking_: Integers
+    entry_names_: list[str]
+    output_names_: list[str]
+
+    # `estimator` is the object examined, not metadata to route.
+    __metadata_request__fit = {"estimator": UNUSED}  # noqa: RUF012 scikit-learn's form
+
+    _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
+
+    # Whether X and y must be the rows the model was fitted on; selectors ask.
+    _reads_training_rows = False
+
+    def _cannot_serve(self, estimator):
+        """Why this measure cannot serve an (unfitted) estimator, or None."""
+
+    def _not_per_column(self):
+        """Why this measure does not give one number a column of X, or None."""
+
+    @whole_fit
+    @no_overflow()
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Compute the importances of a fitted model on data.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted model; it is not modified.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Rows to evaluate the model on, in a container that the model takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Observed target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; integer weights equal repeated rows.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        self._validate_params()
+        check_no_data(estimator)
+        self._fit(estimator, X, y, sample_weight)
+        return self
+
+    def _set_entries(self, table, features, estimator=None):
+        """Resolve `features` against X; sets what fit knows about X's columns."""
+        if estimator is not None:
+            check_fitted(estimator)
+            check_features_seen(estimator, table)
+        self._set_input(table.n_columns, table.names)
+        self._frame_library = frame_library(table.native)
+        return resolve_features(features, table.names, table.n_columns)
+
+    def _set_input(self, n_features, names=None):
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _store(
+        self, importances_per_output, entry_names, output_names, standard_errors=None
+    ):
+        """Set the common attributes.
+
+        Parameters
+        ----------
+        importances_per_output : array-like of shape (n_entries, n_outputs)
+        entry_names : list of str
+        output_names : list of str
+        standard_errors : array-like of shape (n_entries,), default=None
+        """
+        per_output = np.asarray(importances_per_output, dtype=np.float64)
+        self.importances_per_output_ = per_output
+        self.importances_ = per_output.mean(axis=1)
+        self.standard_errors_ = (
+            None if standard_errors is None else np.asarray(standard_errors)
+        )
+        self.entry_names_ = list(entry_names)
+        self.output_names_ = list(output_names)
+        self.ranking_ = ranking(self.importances_)
+
+    def to_frame(self) -> Frame:
+        """Table of the importances, most important first.
+
+        Returns
+        -------
+        frame of shape (n_entries, 4)
+            Columns entry, importance, standard_error (NaN where there is none) and
+            rank, in the frame library X came in (pandas for arrays).
+        """
+        check_is_fitted(self, "importances_")
+        errors = self.standard_errors_
+        unknown = np.full(len(self.entry_names_), np.nan)
+        columns = {
+            "importance": self.importances_,
+            "standard_error": unknown if errors is None else errors,
+            "rank": self.ranking_,
+        }
+        library = getattr(self, "_frame_library", "pandas")
+        return entry_frame(self.entry_names_, self.ranking_, columns, library)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
+        """Draw the importances as horizontal bars, most important on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `ImportanceDisplay.from_importance`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            Holds `ax_` and `figure_`.
+        """
+        return ImportanceDisplay.from_importance(self, ax=ax, **kwargs)
+
+
+def ranking(importances):
+    """Ranks from 1 = most important; ties in the order given; NaN last.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_entries,)
+
+    Returns
+    -------
+    ndarray of shape (n_entries,)
+    """
+    order = np.argsort(-importances, kind="stable")  # NaN sorts last
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks
+
+
+def frame_library(native):
+    """Library of the frames made for data in a container; pandas for arrays."""
+    module = type(native).__module__.partition(".")[0]
+    return module if module in {"pandas", "polars", "pyarrow"} else "pandas"
+
+
+def entry_frame(entry_names, ranks, columns, library):
+    """Table of the entries, most important first.
+
+    Parameters
+    ----------
+    entry_names : list of str
+    ranks : ndarray of shape (n_entries,)
+        1 = most important.
+    columns : dict
+        Name -> ndarray of shape (n_entries,), in the order of the names.
+    library : {"pandas", "polars", "pyarrow"}
+    """
+    order = np.argsort(ranks, kind="stable")
+    columns = {name: values[order] for name, values in columns.items()}
+    columns = {"entry": [entry_names[e] for e in order]} | columns
+    if library == "pandas":
+        return require_pandas().DataFrame(columns)
+    import narwhals.stable.v2 as nw
+
+    return nw.from_dict(columns, backend=library).to_native()
+
+
+def require_pandas():
+    """The pandas module, or an ImportError that says what needs it."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError(
+            "A table of importances is a pandas DataFrame. Install it with "
+            "`pip install pandas`, or read `importances_` and `entry_names_`."
+        ) from None
+    return pd

@@ -1,0 +1,1 @@
+"""Importances read from the weights of linear models and networks."""

@@ -1,0 +1,323 @@
+"""`CoefficientImportance`; what importances read from weights have in common."""
+
+import itertools
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.svm import SVC, NuSVC
+
+from skvarimp._data.blocks import column_blocks
+from skvarimp._data.entries import column_names
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import (
+    StrOptions,
+    check_fitted,
+    check_no_pipeline,
+    check_sample_weight,
+    check_target,
+)
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.coefficients.statistics import (
+    check_has_statistic,
+    coefficient_statistics,
+    family_of,
+)
+from skvarimp._models.model import is_classifier
+from skvarimp._types import AnyEstimator, Matrix
+
+
+class WeightImportance(BaseImportance):
+    """An importance of each column that reads the estimator, and perhaps X."""
+
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Compute the importances of a fitted model.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted model; it is not modified.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features), default=None
+            Training data; where only the weights are read, None will do, and X gives
+            the columns their names.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Training target, where it is needed.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights the estimator was fitted with, where they are needed.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        return super().fit(estimator, X, y, sample_weight=sample_weight)
+
+    def _set_columns(self, estimator, X):
+        """Check the estimator; names of its columns, and X as a table or None."""
+        check_no_pipeline(type(self).__name__, estimator)
+        if X is not None:
+            table = as_table(X)
+            return [e.name for e in self._set_entries(table, None, estimator)], table
+        check_fitted(estimator)
+        n_features = getattr(estimator, "n_features_in_", None)
+        if n_features is None:
+            raise ValueError(
+                f"X is needed to name the columns of {type(estimator).__name__}, which "
+                "has no `n_features_in_`."
+            )
+        names = getattr(estimator, "feature_names_in_", None)
+        self._set_input(n_features, names)
+        self._frame_library = "pandas"
+        return column_names(names, n_features), None
+
+
+class CoefficientImportance(WeightImportance):
+    """Importance of each column from the coefficients of a linear model.
+
+    With statistic="t", how many standard errors a coefficient lies from 0: evidence
+    that the column matters given the others, which grows with the number of rows, and
+    not how much it matters. With "standardized", by how many standard deviations of y
+    the prediction moves when the column moves by one of its own.
+
+    Parameters
+    ----------
+    statistic : {"t", "standardized", "absolute"}, default="t"
+        "t": the absolute t statistic of least squares, or Wald's statistic of a
+        generalised linear model, from its training data; for LinearRegression,
+        LogisticRegression(C=np.inf), and PoissonRegressor, GammaRegressor and
+        TweedieRegressor with alpha=0. "standardized": abs(coefficient) sd(x) / sd(y),
+        for any model with `coef_`; without sd(y) where the coefficients are not in y's
+        unit, in classifiers and with a log link. "absolute": abs(coefficient), which
+        depends on each column's unit.
+
+    Attributes
+    ----------
+    importances_ : ndarray of shape (n_features,)
+        Mean over outputs; 0 for a constant column with "t" and "standardized".
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
+        One column an output, a class of a multinomial model, or a pair of classes of a
+        support vector machine.
+    signed_importances_ : ndarray of shape (n_features, n_outputs)
+        The same with the coefficients' signs.
+    coefficient_errors_ : ndarray of shape (n_features, n_outputs) or None
+        Standard errors of the coefficients, with "t".
+    dispersion_ : ndarray of shape (n_outputs,) or None
+        With "t": residual variance, or Pearson's estimate of the dispersion; 1 where
+        the family has none (logistic, Poisson).
+    degrees_of_freedom_ : int or None
+        With "t": rows of positive weight minus the rank of the design.
+    standard_errors_ : None
+        The importances come without; see `coefficient_errors_`.
+    ranking_ : ndarray of shape (n_features,)
+        1 = most important.
+    entry_names_ : list of str
+        Names of the columns.
+    output_names_ : list of str
+        Classes (of two, the second), or "y", or "y0", "y1", ...
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when there are any.
+
+    Notes
+    -----
+    t = b_j / (s sqrt((X'WX)^+_jj)), X with a column of ones if there is an intercept,
+    s² = sum w r² / (n - rank). In a generalised linear model W holds the Fisher
+    information of each row, w (dmu/deta)² / V(mu), and s² is Pearson's dispersion, or 1
+    where the family has none. A multinomial model's coefficients are taken to sum to 0
+    over the classes, for only their differences are determined.
+
+    X and y must be the training data: coefficients more than a standard error from
+    the likelihood's maximum raise an error, more than a tenth of one an
+    `ImportanceWarning`. Where columns are linear combinations of each other, an
+    `ImportanceWarning` names them, and statistics are those of the pseudo-inverse's
+    shortest solution. Data without a maximum (separated classes) raise an error.
+
+    Sample weights must be those of the fit. Where the family has a dispersion they are
+    analytic: the variance of a row is dispersion / weight, and t does not change when
+    all weights are multiplied by a number. A weight of 2 is then one observation of
+    half the variance, not two observations: t of repeated rows is larger by the root
+    of (sum of weights - rank) / (n - rank), the coefficients being the same. Without a
+    dispersion they count, and integer weights equal repeated rows. Rows of weight 0 do
+    not exist. "standardized" takes sd with the weights, "absolute" reads no X.
+
+    Cost: O(n_samples n_features²) for "t", times the cube of the number of classes for
+    a multinomial model.
+
+    References
+    ----------
+    Greenwell, McCarthy & Boehmke (2017), A general model-based variable importance
+    metric for supervised learning, sections 2.1 and 3.1; Huh & Lee (2003), Input
+    variable importance in supervised learning models, Table 3 (beta coefficients);
+    McCullagh & Nelder (1989), Generalized linear models, sections 2.5 and 9.2.
+
+    Examples
+    --------
+    Slope 0.6, residual variance 2.4 / 3, and sum of squares 10 about the mean of x:
+    t = 0.6 / sqrt(0.8 / 10).
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import CoefficientImportance
+    >>> X, y = [[1], [2], [3], [4], [5]], [2, 4, 5, 4, 5]
+    >>> model = LinearRegression().fit(X, y)
+    >>> CoefficientImportance().fit(model, X, y).importances_.round(4)
+    array([2.1213])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+        "statistic": [StrOptions({"t", "standardized", "absolute"})]
+    }
+
+    _reads_training_rows = True
+
+    def _cannot_serve(self, estimator):
+        if self.statistic != "t":
+            return None
+        try:
+            check_has_statistic(estimator)
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return None
+
+    def __init__(
+        self, *, statistic: Literal["t", "standardized", "absolute"] = "t"
+    ) -> None:
+        self.statistic = statistic
+
+    def _fit(self, estimator, X, y, sample_weight):
+        names, table = self._set_columns(estimator, X)
+        coefficients = _read_coefficients(estimator, len(names))
+        self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
+        if self.statistic == "absolute":
+            signed = coefficients
+        else:
+            if self.statistic == "t":
+                check_has_statistic(estimator)
+            X, y, weights = self._training_data(table, y, sample_weight)
+            if self.statistic == "t":
+                signed = self._statistics(estimator, coefficients, X, y, weights, names)
+            else:
+                signed = _standardized(estimator, coefficients, X, y, weights)
+        self.signed_importances_ = signed
+        outputs = output_names(estimator, signed.shape[1])
+        self._store(np.abs(signed), names, outputs)
+
+    def _training_data(self, table, y, sample_weight):
+        """X as numbers, y and weights, for rows of positive weight."""
+        if table is None:
+            raise ValueError(
+                f"statistic={self.statistic!r} needs the training data X. Use "
+                "statistic='absolute' to read the coefficients alone."
+            )
+        X = table.numeric()
+        if X is None:
+            raise ValueError("X must hold numbers: a linear model multiplies them.")
+        values = X.data if sparse.issparse(X) else X
+        if not np.all(np.isfinite(values)):
+            raise ValueError("X contains NaN or infinity. Impute the values first.")
+        weights = check_sample_weight(sample_weight, table.n_samples)
+        y = check_target(y, table.n_samples)
+        rows = np.flatnonzero(weights)
+        if len(rows) < table.n_samples:
+            X = X.tocsr()[rows].tocsc() if sparse.issparse(X) else X[rows]
+        return X, None if y is None else y[rows], weights[rows]
+
+    def _statistics(self, estimator, coefficients, X, y, weights, names):
+        if y is None:
+            raise ValueError("statistic='t' needs the training target y.")
+        if not is_classifier(estimator):
+            y = _numeric_target(y, coefficients.shape[1])
+        result = coefficient_statistics(estimator, coefficients, X, y, weights, names)
+        self.coefficient_errors_ = result.standard_errors
+        self.dispersion_ = result.dispersion
+        self.degrees_of_freedom_ = result.degrees_of_freedom
+        return result.statistics
+
+
+def _standardized(estimator, coefficients, X, y, weights):
+    """Coefficients times sd(x) over sd(y), (n_features, n_outputs)."""
+    weights = weights / weights.sum()
+    spread = np.empty(X.shape[1])
+    for columns, block in column_blocks(X):
+        spread[columns] = _weighted_spread(block, weights)
+    family = family_of(estimator)
+    if is_classifier(estimator) or (family is not None and family.link != "identity"):
+        return coefficients * spread[:, np.newaxis]
+    if y is None:
+        raise ValueError(
+            "statistic='standardized' needs y: coefficients are divided by its "
+            "standard deviation. Use statistic='absolute' without."
+        )
+    y = _numeric_target(y, coefficients.shape[1])
+    spread_y = _weighted_spread(y, weights)
+    if np.any(spread_y == 0):
+        raise ValueError(
+            "y is constant: coefficients cannot be given in its standard deviations. "
+            "Use statistic='absolute'."
+        )
+    return coefficients * spread[:, np.newaxis] / spread_y
+
+
+def _weighted_spread(values, weights):
+    """Standard deviations of columns; exactly 0 for constants."""
+    centred = values - values[0]
+    centred -= weights @ centred
+    varies = values.max(axis=0) > values.min(axis=0)
+    return np.where(varies, np.sqrt(weights @ centred**2), 0.0)
+
+
+def _numeric_target(y, n_outputs):
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y must hold numbers for a regressor.") from None
+    y = y.reshape(len(y), -1)
+    if y.shape[1] != n_outputs:
+        raise ValueError(
+            f"y has {y.shape[1]} outputs, but the estimator {n_outputs}. Pass the "
+            "training target."
+        )
+    return y
+
+
+def _read_coefficients(estimator, n_features):
+    """Coefficients as (n_features, n_outputs)."""
+    name = type(estimator).__name__
+    coefficients = getattr(estimator, "coef_", None)
+    if coefficients is None:
+        raise TypeError(
+            f"CoefficientImportance needs a linear model with `coef_`, got {name}. Use "
+            "SensitivityImportance for other models."
+        )
+    if sparse.issparse(coefficients):
+        coefficients = coefficients.toarray()
+    coefficients = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
+    if coefficients.ndim != 2 or coefficients.shape[1] != n_features:
+        raise TypeError(
+            f"CoefficientImportance needs one coefficient a column, got `coef_` of "
+            f"shape {np.shape(estimator.coef_)} from {name} for {n_features} columns."
+        )
+    if not np.all(np.isfinite(coefficients)):
+        raise ValueError(f"`coef_` of {name} contains NaN or infinity.")
+    return coefficients.T
+
+
+def output_names(estimator, n_outputs):
+    """Names of the outputs that weights belong to."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None and np.ndim(classes) == 1:
+        if n_outputs == 1 and len(classes) == 2:
+            return [str(classes[1])]
+        if isinstance(estimator, SVC | NuSVC):  # one against one, in this order
+            return [f"{a} or {b}" for a, b in itertools.combinations(classes, 2)]
+        if n_outputs == len(classes):
+            return [str(c) for c in classes]
+    return ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]

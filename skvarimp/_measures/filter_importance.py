@@ -1,0 +1,155 @@
+"""`FilterImportance`: the score of each column against y, without a model."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skvarimp._data.arithmetic import users_code
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._measures.base import BaseImportance
+
+LARGEST_REPEATED = 10**8  # rows
+
+
+class FilterImportance(BaseImportance):
+    """Importance of each column by itself for y, whatever the model.
+
+    A filter does not know the model: it is the plain yardstick beside measures that
+    do. It misses what columns do jointly (neither input of an exclusive or scores),
+    and scores every copy of a useful column alike.
+
+    Parameters
+    ----------
+    score_func : callable
+        (X, y) -> scores of shape (n_features,), or a pair (scores, p_values): those of
+        :mod:`skvarimp.filters`, of :mod:`sklearn.feature_selection`, or your own. More
+        important columns must score higher.
+
+    Attributes
+    ----------
+    importances_ : ndarray of shape (n_features,)
+        The scores, in their own unit; negative where the scores are. A score that is
+        NaN becomes 0, or the lowest of the others if that is negative: it ranks last,
+        as in :class:`sklearn.feature_selection.SelectKBest`.
+    importances_per_output_ : ndarray of shape (n_features, 1)
+        The same as a column.
+    scores_ : ndarray of shape (n_features,)
+        As `score_func` returned them, NaN included.
+    pvalues_ : ndarray of shape (n_features,) or None
+        P-values, if `score_func` returned a pair.
+    standard_errors_ : None
+        Filters come without.
+    ranking_ : ndarray of shape (n_features,)
+        1 = most important; ties in the order of the columns.
+    entry_names_ : list of str
+        Names of the columns.
+    output_names_ : list of str
+        Always ["y"].
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when X had any.
+
+    See Also
+    --------
+    skvarimp.filters : Score functions: LOWESS R², area under the ROC curve, F.
+
+    Notes
+    -----
+    Sample weights are passed on to a `score_func` that takes `sample_weight`. For
+    others whole weights repeat the rows; rows of weight 0 do not exist, and other
+    fractions raise an error, for they have no meaning to such a function.
+
+    References
+    ----------
+    Greenwell, McCarthy & Boehmke (2017), A general model-based variable importance
+    metric for supervised learning, section 2.2.
+
+    Examples
+    --------
+    >>> from skvarimp import FilterImportance
+    >>> from skvarimp.filters import auc
+    >>> X = [[1, 5], [3, 5], [2, 5], [4, 5]]
+    >>> importance = FilterImportance(auc).fit(None, X, [0, 0, 1, 1])
+    >>> importance.importances_
+    array([0.75, 0.5 ])
+    """
+
+    _parameter_constraints: dict = {"score_func": [callable]}  # noqa: RUF012
+
+    def __init__(self, score_func: Callable[..., Any]) -> None:
+        self.score_func = score_func
+
+    def _fit(self, estimator, X, y, sample_weight):
+        # The estimator is not looked at: it is there so that all importances are
+        # called alike.
+        table = as_table(X)
+        y = check_target(y, table.n_samples)
+        if y is None:
+            raise ValueError("y is needed: a filter compares each column with it.")
+        entries = self._set_entries(table, None)
+        scores, self.pvalues_ = self._score(table, y, sample_weight)
+        if scores.shape != (table.n_columns,):
+            raise ValueError(
+                f"`score_func` must return one score a column, shape "
+                f"({table.n_columns},), got {scores.shape}."
+            )
+        self.scores_ = scores
+        undefined = np.isnan(scores)
+        lowest = min(0.0, scores[~undefined].min(initial=0.0))
+        importances = np.where(undefined, lowest, scores)
+        self._store(importances[:, np.newaxis], [e.name for e in entries], ["y"])
+
+    def _score(self, table, y, sample_weight):
+        """Scores and p-values (or None) as float64 arrays."""
+        extra = {}
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, table.n_samples)
+            if _takes_sample_weight(self.score_func):
+                rows = np.flatnonzero(weights)
+                extra["sample_weight"] = weights[rows]
+            else:
+                rows = _repeated_rows(weights, self.score_func)
+            table, y = table.take(rows), y[rows]
+        X = table  # the filters of this package name its columns in their errors
+        if not _is_ours(self.score_func):
+            numeric = table.numeric()
+            X = table.native if numeric is None else numeric
+        with users_code():
+            result = self.score_func(X, y, **extra)
+        if isinstance(result, tuple | list) and len(result) == 2:
+            scores, p_values = (np.asarray(part, dtype=np.float64) for part in result)
+            return scores, p_values
+        return np.asarray(result, dtype=np.float64), None
+
+
+def _is_ours(function):
+    function = getattr(function, "func", function)  # of a functools.partial
+    return getattr(function, "__module__", "") == "skvarimp.filters"
+
+
+def _takes_sample_weight(function):
+    try:
+        return "sample_weight" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # built-in functions may have no signature
+        return False
+
+
+def _repeated_rows(weights, score_func):
+    counts = np.rint(weights)
+    if counts.sum() > LARGEST_REPEATED:
+        raise ValueError(
+            f"`sample_weight` sums to {counts.sum():g}, and as many rows would have to "
+            "be repeated: the score function takes no weights."
+        )
+    if np.any(counts != weights):
+        bad = weights[counts != weights][0]
+        name = getattr(score_func, "__name__", type(score_func).__name__)
+        raise ValueError(
+            f"`sample_weight` must be whole numbers, got {bad:g}: {name} takes no "
+            "weights, and only whole ones can be given to it, as repeated rows."
+        )
+    return np.repeat(np.arange(len(weights)), counts.astype(np.intp))

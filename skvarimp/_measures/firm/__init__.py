@@ -1,0 +1,1 @@
+"""The feature importance ranking measure."""

@@ -1,0 +1,347 @@
+"""FIRM for normally distributed inputs, from the gradient at the mean (eq. 9).
+
+    Q_j = Sigma_j g / Sigma_jj^(1/2),    g = ds/dx at the mean
+
+exact for a linear score (Q = D^-1 Sigma w); for a feature a'x, a'Sigma g over
+(a'Sigma a)^(1/2); for a group of columns G the most correlated such feature,
+a = Sigma_GG^-1 Sigma_G g.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp._data.blocks import BLOCK_ELEMENTS, column_blocks
+from skvarimp._measures.firm.covariance import make_covariance
+from skvarimp._measures.firm.estimate import Estimates
+from skvarimp._measures.firm.features import is_linear
+from skvarimp._models.gradients.central_differences import STEP, row_slices
+from skvarimp._models.gradients.gradient import (
+    gradient,
+    linear_coefficients,
+    piecewise_constant,
+)
+from skvarimp._running.warn import warn
+
+WAY_OUT = "Use method='conditional_mean'."
+HESSIAN_STEP = 1e-4  # along a row's distance from the mean
+
+
+def gaussian_estimates(model, values, features, covariance, scores, weights, start):
+    """FIRM of columns, groups and `Linear` features.
+
+    Parameters
+    ----------
+    model : Model
+    values : Values
+    features : list of Entry and FunctionEntry
+    covariance : str or estimator
+    scores : Scores
+    weights : ndarray of shape (n_samples,)
+        Not normalised.
+    start : callable
+        start(n_steps) -> Progress; a step is a block of rows.
+
+    Returns
+    -------
+    Estimates
+    """
+    table, X = values.table, values.matrix
+    _require_numbers(table, X)
+    linear = {
+        e: feature.function.coefficients(table.names, table.n_columns)
+        for e, feature in enumerate(features)
+        if _is_direction(feature)
+    }
+    covariance = make_covariance(covariance, X, weights)
+    ends = _ends(X)
+    # Shrinkage gives a constant column a variance, but it tells rows apart by nothing.
+    covariance.variances = np.where(ends[:, 0] < ends[:, 1], covariance.variances, 0.0)
+    score = GaussianScore(model, table, covariance, scores)
+    groups = {e: f.columns for e, f in enumerate(features) if f.is_group}
+    single = [e for e, f in enumerate(features) if len(f.columns) == 1]
+    of_groups = group_directions(groups.values(), covariance, score.gradient)
+    directions = [a[:, np.newaxis] for a in linear.values()] + of_groups
+    rows = X.tocsr() if sparse.issparse(X) else X
+    columns = np.array([features[e].columns[0] for e in single], dtype=np.intp)
+    slopes = covariance.product(score.gradient)
+    parts = [_Columns(columns, covariance, slopes)]
+    parts += [_Direction(a, covariance, slopes) for a in directions]
+    signed = np.concatenate([part.signed for part in parts])
+    spreads = np.concatenate([part.spread for part in parts])
+    errors = gaussian_errors(score, covariance, rows, parts, scores, start)
+
+    order = np.array([*single, *linear, *groups], dtype=np.intp)
+    results = Estimates(len(features), scores.n_outputs)
+    results.methods[:] = "gaussian"
+    results.signed[order] = signed
+    results.importances = np.abs(results.signed)
+    results.signed[list(groups)] = np.nan
+    if errors is None:
+        results.errors = None
+    else:
+        results.errors[order] = errors
+    lines = signed * scores.scale / np.where(spreads > 0, spreads, 1.0)
+    centre = score.at_mean()
+    ends, means = ends[columns], covariance.mean[columns]
+    for a in linear.values():
+        along = rows @ a
+        ends = np.vstack([ends, [along.min(), along.max()]])
+        means = np.append(means, covariance.mean @ a)
+    straight = order[: len(ends)]
+    steps = (ends - means[:, np.newaxis])[:, :, np.newaxis]
+    results.ends[straight] = ends
+    results.lines[straight] = centre + steps * lines[: len(ends), np.newaxis]
+    for (e, members), a in zip(groups.items(), of_groups):
+        members = list(members)
+        t = values.group(features[e])
+        plane = (t - covariance.mean[members]) @ a[members]
+        results.others[e] = (t, centre + scores.scale * plane)
+    return results
+
+
+def _is_direction(feature):
+    """Whether a feature is `Linear`; other functions have no closed form."""
+    if feature.columns:
+        return False
+    if is_linear(feature):
+        return True
+    raise ValueError(
+        "method='gaussian' takes columns, groups of them, and Linear features, but "
+        f"{feature.name!r} is another function. Use method='auto' for it."
+    )
+
+
+def _require_numbers(table, X):
+    for j in range(table.n_columns) if X is None else ():
+        column = table.column(j)
+        if column.dtype.kind not in "fbiu":
+            raise ValueError(
+                "method='gaussian' needs numeric columns, but feature "
+                f"{table.column_names()[j]!r} has other values. {WAY_OUT}"
+            )
+    stored = X.data if sparse.issparse(X) else X
+    if not np.isfinite(stored.sum()) and not np.all(np.isfinite(stored)):
+        raise ValueError(
+            f"method='gaussian' needs finite numbers, but X has others. {WAY_OUT}"
+        )
+
+
+def _ends(X):
+    """Smallest and largest value of each column, (n_features, 2)."""
+    ends = np.empty((X.shape[1], 2))
+    for columns, block in column_blocks(X):
+        ends[columns, 0], ends[columns, 1] = block.min(axis=0), block.max(axis=0)
+    return ends
+
+
+class GaussianScore:
+    """Gradient of a score at the mean of X, and how it changes along directions.
+
+    Parameters
+    ----------
+    model : Model
+    table : Table
+    covariance : object
+        See `make_covariance`.
+    scores : Scores
+    """
+
+    def __init__(self, model, table, covariance, scores):
+        self.model, self.table, self.mean = model, table, covariance.mean
+        self.scale = scores.scale
+        spread = np.sqrt(covariance.variances)
+        self.steps = STEP * np.where(spread > 0, spread, 1.0)
+        linear = linear_coefficients(model, table)
+        self.is_linear = linear is not None
+        if scores.constant.all():
+            self.is_linear, slopes = True, np.zeros((len(self.mean), scores.n_outputs))
+        elif self.is_linear:
+            slopes = linear[0].T
+        else:
+            slopes = self._checked_slopes()
+        self.gradient = slopes / self.scale  # (n_features, n_outputs)
+
+    def _checked_slopes(self):
+        reason = piecewise_constant(self.model)
+        if reason is None:
+            slopes = self._at(self.mean[np.newaxis])[0]
+            if np.any(slopes):
+                return slopes
+            reason = "the gradient of the score at the mean is 0 everywhere"
+        raise ValueError(
+            f"method='gaussian' needs the gradient of the score, but {reason}. "
+            f"{WAY_OUT}"
+        )
+
+    def at_mean(self):
+        """The score at the mean, (n_outputs,)."""
+        return self.model(self._points(self.mean[np.newaxis]))[0]
+
+    def _at(self, points):
+        return gradient(self.model, self._points(points), steps=self.steps)
+
+    def _points(self, points):
+        """Any points in the container that the model takes."""
+        rows = np.zeros(len(points), dtype=int)
+        columns = tuple(range(len(self.mean)))
+        return self.table.moved(rows, columns, values=points)
+
+    def changes(self, rows):
+        """Derivatives of the gradient along centred rows, the Hessian times them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features, n_outputs)
+        """
+        shift = HESSIAN_STEP * rows
+        ends = self._at(np.concatenate([self.mean + shift, self.mean - shift]))
+        change = (ends[: len(rows)] - ends[len(rows) :]) / (2.0 * HESSIAN_STEP)
+        return change / self.scale
+
+
+def gaussian_errors(score, covariance, X, parts, scores, start):
+    """Standard errors, from the influence of each row on the importances.
+
+    Parameters
+    ----------
+    score : GaussianScore
+    covariance : object
+        See `make_covariance`.
+    X : {ndarray, CSR} of shape (n_samples, n_features)
+    parts : list of _Columns and _Direction
+    scores : Scores
+    start : callable
+        start(n_steps) -> Progress.
+
+    Returns
+    -------
+    ndarray of shape (n_entries,), or None
+        None where the covariance has no influence function, or a callback stopped.
+    """
+    if covariance.influence is None:
+        with start(1) as progress:
+            progress.step()
+        return None
+    blocks = _row_blocks(score, covariance, X)
+    of_covariance = covariance.influence(score.gradient)
+    size = np.abs(np.concatenate([part.signed for part in parts]))
+    squares = np.zeros(len(size))
+    with start(len(blocks)) as progress:
+        for rows in blocks:
+            block = X[rows].toarray() if sparse.issparse(X) else X[rows]
+            centred = block - covariance.mean
+            moved, variances = of_covariance(centred)
+            if not score.is_linear:
+                moved = moved + _products(covariance, score.changes(centred))
+            influence = np.concatenate(
+                [part.influence(centred, moved, variances) for part in parts], axis=1
+            )
+            if scores.standardized:
+                deviation = scores.values[rows] ** 2 - ~scores.constant
+                influence -= 0.5 * deviation[:, np.newaxis] * size
+            squares += scores.weights[rows] @ influence.mean(axis=2) ** 2
+            if progress.step() and rows.stop < X.shape[0]:
+                warn(
+                    f"A callback stopped FIRMImportance after {rows.stop} of "
+                    f"{X.shape[0]} rows: there are no standard errors."
+                )
+                return None
+    return scores.error(squares)
+
+
+def _row_blocks(score, covariance, X):
+    n_samples, n_features = X.shape
+    # about 12 arrays like X
+    cost = (12 * n_features + n_samples) * score.gradient.shape[1]
+    many = not score.is_linear or covariance.influence_needs_products
+    # Products with Sigma are best for many rows at once; else blocks fit the cache.
+    at_most = None if many else max(1, BLOCK_ELEMENTS // n_features)
+    return list(row_slices(n_samples, cost, at_most))
+
+
+def _products(covariance, changes):
+    """Sigma times the change of the gradient, for each row and output."""
+    n_rows, n_features, n_outputs = changes.shape
+    stacked = changes.transpose(1, 0, 2).reshape(n_features, -1)
+    product = covariance.product(stacked).reshape(n_features, n_rows, n_outputs)
+    return product.transpose(1, 0, 2)
+
+
+class _Columns:
+    """Entries that are columns: Q_j = (Sigma g)_j / sd_j."""
+
+    def __init__(self, columns, covariance, slopes):
+        everything = np.array_equal(columns, np.arange(len(slopes)))
+        self.columns = slice(None) if everything else columns
+        spread = np.sqrt(covariance.variances[columns])[:, np.newaxis]
+        divisor = np.where(spread > 0, spread, 1.0)
+        self.signed = np.where(spread > 0, slopes[columns] / divisor, 0.0)
+        self.spread = np.broadcast_to(spread, self.signed.shape)
+        # d|Q_j| = sign (d(Sigma g)_j / sd_j - Q_j dSigma_jj / (2 Sigma_jj))
+        self.by_product = np.where(self.signed < 0, -1.0, 1.0) * (spread > 0) / divisor
+        self.by_variance = np.abs(self.signed) / (2.0 * divisor**2)
+
+    def influence(self, centred, moved, variances):
+        """Influence on |Q|, (n_rows, n_columns, n_outputs)."""
+        change = moved[:, self.columns] * self.by_product
+        change -= variances[:, self.columns, np.newaxis] * self.by_variance
+        return change
+
+
+class _Direction:
+    """An entry a'x: Q = a'Sigma g / (a'Sigma a)^(1/2).
+
+    A group's a depends on Sigma itself; as it maximises |Q|, its own change has no
+    effect of first order.
+    """
+
+    def __init__(self, a, covariance, slopes):
+        n_outputs = slopes.shape[1]
+        self.a = np.broadcast_to(a, (len(a), n_outputs)).copy()
+        variance = np.einsum("jo,jo->o", self.a, covariance.product(self.a))
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        self.spread = spread[np.newaxis]
+        self.divisor = np.where(spread > 0, spread, 1.0)
+        slope = np.einsum("jo,jo->o", self.a, slopes) / self.divisor
+        self.signed = np.where(spread > 0, slope, 0.0)[np.newaxis]
+        if covariance.influence is not None:
+            self.of_covariance = covariance.influence(self.a)
+
+    def influence(self, centred, moved, variances):
+        """Influence on |Q|, (n_rows, 1, n_outputs)."""
+        own, _ = self.of_covariance(centred)
+        variance = np.einsum("jo,ijo->io", self.a, own) / (2.0 * self.divisor**2)
+        change = np.einsum("jo,ijo->io", self.a, moved) / self.divisor
+        sign = np.where(self.signed < 0, -1.0, 1.0)
+        change = sign * (change - self.signed * variance)
+        return np.where(self.spread > 0, change, 0.0)[:, np.newaxis]
+
+
+def group_directions(groups, covariance, gradient_at_mean):
+    """For each group of columns, a = Sigma_GG^-1 (Sigma g)_G for each output.
+
+    Parameters
+    ----------
+    groups : list of tuple of int
+    covariance : object
+    gradient_at_mean : ndarray of shape (n_features, n_outputs)
+
+    Returns
+    -------
+    list of ndarray of shape (n_features, n_outputs)
+    """
+    slopes = covariance.product(gradient_at_mean)
+    result = []
+    for group in groups:
+        members = [j for j in group if covariance.variances[j] > 0]
+        units = np.zeros((len(slopes), len(members)))
+        units[members, np.arange(len(members))] = 1.0
+        inner = covariance.product(units)[members]
+        a = np.zeros_like(slopes)
+        a[members] = np.linalg.lstsq(inner, slopes[members], rcond=1e-12)[0]
+        result.append(a)
+    return result

@@ -1,0 +1,1 @@
+"""Impurity importance of trees, with surrogate splits."""

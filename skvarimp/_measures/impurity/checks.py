@@ -1,0 +1,84 @@
+"""What `ImpurityImportance` is given, checked against the trees."""
+
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._measures.impurity.criteria import CLASS_CRITERIA, make_criterion
+
+
+def check_tree_weights(tree_weights, trees):
+    """The ensemble's own weights of its trees, or those given."""
+    n_trees = len(trees.tables)
+    if tree_weights is None:
+        return trees.weights
+    try:
+        weights = np.asarray(tree_weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`tree_weights` must be an array of numbers, got {tree_weights!r:.60}."
+        ) from None
+    if weights.shape != (n_trees,):
+        raise ValueError(
+            f"`tree_weights` must have shape ({n_trees},), one weight a tree, got "
+            f"{weights.shape}."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
+        raise ValueError(
+            "`tree_weights` must be finite, non-negative and not all 0, got values "
+            f"from {weights.min():g} to {weights.max():g}."
+        )
+    return weights
+
+
+def check_criterion(criterion, trees):
+    """Raise ValueError where the trees cannot be judged by a criterion."""
+    name = type(trees.estimator).__name__
+    if not trees.has_impurity:
+        raise ValueError(
+            f"criterion={criterion!r} does not apply to {name}, whose trees hold gains "
+            "and no impurity. Use criterion='auto'."
+        )
+    if (criterion in CLASS_CRITERIA) != (trees.n_classes is not None):
+        kind, use = ("classes", "gini") if trees.n_classes else ("numbers", "mse")
+        raise ValueError(
+            f"criterion={criterion!r} does not apply to {name}, whose trees are grown "
+            f"on {kind}. Use criterion='auto' or {use!r}."
+        )
+
+
+def known_criterion(name, trees):
+    """The criterion that judges surrogates' own splits."""
+    if not trees.has_impurity:
+        raise ValueError(
+            f"{type(trees.estimator).__name__} holds gains and no impurity, so that a "
+            "surrogate's own split cannot be judged. Use convention='rpart', where a "
+            "surrogate earns a share of the primary split's gain."
+        )
+    if name is None:
+        raise ValueError(
+            f"{type(trees.estimator).__name__} was grown by a criterion of its own, "
+            "which cannot judge surrogate splits. Name one with `criterion`, or use "
+            "convention='rpart'."
+        )
+    return make_criterion(name, trees.n_classes)
+
+
+def check_training_data(trees, table, y, sample_weight):
+    """Rows, y and weights for the search; raises where they cannot be right."""
+    if table is None:
+        raise ValueError(
+            "X is needed for surrogates, and for another criterion than the trees' "
+            "own, got None. Pass the X and y the estimator was fitted with."
+        )
+    with warnings.catch_warnings():  # another container than fit's is fine
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.filterwarnings("ignore", message="X has feature names")
+        validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
+        rows = trees.rows(table)
+    y = check_target(y, table.n_samples)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, table.n_samples)
+    return rows, y, sample_weight

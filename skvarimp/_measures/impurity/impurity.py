@@ -1,0 +1,356 @@
+"""`ImpurityImportance`: importances read from trees, with surrogate splits."""
+
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._data.arithmetic import no_overflow
+from skvarimp._data.entries import column_names
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import (
+    Interval,
+    StrOptions,
+    check_fitted,
+    check_no_data,
+    check_no_pipeline,
+    n_jobs_constraint,
+)
+from skvarimp._display.association import AssociationDisplay
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.impurity.checks import (
+    check_criterion,
+    check_training_data,
+    check_tree_weights,
+    known_criterion,
+)
+from skvarimp._measures.impurity.credit import Tally
+from skvarimp._measures.impurity.readers import not_trees
+from skvarimp._measures.impurity.registry import READERS, read_trees
+from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
+from skvarimp._measures.impurity.surrogate_levels import SortedColumns
+from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.response_importance import Progress, within_callbacks
+from skvarimp._response.engine import in_order
+from skvarimp._running.compiled import use_compiled
+from skvarimp._running.warn import warn
+from skvarimp._running.whole_fit import whole_fit
+from skvarimp._types import AnyEstimator, Axes, Matrix
+
+
+class ImpurityImportance(BaseImportance):
+    """Importance of each column from the impurity that a model's splits remove.
+
+    Every split of a tree lowers the risk, the probability of a node times its
+    impurity; a column earns what the splits on it take away. With `surrogates`, a
+    column also earns for the splits it could have stood in for: at each node, the cut
+    on it that best imitates the optimal split. This is a statement about the training
+    data and the trees grown on it, not about the model's predictions elsewhere, and
+    without surrogates it leaves nothing for the second of two columns that carry the
+    same information.
+
+    Parameters
+    ----------
+    criterion : {"auto", "gini", "deviance", "error", "mse"}, default="auto"
+        Impurity of a node. "auto": the one the trees were grown by; "gini", the sum of
+        p (1 - p); "deviance", minus the sum of p log2(p); "error", the fraction outside
+        the largest class; "mse", the variance of the target. For several outputs,
+        their mean. Histogram gradient boosting has gains in place of an impurity
+        and takes only "auto".
+    surrogates : bool or int, default=False
+        Whether surrogate splits earn too; a number is the most kept at a node, and
+        those not kept enter no result.
+    convention : {"matlab", "rpart", "sklearn"}, default="matlab"
+        How splits are added up.
+
+        - "matlab": the sum of the changes of risk of a tree divided by its number of
+          branch nodes; a surrogate earns the change its own split would make.
+        - "rpart": the plain sum, in units of the rows' weight (for regression, of the
+          target's sum of squares); a surrogate earns its association times the primary
+          split's decrease, and leaves at least 2 rows on each side.
+        - "sklearn": `feature_importances_` as the ensemble's own class normalises it;
+          a surrogate earns as in "matlab".
+
+    surrogate_cuts : {"all", "class_boundary"}, default="all"
+        "class_boundary" leaves out cuts between two adjacent values that hold only one
+        and the same class (classification trees).
+    n_jobs : int, default=None
+        Trees searched for surrogates at the same time, through joblib. The result does
+        not depend on it.
+
+    Attributes
+    ----------
+    importances_ : ndarray of shape (n_features,)
+        Average over the trees, in the units of the convention; 0 for a column without
+        splits. Not normalised, except by "sklearn".
+    importances_per_output_ : ndarray of shape (n_features, 1)
+        The same: the impurity of several outputs is their mean.
+    association_ : ndarray of shape (n_features, n_features) or None
+        Entry (i, j) averages, over the optimal splits on i, the positive predictive
+        measure of association of the best surrogate on j (0 where it is negative),
+        then over the trees; a tree that never splits on i counts with the identity's
+        row. None without surrogates.
+    surrogate_splits_ : structured ndarray of shape (n_surrogates,) or None
+        The kept surrogates by tree, node and rank (1 = best), with the fields `tree`,
+        `node`, `feature`, `threshold`, `direction` (+1: x <= threshold goes where the
+        primary split's left goes, -1: the other way), `association` and `rank`, in the
+        smallest integer types that hold them. None without surrogates.
+    standard_errors_ : None
+        Impurity importances come without.
+    ranking_ : ndarray of shape (n_features,)
+        1 = most important.
+    entry_names_ : list of str
+        Names of the columns.
+    output_names_ : list of str
+        ["y"].
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where they have names.
+
+    Raises
+    ------
+    TypeError
+        For a model that is not a tree or a known ensemble of trees.
+    ValueError
+        Where X, y or `sample_weight` are needed and are not the training data, or the
+        training cannot be rebuilt: AdaBoostRegressor and gradient boosting with
+        `subsample` below 1 draw rows without a record.
+
+    See Also
+    --------
+    SurrogateTreePredictor : Uses the surrogate splits for missing values.
+    PermutationImportance : Measures on any rows, for any model.
+
+    Notes
+    -----
+    Trees: DecisionTree, ExtraTree, RandomForest, ExtraTrees, RandomTreesEmbedding,
+    Bagging of trees, AdaBoost, GradientBoosting, HistGradientBoosting. A gradient
+    boosting tree is judged on its stage's negative gradients. Histogram gradient
+    boosting has surrogates in the rpart convention; its categorical columns send each
+    category where most of its weight goes (threshold NaN).
+
+    The association of the cut x_k <= v with the optimal split x_j <= u at a node is
+    (min(P_L, P_R) - (1 - P_LL - P_RR)) / min(P_L, P_R), proportions by weight among the
+    rows observed in both columns; the mirrored cut counts as well. Only associations
+    above 0 make surrogates. Thresholds lie midway between adjacent distinct values;
+    ties within 1e-10 go to the lowest threshold, then to the lowest column.
+
+    Cost: n_features times the rows of every level of every tree, about the cost of
+    growing the trees; n_features times n_samples numbers are sorted once, and a sparse
+    X is made dense. Without surrogates, the number of nodes.
+
+    References
+    ----------
+    .. [1] The MathWorks, `predictorImportance`, sections Predictor Importance,
+       Predictive Measure of Association, and Algorithms.
+    .. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and
+       Regression Trees, 1984, section 5.3.
+
+    Examples
+    --------
+    A stump splits six rows on x0 into pure halves: the Gini impurity falls from 1/2
+    to 0. The cut x1 <= 1.5 sends one row of the six the other way, association
+    (1/2 - 1/6) / (1/2), and would lower the impurity by 1/4.
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skvarimp import ImpurityImportance
+    >>> X = np.array([[0, 1], [0, 1], [0, 3], [1, 2], [1, 4], [1, 4]])
+    >>> y = [0, 0, 0, 1, 1, 1]
+    >>> stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> ImpurityImportance().fit(stump).importances_
+    array([0.5, 0. ])
+    >>> imp = ImpurityImportance(surrogates=True).fit(stump, X, y)
+    >>> imp.importances_
+    array([0.5 , 0.25])
+    >>> imp.association_.round(3)
+    array([[1.   , 0.667],
+           [0.   , 1.   ]])
+    >>> imp.surrogate_splits_["threshold"]
+    array([1.5])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+        "criterion": [StrOptions({"auto", "gini", "deviance", "error", "mse"})],
+        "surrogates": ["boolean", Interval(Integral, 1, None, closed="left")],
+        "convention": [StrOptions({"matlab", "rpart", "sklearn"})],
+        "surrogate_cuts": [StrOptions({"all", "class_boundary"})],
+        "n_jobs": n_jobs_constraint,
+    }
+
+    _reads_training_rows = True
+
+    def _cannot_serve(self, estimator):
+        known = type(estimator) in READERS
+        return None if known else str(not_trees(type(estimator).__name__))
+
+    def __init__(
+        self,
+        *,
+        criterion: Literal["auto", "gini", "deviance", "error", "mse"] = "auto",
+        surrogates: bool | int = False,
+        convention: Literal["matlab", "rpart", "sklearn"] = "matlab",
+        surrogate_cuts: Literal["all", "class_boundary"] = "all",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.surrogates = surrogates
+        self.convention = convention
+        self.surrogate_cuts = surrogate_cuts
+        self.n_jobs = n_jobs
+
+    @whole_fit
+    @no_overflow()
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        tree_weights: ArrayLike | None = None,
+    ) -> Self:
+        """Compute the importances of a fitted tree or ensemble of trees.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted tree or ensemble of trees; it is not modified.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features), default=None
+            Training data, in the order of fit. Needed for surrogates and for another
+            criterion than the trees' own; otherwise only its column names are used.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Training target, where X is needed.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What the estimator was fitted with.
+        tree_weights : array-like of shape (n_trees,), default=None
+            Weights of the trees in the average, in place of the ensemble's own; in
+            gradient boosting by stage, then class.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        self._validate_params()
+        check_no_data(estimator)
+        self._fit(estimator, X, y, sample_weight, tree_weights)
+        return self
+
+    def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
+        check_fitted(estimator)
+        check_no_pipeline(type(self).__name__, estimator)
+        trees = read_trees(estimator)
+        table = self._set_columns(estimator, X)
+        weights = check_tree_weights(tree_weights, trees)
+        plan = self._plan(trees)
+        tally = Tally(
+            self.convention,
+            trees,
+            weights,
+            self.n_features_in_,
+            record=plan is not None and plan.rules is not None,
+        )
+        if plan is None:
+            for tree in trees.tables:
+                tally.add(Findings(tree.decrease))
+        else:
+            training = check_training_data(trees, table, y, sample_weight)
+            within_callbacks([self], lambda: self._search(plan, trees, tally, training))
+        names = getattr(self, "feature_names_in_", None)
+        self._store(
+            tally.credit.importances()[:, np.newaxis],
+            column_names(names, self.n_features_in_),
+            ["y"],
+        )
+        self.association_ = self.surrogate_splits_ = None
+        if tally.records is not None:
+            self.association_ = tally.association.finish()
+            self.surrogate_splits_ = tally.records.records
+
+    def _set_columns(self, estimator, X):
+        """Set what is known about the columns; X as a table, or None."""
+        names = getattr(estimator, "feature_names_in_", None)
+        self._frame_library = "pandas"
+        if X is None:
+            self._set_input(estimator.n_features_in_, names)
+            return None
+        table = as_table(X)
+        self._set_entries(table, None, estimator)
+        if table.names is None:
+            self._set_input(estimator.n_features_in_, names)
+        return table
+
+    def _plan(self, trees):
+        """What to compute from the training data; None where nothing is needed."""
+        own = self.criterion in ("auto", trees.criterion)
+        if not own:
+            check_criterion(self.criterion, trees)
+        if own and not self.surrogates:
+            return None
+        criterion = rules = None
+        own_credit = self.convention != "rpart"  # surrogates earn by their own split
+        if not own or own_credit:
+            name = trees.criterion if self.criterion == "auto" else self.criterion
+            criterion = known_criterion(name, trees)
+        if self.surrogates:
+            boundary = self.surrogate_cuts == "class_boundary"
+            if boundary and trees.n_classes is None:
+                raise ValueError(
+                    "surrogate_cuts='class_boundary' needs classification trees; those "
+                    f"of {type(trees.estimator).__name__} are grown on numbers. Use "
+                    "surrogate_cuts='all'."
+                )
+            every = isinstance(self.surrogates, bool | np.bool_)
+            rules = Rules(
+                n_kept=None if every else min(self.surrogates, self.n_features_in_),
+                min_rows=1 if own_credit else 2,
+                class_boundary=boundary,
+                criterion=criterion if own_credit else None,
+            )
+        return Plan(criterion, own, rules, compiled=use_compiled())
+
+    def _search(self, plan, trees, tally, training):
+        rows, y, sample_weight = training
+        columns = SortedColumns(rows.matrix, rows.nominal)
+        trainings = trees.trainings(rows, y, sample_weight, plan.with_target)
+        tasks = batches(trees.tables, trainings, len(columns))
+        with Progress([self], len(trees.tables)) as progress:
+            results = in_order(
+                search_batch,
+                tasks,
+                (columns, plan),
+                self.n_jobs,
+                prefer="threads" if plan.compiled else None,
+            )
+            for _, of_batch in results:
+                for findings in of_batch:
+                    tally.add(findings)
+                stop = progress.step(len(of_batch))
+                if stop and tally.n_trees < len(trees.tables):
+                    warn(
+                        f"A callback stopped ImpurityImportance after {tally.n_trees} "
+                        f"of {len(trees.tables)} trees; the average is over those."
+                    )
+                    break
+
+    def plot_association(
+        self, ax: Axes | None = None, **kwargs: Any
+    ) -> AssociationDisplay:
+        """Draw `association_` as a heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `AssociationDisplay.from_importance`.
+
+        Returns
+        -------
+        display : AssociationDisplay
+            Holds `ax_` and `figure_`.
+        """
+        return AssociationDisplay.from_importance(self, ax=ax, **kwargs)

@@ -1,0 +1,351 @@
+"""Readers: from each scikit-learn tree or ensemble of trees to flat tables.
+
+A reader also says what each tree was trained on: the in-bag weights and the target as
+that tree saw them, rebuilt from public attributes. What an ensemble drew at random and
+did not record is declined with the reason.
+"""
+
+import numpy as np
+from sklearn import ensemble, tree
+from sklearn.utils import compute_class_weight, compute_sample_weight
+
+from skvarimp._measures.impurity.tables import Training, table_of_tree
+
+TREE_TYPES = (
+    tree.DecisionTreeClassifier,
+    tree.DecisionTreeRegressor,
+    tree.ExtraTreeClassifier,
+    tree.ExtraTreeRegressor,
+)
+OWN_CRITERIA = {
+    "gini": "gini",
+    "entropy": "deviance",
+    "log_loss": "deviance",
+    "squared_error": "mse",
+    "friedman_mse": "mse",
+    "absolute_error": "absolute_error",
+    "poisson": "poisson",
+}
+
+
+class Rows:
+    """Training data in the forms that trees and the surrogate search read.
+
+    Attributes
+    ----------
+    single : ndarray or CSR matrix of shape (n_samples, n_features)
+        float32, the precision in which scikit-learn's trees compare with thresholds.
+    matrix : ndarray or CSC matrix of shape (n_samples, n_features)
+        float64, for the surrogates' own thresholds.
+    nominal : ndarray of shape (n_features,) or None
+        Columns of unordered categories.
+    """
+
+    def __init__(self, single, matrix, nominal=None):
+        self.single, self.matrix, self.nominal = single, matrix, nominal
+
+    def __len__(self):
+        return self.matrix.shape[0]
+
+    def features(self, columns):
+        """The columns of `single` that one tree of an ensemble was given."""
+        return self.single if columns is None else self.single[:, columns]
+
+
+class TreeReader:
+    """One family of trees or ensembles.
+
+    Attributes
+    ----------
+    estimator : object
+    tables : list of TreeTable
+        One a tree.
+    weights : ndarray of shape (n_trees,)
+        The ensemble's own weights of its trees.
+    criterion : str or None
+        The trees' own criterion; None for one this library does not know.
+    n_classes : tuple of int or None
+        Classes of each output of classification trees.
+    averaging : {"tree", "forest", "boosting", "weighted"}
+        How scikit-learn's `feature_importances_` averages trees.
+    has_impurity : bool
+        Whether splits decrease an impurity; histogram trees hold gains instead.
+    """
+
+    averaging = "forest"
+    has_impurity = True
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.members = self._members()
+        for member in self.members:
+            if type(member) not in TREE_TYPES:
+                raise not_trees(
+                    f"{type(estimator).__name__} of {type(member).__name__}"
+                )
+        self.features = self._features()
+        self.tables = [
+            table_of_tree(m.tree_, f) for m, f in zip(self.members, self.features)
+        ]
+        self.weights = self._weights()
+        self.criterion = self._criterion()
+        self.classes = self._classes()
+        self.n_classes = None
+        if self.classes is not None:
+            self.n_classes = tuple(len(c) for c in self.classes)
+
+    def _members(self):
+        return list(self.estimator.estimators_)
+
+    def _features(self):
+        """Column of X behind each feature of each tree, None for all in order."""
+        return [None] * len(self.members)
+
+    def _weights(self):
+        return np.ones(len(self.members))
+
+    def _criterion(self):
+        criterion = self.members[0].criterion
+        return OWN_CRITERIA.get(criterion) if isinstance(criterion, str) else None
+
+    def _classes(self):
+        """Classes of each output, for classification trees."""
+        if not isinstance(
+            self.members[0], tree.DecisionTreeClassifier | tree.ExtraTreeClassifier
+        ):
+            return None
+        return class_lists(self.estimator.classes_)
+
+    def rows(self, table):
+        """Training data from a `Table` of X."""
+        matrix = table.numeric()
+        if matrix is None:
+            raise ValueError(
+                f"X must be numeric for {type(self.estimator).__name__}. Pass the "
+                "numbers the estimator was fitted with."
+            )
+        with np.errstate(over="ignore"):
+            if hasattr(matrix, "tocsr"):
+                single = matrix.tocsr().astype(np.float32)
+                single.indices = single.indices.astype(np.intc, copy=False)
+                single.indptr = single.indptr.astype(np.intc, copy=False)
+            else:
+                single = np.ascontiguousarray(matrix, dtype=np.float32)
+        return Rows(single, matrix)
+
+    def trainings(self, rows, y, sample_weight, with_target=True):
+        """What each tree was trained on, in the order of `tables`.
+
+        Parameters
+        ----------
+        rows : Rows
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
+        sample_weight : ndarray of shape (n_samples,) or None
+        with_target : bool
+            Whether the targets are needed.
+
+        Yields
+        ------
+        Training
+        """
+        target = self._target(y) if with_target else None
+        for t, weight in enumerate(self._in_bag(rows, y, sample_weight)):
+            yield Training(self._leaf(rows, t), weight, target)
+
+    def _leaf(self, rows, t):
+        single = rows.features(self.features[t])
+        return self.members[t].tree_.apply(single)
+
+    def _target(self, y):
+        y = self._needed(y, "the impurity of other splits than the trees' own")
+        if self.classes is not None:
+            return class_codes(y, self.classes)
+        return as_columns(y).astype(np.float64)
+
+    def _needed(self, y, what_for):
+        if y is None:
+            raise ValueError(
+                f"y is needed for {what_for}, got None. Pass the y the estimator was "
+                "fitted with."
+            )
+        return y
+
+    def _in_bag(self, rows, y, sample_weight):
+        """In-bag weights of each tree in turn, (n_samples,)."""
+        raise NotImplementedError
+
+    def _class_weight(self, member, y):
+        """The factor a classification tree itself puts on the weights."""
+        class_weight = getattr(member, "class_weight", None)
+        if class_weight is None:
+            return 1.0
+        y = self._needed(y, f"class_weight={class_weight!r}")
+        return compute_sample_weight(class_weight, y)
+
+
+class SingleTree(TreeReader):
+    """DecisionTree and ExtraTree."""
+
+    averaging = "tree"
+
+    def _members(self):
+        return [self.estimator]
+
+    def _in_bag(self, rows, y, sample_weight):
+        weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+        yield weight * self._class_weight(self.estimator, y)
+
+
+class Forest(TreeReader):
+    """RandomForest, ExtraTrees, and RandomTreesEmbedding."""
+
+    def _target(self, y):
+        if type(self.estimator) is ensemble.RandomTreesEmbedding:
+            raise declined(
+                self.estimator, "its trees were grown on random targets it did not keep"
+            )
+        return super()._target(y)
+
+    def _in_bag(self, rows, y, sample_weight):
+        forest = self.estimator
+        if not forest.bootstrap:
+            weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+            weight = weight * self._forest_class_weight(y, sample_weight)
+            for _ in self.members:
+                yield weight
+            return
+        for drawn in _samples(forest, rows):
+            weight = np.bincount(drawn, minlength=len(rows)).astype(np.float64)
+            # Other class weights are in the probabilities of the draw.
+            if getattr(forest, "class_weight", None) == "balanced_subsample":
+                y = self._needed(y, "class_weight='balanced_subsample'")
+                weight *= compute_sample_weight("balanced", y, indices=drawn)
+            yield weight
+
+    def _forest_class_weight(self, y, sample_weight):
+        class_weight = getattr(self.estimator, "class_weight", None)
+        if class_weight is None:
+            return 1.0
+        y = self._needed(y, f"class_weight={class_weight!r}")
+        if class_weight not in ("balanced", "balanced_subsample"):
+            return compute_sample_weight(class_weight, y)
+        factor = 1.0
+        for classes, column in zip(self.classes, as_columns(y).T):
+            of_class = compute_class_weight(
+                "balanced", classes=classes, y=column, sample_weight=sample_weight
+            )
+            factor = factor * of_class[np.searchsorted(classes, column)]
+        return factor
+
+
+class Bagging(TreeReader):
+    """Bagging of trees, on drawn rows and drawn columns."""
+
+    def _features(self):
+        everything = np.arange(self.estimator.n_features_in_)
+        return [
+            None if np.array_equal(f, everything) else np.asarray(f)
+            for f in self.estimator.estimators_features_
+        ]
+
+    def _in_bag(self, rows, y, sample_weight):
+        if y is not None and self.classes is not None:
+            y = class_codes(y, self.classes)[:, 0]  # what the trees were given
+        for member, drawn in zip(self.members, _samples(self.estimator, rows)):
+            weight = np.bincount(drawn, minlength=len(rows)).astype(np.float64)
+            yield weight * self._class_weight(member, y)
+
+
+class AdaBoost(TreeReader):
+    """AdaBoost, whose weights are replayed stage by stage (classification only)."""
+
+    averaging = "weighted"
+
+    def _weights(self):
+        return self.estimator.estimator_weights_[: len(self.members)]
+
+    def _in_bag(self, rows, y, sample_weight):
+        booster = self.estimator
+        if type(booster) is ensemble.AdaBoostRegressor:
+            raise declined(
+                booster, "it draws every tree's rows at random and keeps no record"
+            )
+        y = self._needed(y, "replaying the weights of AdaBoostClassifier")
+        weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+        weight = weight / weight.sum()
+        absent = weight == 0.0
+        for stage, member in enumerate(self.members):
+            weight = np.clip(weight, np.finfo(np.float64).eps, None)
+            weight[absent] = 0.0
+            yield weight * self._class_weight(member, y)
+            # SAMME (Zhu et al. 2009): exp(alpha) for the rows this tree gets wrong.
+            wrong = member.predict(rows.single, check_input=False) != y
+            grown = np.exp(booster.estimator_weights_[stage] * (wrong & ~absent))
+            weight = weight * grown
+            weight /= weight.sum()
+
+
+def class_lists(classes):
+    """Classes of each output, as a list also for one output."""
+    if isinstance(classes, list) and np.ndim(classes[0]) > 0:
+        return [np.asarray(c) for c in classes]
+    return [np.asarray(classes)]
+
+
+def as_columns(y):
+    """y as (n_samples, n_outputs)."""
+    y = np.asarray(y)
+    return y[:, np.newaxis] if y.ndim == 1 else y
+
+
+def class_codes(y, classes):
+    """Number of each label among its output's classes, (n_samples, n_outputs)."""
+    y = as_columns(y)
+    if y.shape[1] != len(classes):
+        raise ValueError(
+            f"y has {y.shape[1]} outputs, but the estimator was fitted with "
+            f"{len(classes)}. Pass the y the estimator was fitted with."
+        )
+    codes = np.empty(y.shape, dtype=np.intp)
+    for output, (labels, column) in enumerate(zip(classes, y.T)):
+        known = np.isin(column, labels)
+        if not known.all():
+            label = column[np.argmin(known)].item()
+            raise ValueError(
+                f"y holds the label {label!r}, which is not among the classes the "
+                f"estimator was fitted with: {labels.tolist()}."
+            )
+        codes[:, output] = np.searchsorted(labels, column)
+    return codes
+
+
+def _samples(estimator, rows):
+    """Drawn rows of each tree, or a ValueError where they are of other data."""
+    drawn = estimator.estimators_samples_
+    if len(drawn) != len(estimator.estimators_):
+        raise declined(
+            estimator, "it kept the draws of its last fit only (warm_start=True)"
+        )
+    largest = max(int(d.max()) for d in drawn)
+    if largest >= len(rows):
+        raise ValueError(
+            f"X is not the training data: row {largest} was drawn, but X has "
+            f"{len(rows)} rows. Pass what the estimator was fitted with."
+        )
+    return drawn
+
+
+def declined(estimator, reason):
+    """The error for a training that cannot be rebuilt."""
+    return ValueError(
+        f"The training of {type(estimator).__name__} cannot be rebuilt: {reason}. Use "
+        "surrogates=False and criterion='auto', which read the fitted trees alone."
+    )
+
+
+def not_trees(what):
+    """The error for a model that is neither a tree nor made of trees."""
+    return TypeError(
+        "ImpurityImportance needs a tree or an ensemble of trees of scikit-learn, got "
+        f"{what}. Use SensitivityImportance for other models."
+    )

@@ -1,0 +1,393 @@
+"""`SurrogateTreePredictor`: missing values follow surrogate splits."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skvarimp._data.table import as_table, checked_frame
+from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._measures.impurity.credit import SplitRecords
+from skvarimp._measures.impurity.readers import (
+    TREE_TYPES,
+    Forest,
+    SingleTree,
+    class_lists,
+)
+from skvarimp._measures.impurity.registry import READERS
+from skvarimp._measures.impurity.search import Plan, batches, search_batch
+from skvarimp._measures.impurity.surrogate_levels import SortedColumns
+from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.impurity.tables import LEAF
+from skvarimp._running.compiled import use_compiled
+from skvarimp._running.whole_fit import whole_fit
+from skvarimp._selection.delegation import estimator_has
+from skvarimp._types import AnyEstimator, Matrix
+
+
+class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
+    """A tree or forest that sends rows with missing values along surrogate splits.
+
+    At a node whose own column is missing, a row goes where the best surrogate split on
+    an observed column sends it (Breiman et al. 1984, section 5.3); where no surrogate
+    can tell, to the larger child. Rows without missing values get exactly the
+    estimator's own predictions. This is not imputation: no value is put in, and every
+    node uses the column that imitates it best.
+
+    Parameters
+    ----------
+    estimator : object
+        DecisionTree, ExtraTree, RandomForest or ExtraTrees, classifier or regressor. A
+        fitted one is used as it is, and `fit` takes its training data; of an unfitted
+        one, a clone is fitted. `clone` makes a fitted one unfitted; wrap it in
+        `sklearn.frozen.FrozenEstimator` to keep it.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted tree or forest.
+    surrogate_splits_ : structured ndarray of shape (n_surrogates,)
+        As in `ImpurityImportance`.
+    classes_ : ndarray of shape (n_classes,) or list of ndarray
+        Classes of a classifier.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where they have names.
+
+    See Also
+    --------
+    ImpurityImportance : Importances that let surrogate splits earn too.
+
+    Notes
+    -----
+    The training data may hold missing values where the estimator takes them: it grows
+    with its own rule for them, rows missing in either column leave the search for
+    surrogates, and leaf values stay the estimator's. The primary split compares in
+    float32 as scikit-learn does, surrogates in float64. The larger child is the one of
+    more training weight, the left one of two equals.
+
+    Cost: `fit` as `ImpurityImportance`, and some 20 bytes a surrogate to keep;
+    `predict` the depth of each tree times the surrogates tried, for rows with missing
+    values.
+
+    References
+    ----------
+    .. [1] L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and
+       Regression Trees, 1984, section 5.3.
+
+    Examples
+    --------
+    The stump splits on x0. Where x0 is missing, x1 > 1.5 stands in for x0 > 0.5;
+    where both are, the row goes to the larger child.
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skvarimp import SurrogateTreePredictor
+    >>> X = np.array([[0, 1], [0, 1], [1, 2], [1, 2], [1, 2.5]])
+    >>> y = [0, 0, 1, 1, 1]
+    >>> stump = DecisionTreeClassifier(max_depth=1, max_features=1, random_state=2)
+    >>> predictor = SurrogateTreePredictor(stump).fit(X, y)
+    >>> predictor.predict([[np.nan, 1], [np.nan, 2], [np.nan, np.nan]])
+    array([0, 1, 1])
+    """
+
+    def __init__(self, estimator: AnyEstimator) -> None:
+        self.estimator = estimator
+
+    @whole_fit
+    def fit(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Find the surrogate splits; fits the estimator where it is not fitted.
+
+        Parameters
+        ----------
+        X : {array-like, frame} of shape (n_samples, n_features)
+            Training data of the estimator, in its order; NaN where missing.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Training target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the training rows.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        reader = _reader_of(self.estimator)
+        matrix, target = self._checked_training_data(X, y)
+        self.estimator_ = _unfrozen(self.estimator)
+        if not _is_fitted(self.estimator_):
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.estimator_ = clone(self.estimator_).fit(X, y, **weights)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(matrix))
+        trees = reader(self.estimator_)
+        columns = SortedColumns(matrix)
+        rows = trees.rows(as_table(matrix))
+        trainings = trees.trainings(rows, target, sample_weight, with_target=False)
+        plan = Plan(criterion=None, own=True, rules=Rules(), compiled=use_compiled())
+        largest = max(len(table.left) for table in trees.tables)
+        records = SplitRecords(len(trees.tables), largest, matrix.shape[1])
+        for batch in batches(trees.tables, trainings, matrix.shape[1]):
+            for t, findings in enumerate(
+                search_batch(batch, columns, plan), start=batch[0]
+            ):
+                records.add(t, findings.surrogates)
+        self.surrogate_splits_ = records.records
+        return self
+
+    def _checked_training_data(self, X, y):
+        """X as float64; sets what is known about its columns."""
+        matrix, target = validate_data(
+            self,
+            X,
+            y,
+            validate_separately=(
+                {"dtype": np.float64, "ensure_all_finite": "allow-nan"},
+                {"ensure_2d": False, "dtype": None},
+            ),
+        )
+        return matrix, check_target(target, len(matrix))
+
+    def apply(self, X: Matrix) -> NDArray[Any]:
+        """Leaf that each row falls into, in each tree.
+
+        Parameters
+        ----------
+        X : {array-like, frame} of shape (n_samples, n_features)
+            Rows; NaN where missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_trees)
+            Of a forest, one column a tree.
+        """
+        matrix = self._checked_rows(X)
+        leaves = [leaf for _, leaf in self._leaves(matrix)]
+        is_tree = type(self.estimator_) in TREE_TYPES
+        return leaves[0] if is_tree else np.column_stack(leaves)
+
+    def predict(self, X: Matrix) -> NDArray[Any]:
+        """Class or value of each row.
+
+        Parameters
+        ----------
+        X : {array-like, frame} of shape (n_samples, n_features)
+            Rows; NaN where missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        values = self._mean_values(self._checked_rows(X))
+        if not is_classifier(self.estimator_):
+            return values[:, 0, 0] if values.shape[1] == 1 else values[:, :, 0]
+        labels = [
+            classes.take(np.argmax(values[:, o, : len(classes)], axis=1))
+            for o, classes in enumerate(self._class_lists())
+        ]
+        return labels[0] if len(labels) == 1 else np.column_stack(labels)
+
+    @available_if(estimator_has("predict_proba"))
+    def predict_proba(self, X: Matrix) -> Any:
+        """Probability of each class: the share of its weight in the leaves reached.
+
+        Parameters
+        ----------
+        X : {array-like, frame} of shape (n_samples, n_features)
+            Rows; NaN where missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or list of them
+            One array an output.
+        """
+        values = self._mean_values(self._checked_rows(X))
+        shares = [
+            values[:, o, : len(classes)]
+            for o, classes in enumerate(self._class_lists())
+        ]
+        return shares[0] if len(shares) == 1 else shares
+
+    def score(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Accuracy of a classifier, R² of a regressor.
+
+        Parameters
+        ----------
+        X : {array-like, frame} of shape (n_samples, n_features)
+            Rows; NaN where missing.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            True classes or values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        metric = accuracy_score if is_classifier(self.estimator_) else r2_score
+        return metric(y, self.predict(X), sample_weight=sample_weight)
+
+    @property
+    def classes_(self) -> Any:
+        """Classes of the fitted classifier."""
+        return self.estimator_.classes_
+
+    def _class_lists(self):
+        return class_lists(self.estimator_.classes_)
+
+    def _members(self):
+        return getattr(self.estimator_, "estimators_", [self.estimator_])
+
+    def _checked_rows(self, X):
+        check_is_fitted(self)
+        checked_frame(X)
+        X = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        if np.nanmax(np.abs(X), initial=0.0) > np.finfo(np.float32).max:
+            raise ValueError(
+                "X holds numbers too large for float32, in which trees compare. "
+                "Rescale or clip them."
+            )
+        return X
+
+    def _mean_values(self, matrix):
+        """Leaf values averaged over the trees, (n_samples, n_outputs, n_classes)."""
+        values = (tree.value.take(leaf, axis=0) for tree, leaf in self._leaves(matrix))
+        return sum(values) / len(self._members())
+
+    def _leaves(self, matrix):
+        """Yield each `tree_` and the leaf of each row in it."""
+        single = np.ascontiguousarray(matrix, dtype=np.float32)
+        missing = np.flatnonzero(np.isnan(matrix).any(axis=1))
+        complete = np.flatnonzero(~np.isnan(matrix).any(axis=1))
+        members = self._members()
+        bounds = np.searchsorted(
+            self.surrogate_splits_["tree"], np.arange(len(members) + 1)
+        )
+        for t, member in enumerate(members):
+            leaf = np.empty(len(matrix), dtype=np.intp)
+            leaf[complete] = member.tree_.apply(single[complete])
+            splits = self.surrogate_splits_[bounds[t] : bounds[t + 1]]
+            leaf[missing] = _Descent(member.tree_, splits).leaf(
+                matrix[missing], single[missing]
+            )
+            yield member.tree_, leaf
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+class _Descent:
+    """Walks rows with missing values down one tree.
+
+    Attributes
+    ----------
+    tree : sklearn.tree._tree.Tree
+    splits : structured ndarray
+        The tree's surrogates by node and rank.
+    bounds : ndarray of shape (n_nodes + 1,)
+        Where each node's surrogates start.
+    """
+
+    def __init__(self, tree, splits):
+        self.tree, self.splits = tree, splits
+        self.bounds = np.searchsorted(splits["node"], np.arange(tree.node_count + 1))
+
+    def leaf(self, matrix, single):
+        """Leaf of each row.
+
+        Parameters
+        ----------
+        matrix, single : ndarray of shape (n_rows, n_features)
+            The rows in float64 and float32.
+        """
+        tree = self.tree
+        node = np.zeros(len(matrix), dtype=np.intp)
+        moving = np.arange(len(matrix))
+        while True:
+            moving = moving[tree.children_left[node[moving]] != LEAF]
+            if not len(moving):
+                return node
+            at = node[moving]
+            value = single[moving, tree.feature[at]]
+            left = value <= tree.threshold[at]
+            absent = np.flatnonzero(np.isnan(value))
+            left[absent] = self._by_surrogates(at[absent], matrix[moving[absent]])
+            children = tree.children_left[at], tree.children_right[at]
+            node[moving] = np.where(left, *children)
+
+    def _by_surrogates(self, node, X):
+        """Whether rows at nodes whose column they lack go left."""
+        weight = self.tree.weighted_n_node_samples
+        left = (  # the larger child, unless a surrogate tells
+            weight[self.tree.children_left[node]]
+            >= weight[self.tree.children_right[node]]
+        )
+        place, end = self.bounds[node], self.bounds[node + 1]
+        open_rows = np.flatnonzero(place < end)
+        while len(open_rows):
+            split = self.splits[place[open_rows]]
+            value = X[open_rows, split["feature"]]
+            low = value <= split["threshold"]
+            observed = ~np.isnan(value)
+            told = open_rows[observed]
+            left[told] = (low == (split["direction"] == 1))[observed]
+            open_rows = open_rows[~observed]
+            place[open_rows] += 1
+            open_rows = open_rows[place[open_rows] < end[open_rows]]
+        return left
+
+
+def _unfrozen(estimator):
+    """The estimator inside a `FrozenEstimator`."""
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+
+
+def _reader_of(estimator):
+    """The reader of a tree or forest; TypeError for anything else."""
+    estimator = _unfrozen(estimator)
+    reader = READERS.get(type(estimator))
+    if reader not in (SingleTree, Forest) or not hasattr(estimator, "predict"):
+        is_class = isinstance(estimator, type)
+        got = (
+            f"the class {estimator.__name__}" if is_class else type(estimator).__name__
+        )
+        way_out = (
+            "Make an instance."
+            if is_class
+            else "Impute the missing values for other models."
+        )
+        raise TypeError(
+            "SurrogateTreePredictor needs a DecisionTree, ExtraTree, RandomForest or "
+            f"ExtraTrees estimator, got {got}. {way_out}"
+        )
+    return reader
+
+
+def _is_fitted(estimator):
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True

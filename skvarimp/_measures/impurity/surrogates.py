@@ -1,0 +1,31 @@
+"""Surrogate splits of fitted trees, by the engine at hand."""
+
+from skvarimp._measures.impurity.surrogates_numpy import search_levels
+
+BLOCK_SIZE = 2**18  # (column, slot) pairs that array operations work on at once
+
+
+def find_surrogates(grove, columns, rules, compiled=False):
+    """All surrogate splits of a few trees.
+
+    Both engines find the same splits, and numbers that agree to rounding.
+
+    Parameters
+    ----------
+    grove : Grove
+    columns : SortedColumns
+    rules : Rules
+    compiled : bool
+        Whether compiled kernels search. They do not know criteria that sort the rows
+        of every split.
+
+    Returns
+    -------
+    Surrogates
+        By node and rank.
+    """
+    if compiled and (rules.criterion is None or rules.criterion.of_sums):
+        from skvarimp._measures.impurity.surrogates_compiled import search_trees
+
+        return search_trees(grove, columns, rules)
+    return search_levels(grove, columns, rules, BLOCK_SIZE)

@@ -1,0 +1,302 @@
+"""Surrogate splits by NumPy: the search over all nodes of a level at once.
+
+At a node, a surrogate on column k is the cut x_k <= v, or its mirror image, that sends
+most weight where the primary split sends it. With C the running sum, in the order of
+x_k, of +w for a row that the primary sends left and -w for one it sends right, the
+weight that agrees with a cut is W_right + C, and W_left - C for the mirrored cut. With
+E = 2 C - (W_left - W_right) both are W/2 ± E/2, so one running sum and the largest |E|
+serve all cuts and both directions. The predictive measure of association
+
+    lambda = (min(P_L, P_R) - (1 - P_LL - P_RR)) / min(P_L, P_R)
+
+is then (min - max + |E|) / (2 min), min and max of W_left and W_right. Where no cut
+exists (between tied values, behind the last one) |E| is set to 0: never above 0.
+"""
+
+import numpy as np
+
+from skvarimp._measures.impurity.surrogate_levels import MISSING, levels
+from skvarimp._measures.impurity.surrogate_splits import (
+    TOLERANCE,
+    Surrogates,
+    class_codes,
+    midpoint,
+    sort_by_rank,
+    sums_exactly,
+)
+
+
+def search_levels(grove, columns, rules, block_size):
+    """All surrogate splits of a few trees, by array operations.
+
+    Some 20 of them on n_features times the slots of each level.
+
+    Parameters
+    ----------
+    grove : Grove
+    columns : SortedColumns
+    rules : Rules
+    block_size : int
+        (column, slot) pairs worked on at once.
+
+    Returns
+    -------
+    Surrogates
+    """
+    n_blocks = max(1, round(len(columns) * grove.n_slots / block_size))
+    n_columns = -(-len(columns) // n_blocks)
+    parts = []
+    for first in range(0, len(columns), n_columns):
+        block = np.arange(first, min(first + n_columns, len(columns)))
+        search = _Search(grove, columns, block, rules)
+        for level in levels(grove, *columns.in_bag(grove, block)):
+            parts.extend(search.of_level(level))
+    found = Surrogates.joined(parts)
+    sort_by_rank(found)
+    if rules.n_kept is not None:
+        found.keep(found.rank <= rules.n_kept)
+    return found
+
+
+class _Search:
+    """The best cut on each of some columns, at every node of a level."""
+
+    def __init__(self, grove, columns, block, rules):
+        self.grove, self.columns, self.block, self.rules = grove, columns, block, rules
+        self.exact = sums_exactly(grove)
+        self.allowed = np.ones((len(grove.root), len(block)), dtype=bool)
+        for tree, own in enumerate(grove.columns):
+            if own is not None:
+                self.allowed[tree] = np.isin(block, own)
+        self.classes = class_codes(grove) if rules.class_boundary else None
+
+    def of_level(self, level):
+        """The surrogates of one level, in parts."""
+        level = self._with_observed_primary(level)
+        if not len(level.nodes):
+            return
+        nominal = self.columns.nominal[self.block]
+        if not nominal.all():
+            yield self._cuts(level, nominal)
+        for j in np.flatnonzero(nominal):
+            yield self._category_sets(level, j)
+
+    def _with_observed_primary(self, level):
+        """Rows with a missing value in the primary leave the proportions."""
+        if not self.columns.missing:
+            return level
+        rows = self.grove.row[level.order[0]]
+        feature = self.grove.feature[level.nodes][level.segment]
+        observed = ~np.isnan(self.columns.values[feature, rows])
+        return level if observed.all() else level.restricted(observed)
+
+    def _eligible(self, level):
+        """Columns other than the primary's, that the tree was grown on.
+
+        Shape (n_columns, n_nodes).
+        """
+        own = self.grove.feature[level.nodes] == self.block[:, np.newaxis]
+        return self.allowed[self.grove.tree_of_node[level.nodes]].T & ~own
+
+    def _cuts(self, level, nominal):
+        runs = _Runs(level, *self._signed_weights(level))
+        if self.columns.missing:
+            runs.leave_out_missing()
+        agreement = runs.agreement()
+        if self.rules.min_rows > 1:
+            runs.forbid_small_sides(agreement, self.rules.min_rows)
+        if self.classes is not None:
+            runs.forbid_within_class(agreement, self.classes)
+        association, best = runs.best(agreement)
+        chosen = self._eligible(level) & (association > TOLERANCE)
+        chosen &= ~nominal[:, np.newaxis]
+        column, segment = np.nonzero(chosen)
+        place = runs.first_within_tolerance(agreement, best, chosen)
+        return self._surrogates(
+            level, runs, column, segment, place, association[chosen]
+        )
+
+    def _signed_weights(self, level):
+        """Twice the weight of each slot, negative where it goes right.
+
+        Weights that are not whole are in units of the lighter child, so that every
+        node's sums are rounded at the node's own scale.
+        """
+        slots, left = level.order[0], level.left
+        weight = self.grove.weight[slots]
+        if not self.exact:
+            sides = [np.where(left, weight, 0.0), np.where(left, 0.0, weight)]
+            sides = [np.add.reduceat(side, level.starts) for side in sides]
+            lighter = np.minimum(*sides)
+            weight = weight / np.where(lighter > 0, lighter, 1.0)[level.segment]
+        signed = np.zeros(self.grove.n_slots, np.int32 if self.exact else np.float64)
+        signed[slots] = np.where(left, 2 * weight, -2 * weight)
+        return signed.take(level.order[1:]), self.exact
+
+    def _surrogates(self, level, runs, column, segment, place, association):
+        slots = level.order[1:].ravel()
+        below, above = (
+            self.columns.values[self.block[column], self.grove.row[slots[p]]]
+            for p in (place, place + 1)
+        )
+        decrease = np.full(len(place), np.nan)
+        if self.rules.criterion is not None:
+            decrease = self.rules.criterion.decrease(
+                self.grove.target,
+                self.grove.weight,
+                level.order[1:],
+                runs.first[column, segment],
+                place + 1,
+                runs.last[column, segment] + 1,
+            )
+        return Surrogates(
+            level.nodes[segment].astype(np.int32),
+            self.block[column].astype(np.int32),
+            association,
+            midpoint(below, above),
+            np.where(runs.running[place] > 0, 1, -1).astype(np.int8),
+            decrease,
+            np.zeros(len(place), dtype=np.int32),
+        )
+
+    def _category_sets(self, level, j):
+        """The surrogate that sends each category where most of its weight goes."""
+        slots = level.order[0]
+        code = self.columns.values[self.block[j], self.grove.row[slots]]
+        known = ~np.isnan(code)
+        n_codes = int(np.max(code, initial=-1, where=known)) + 1
+        key = level.segment[known] * n_codes + code[known].astype(np.intp)
+        weight = self.grove.weight[slots[known]]
+        shape = (len(level.nodes), n_codes)
+        sides = [
+            np.bincount(key, weight * goes, shape[0] * shape[1]).reshape(shape)
+            for goes in (level.left[known], ~level.left[known])
+        ]
+        to_left = sides[0] >= sides[1]
+        rows = np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
+        n_left = np.sum(rows * to_left, axis=1)
+        n_right = rows.sum(axis=1) - n_left
+        w_left, w_right = (side.sum(axis=1) for side in sides)
+        lighter = np.minimum(w_left, w_right)
+        disagree = np.minimum(*sides).sum(axis=1)
+        association = 1.0 - disagree / np.where(lighter > 0, lighter, np.inf)
+        chosen = self._eligible(level)[j] & (lighter > 0) & (association > TOLERANCE)
+        chosen &= np.minimum(n_left, n_right) >= self.rules.min_rows
+        nodes = level.nodes[chosen].astype(np.int32)
+        return Surrogates(
+            nodes,
+            np.full(len(nodes), self.block[j], dtype=np.int32),
+            association[chosen],
+            np.full(len(nodes), np.nan),
+            np.ones(len(nodes), dtype=np.int8),
+            np.full(len(nodes), np.nan),
+            np.zeros(len(nodes), dtype=np.int32),
+        )
+
+
+class _Runs:
+    """Running sums over the runs of all nodes, column after column.
+
+    Everything is one-dimensional along (column, position); a run is one node's
+    stretch of one column.
+
+    Attributes
+    ----------
+    first, last : ndarray of shape (n_columns, n_nodes)
+        First position of each run, last position with an observed value.
+    left, right : ndarray of shape (n_columns or 1, n_nodes)
+        W_left and W_right, over rows observed in both columns.
+    running : ndarray of shape (n_columns * n_positions,)
+        E at each position, once `agreement` was called.
+    """
+
+    def __init__(self, level, signed, exact):
+        self.level, self.exact = level, exact
+        self.rank = level.rank[1:].ravel()
+        n_columns, self.n_positions = signed.shape
+        offset = np.arange(n_columns)[:, np.newaxis] * self.n_positions
+        self.first = offset + level.starts
+        self.last = self.first + level.lengths - 1
+        self.signed = signed.ravel()
+        whole = self.signed[: self.n_positions]
+        self.left, self.right = (
+            np.add.reduceat(half, level.starts)[np.newaxis] / 2
+            for half in (np.maximum(whole, 0), np.maximum(-whole, 0))
+        )
+
+    def leave_out_missing(self):
+        """Rows with a missing value in the surrogate leave the proportions."""
+        missing = self.rank == MISSING
+        if not missing.any():
+            return
+        self.signed[missing] = 0
+        starts = self.first.ravel()
+        self.left, self.right = (
+            np.add.reduceat(half, starts).reshape(self.first.shape) / 2
+            for half in (np.maximum(self.signed, 0), np.maximum(-self.signed, 0))
+        )
+        n_missing = np.add.reduceat(missing, starts, dtype=np.intp)
+        self.last = self.last - n_missing.reshape(self.last.shape)
+
+    def agreement(self):
+        """|E| after each position; 0 where the next value is tied with this one."""
+        gap = np.broadcast_to(self.left - self.right, self.first.shape).ravel()
+        gap = gap.astype(self.signed.dtype)
+        starts = self.first.ravel()
+        # A run ends at E = gap and the next one starts from E = -gap of its own.
+        self.signed[starts] -= gap
+        begin = self.signed[starts]
+        self.signed[starts[1:]] -= gap[:-1]
+        running = np.cumsum(self.signed, dtype=self.signed.dtype, out=self.signed)
+        if not self.exact:  # take away what rounding carried into each run
+            carried = (running[starts] - begin).reshape(self.first.shape)
+            running -= carried.take(self.level.segment, axis=1).ravel()
+        self.running = running
+        agreement = np.abs(running)
+        agreement[:-1] *= self.rank[1:] != self.rank[:-1]
+        agreement[self.last] = 0  # no cut behind the last observed value
+        agreement[self.first + self.level.lengths - 1] = 0
+        return agreement
+
+    def forbid_small_sides(self, agreement, min_rows):
+        """No cut that leaves fewer than `min_rows` rows on a side."""
+        for k in range(min_rows - 1):
+            inside = np.minimum(self.first + k, self.last)
+            agreement[inside] = 0
+            inside = np.maximum(self.last - 1 - k, self.first)
+            agreement[inside] = 0
+
+    def forbid_within_class(self, agreement, classes):
+        """No cut between two values that hold only one and the same class."""
+        new = np.append(True, self.rank[1:] != self.rank[:-1])
+        new[self.first] = True
+        starts = np.flatnonzero(new)
+        code = classes.take(self.level.order[1:].ravel())
+        lowest = np.minimum.reduceat(code, starts)
+        pure = lowest == np.maximum.reduceat(code, starts)
+        same = pure[1:] & pure[:-1] & (lowest[1:] == lowest[:-1])
+        agreement[starts[1:][same] - 1] = 0
+
+    def best(self, agreement):
+        """Association of each run's best cut, and its |E|.
+
+        Shapes (n_columns, n_nodes).
+        """
+        best = np.maximum.reduceat(agreement, self.first.ravel())
+        best = best.reshape(self.first.shape)
+        lighter = np.minimum(self.left, self.right)
+        excess = best - np.abs(self.left - self.right)
+        divisor = np.where(lighter > 0, 2 * lighter, np.inf)
+        return np.minimum(excess / divisor, 1.0), best
+
+    def first_within_tolerance(self, agreement, best, chosen):
+        """Position of the lowest of the tied best cuts, for the chosen runs."""
+        slack = 2 * TOLERANCE * np.minimum(self.left, self.right)
+        if self.exact:  # an integer comparison, and distinct values are not tied
+            bound = np.where(chosen, best, np.iinfo(np.int32).max)
+        else:
+            bound = np.where(chosen, best - slack, np.inf)
+        bound = bound.astype(agreement.dtype, copy=False)
+        bound = bound.take(self.level.segment, axis=1).ravel()
+        reached = np.flatnonzero(agreement >= bound)
+        return reached[np.searchsorted(reached, self.first[chosen])]

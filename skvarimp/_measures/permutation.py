@@ -1,0 +1,357 @@
+"""`PermutationImportance`: loss gained when an input is taken from another row."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._data.validation import (
+    Interval,
+    StrOptions,
+    features_constraint,
+    n_jobs_constraint,
+    random_state_constraint,
+    response_method_constraint,
+)
+from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
+from skvarimp._measures.response_importance import (
+    CHEAP_EVALUATIONS,
+    Progress,
+    Request,
+    ResponseImportance,
+)
+from skvarimp._measures.scoring import ScoreLost, score_lost
+from skvarimp._response.engine import in_order
+from skvarimp._response.reductions.losses import (
+    LOSSES,
+    LossDraw,
+    make_loss,
+    refused_loss,
+    unmoved_loss,
+)
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.sampling import entry_seeds, sample_repeats
+from skvarimp._running.warn import warn
+from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
+
+
+class PermutationImportance(ResponseImportance):
+    """Loss that a model gains when an input is replaced by another row's.
+
+    The mean over rows and donors of the loss with the donor's value in place of the
+    row's own, minus the mean loss of the unmoved rows: what the model's accuracy owes
+    to the input. Every other input is kept (a *marginal* measure: with dependent
+    inputs it visits rows that do not occur).
+
+    Parameters
+    ----------
+    loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
+callable, default="auto"
+        Loss of a row. "auto": log loss for classifiers' probabilities, "zero_one" for
+        their scores and labels, the squared error otherwise. Squared and absolute
+        error are means over the outputs, of probabilities against the indicators of
+        y's classes. "zero_one" takes the most probable class, the first of those
+        within 1e-10 of it; under response_method="predict" the labels themselves. A
+        callable gets y of shape (n,) or (n, n_columns) and outputs of shape (n,) or
+        (n, n_outputs), and returns (n,).
+    scoring : str or callable, default=None
+        A scikit-learn scorer in place of a loss, by name or as scorer(estimator, X,
+        y); the importance is the score lost. Estimated from draws only.
+    estimation : {"auto", "exact", "sampled"}, default="auto"
+        Exact over all pairs of row and donor, or from random donors; "auto" is exact
+        where that is expected to cost no more or takes at most a million evaluations
+        of the model.
+    n_repeats : int, default=10
+        Number of donors drawn for each row ("sampled").
+    relative : bool, default=False
+        Ratio of the mean moved to the mean unmoved loss instead of the difference.
+    subset : {"oob"} or None, default=None
+        "oob": of a forest grown with bootstrap, the mean over its trees of each
+        tree's importance on its own out-of-bag rows, donors among them (Breiman,
+        unscaled). X and y are the training rows in order. "auto" losses of
+        classifiers are then "zero_one": wrong votes of the trees.
+    features : sequence or dict, default=None
+        Entries: names, positions, or lists of them (groups); None: each column.
+    response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
+default="auto"
+        The response watched; "auto": the first of them a classifier has, `predict`
+        of other models.
+    n_jobs : int, default=None
+        Number of joblib workers. The numbers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws ("sampled").
+
+    Attributes
+    ----------
+    importances_ : ndarray of shape (n_entries,)
+        In units of the loss; negative where other rows' values do better by chance.
+        With `relative` 1 stands for no importance.
+    importances_per_output_ : ndarray of shape (n_entries, 1)
+        The same: a loss joins the outputs.
+    standard_errors_ : ndarray of shape (n_entries,) or None
+        Sampling error with the model held fixed, each row counting as evaluated row
+        and as donor (infinitesimal jackknife). None for scorers, and for draws among
+        out-of-bag rows.
+    monte_carlo_errors_ : ndarray of shape (n_entries,) or None
+        Error of drawing ("sampled"); NaN for one repeat.
+    ranking_ : ndarray of shape (n_entries,)
+        1 = most important.
+    baseline_ : float
+        Mean loss, or score, of the unmoved rows.
+    estimation_ : str
+        The estimation used.
+    response_path_ : str
+        How the response was computed.
+    entry_names_ : list of str
+        Names of the entries.
+    output_names_ : list of str
+        Name of the loss or scorer.
+
+    See Also
+    --------
+    SensitivityImportance : How far the response itself moves; needs no y.
+
+    Notes
+    -----
+    A row is also its own donor, with the probability of its value, so that the exact
+    importance is (n - 1) / n times the one over other rows only. A shuffled column
+    has the same expectation. An input that the model does not use scores exactly 0
+    (ratio 1). Under the squared error, a linear model's importance of an input with
+    coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f, x), variances with divisor n.
+
+    Exact cost for a model without a fast response: n_samples x n_cells predictions
+    an entry; the squared error needs two moments of each response curve only.
+
+    References
+    ----------
+    .. [1] L. Breiman, "Random Forests", Machine Learning 45 (2001), section 10.
+    .. [2] B. M. Greenwell, B. C. Boehmke and A. J. McCarthy, "A General Model-Based
+       Variable Importance Metric for Supervised Learning", section 2.1.
+    .. [3] A. Fisher, C. Rudin and F. Dominici, "All Models are Wrong, but Many are
+       Useful", JMLR 20 (2019), eqs. 3.3 to 3.5: difference and ratio.
+
+    Examples
+    --------
+    A perfect model with slope 2 on values of variance 1/4 gains 2 * 2^2 / 4:
+
+    >>> import numpy as np
+    >>> from skvarimp import PermutationImportance
+    >>> X = np.array([[0.0, 7.0], [1.0, 5.0], [0.0, 6.0], [1.0, 4.0]])
+    >>> imp = PermutationImportance().fit(lambda X: 2 * X[:, 0], X, 2 * X[:, 0])
+    >>> imp.importances_
+    array([2., 0.])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "loss": [StrOptions({"auto", *LOSSES}), Callable],
+        "scoring": [str, Callable, None],
+        "estimation": [StrOptions({"auto", "exact", "sampled"})],
+        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
+        "relative": ["boolean"],
+        "subset": [StrOptions({"oob"}), None],
+        "features": features_constraint,
+        "response_method": response_method_constraint,
+        "n_jobs": n_jobs_constraint,
+        "random_state": random_state_constraint,
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
+        | Callable[[Any, Any], ArrayLike] = "auto",
+        scoring: Scoring = None,
+        estimation: Literal["auto", "exact", "sampled"] = "auto",
+        n_repeats: int = 10,
+        relative: bool = False,
+        subset: Literal["oob"] | None = None,
+        features: Features = None,
+        response_method: ResponseMethod = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.loss = loss
+        self.scoring = scoring
+        self.estimation = estimation
+        self.n_repeats = n_repeats
+        self.relative = relative
+        self.subset = subset
+        self.features = features
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def _reads_training_rows(self):
+        return self.subset == "oob"
+
+    def _cannot_serve(self, estimator):
+        bootstrap = getattr(estimator, "bootstrap", None)
+        if self.subset == "oob" and not bootstrap:
+            has = "no bootstrap" if bootstrap is None else f"bootstrap={bootstrap}"
+            return (
+                "subset='oob' needs a forest grown with bootstrap=True, but this "
+                f"{type(estimator).__name__} has {has}. Use subset=None."
+            )
+        if self.scoring is not None:
+            return None
+        return refused_loss(self.loss, estimator, self.response_method)
+
+    def _plan(self, problem, entries):
+        if problem.y is None:
+            raise ValueError(
+                "y is required: permutation importance compares the response with it. "
+                "SensitivityImportance needs no y."
+            )
+        if self.scoring is not None:
+            self._plan_scoring(problem)
+            return []
+        if self.subset == "oob":
+            self._plan_out_of_bag(problem, entries)
+            return []
+        self._loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
+        self._base = unmoved_loss(self._loss, problem)
+        self.baseline_ = float(problem.weights @ self._base)
+        self._check_ratio(self.baseline_)
+        request = Request("all", [self._loss.reduction(self.relative)], [np.ones(1)])
+        self.estimation_ = self._choose_estimation(problem, entries, request)
+        return [request] if self.estimation_ == "exact" else []
+
+    def _check_ratio(self, baseline):
+        if self.relative and baseline == 0:
+            raise ValueError(
+                "relative=True divides by the mean loss of the unmoved rows, which is "
+                "0. Use relative=False."
+            )
+
+    def _plan_scoring(self, problem):
+        for parameter, default in {
+            "loss": "auto",
+            "relative": False,
+            "subset": None,
+            "response_method": "auto",
+        }.items():
+            value = getattr(self, parameter)
+            if not (isinstance(value, type(default)) and value == default):
+                raise ValueError(
+                    f"`{parameter}` cannot be combined with `scoring`, got "
+                    f"{parameter}={value!r} and scoring={self.scoring!r}. Leave one "
+                    "out."
+                )
+        if self.estimation == "exact":
+            raise ValueError(
+                "estimation='exact' needs a loss of single rows; scoring="
+                f"{self.scoring!r} is estimated from draws. Use `loss`."
+            )
+        self._lost = ScoreLost.of(self.scoring, problem)
+        self.baseline_ = self._lost.baseline
+        self.estimation_ = "sampled"
+
+    def _plan_out_of_bag(self, problem, entries):
+        self._of = out_of_bag(problem, self.loss, self.response_method)
+        exact, repeat = self._of.evaluations(entries)
+        limit = max(CHEAP_EVALUATIONS, repeat * self.n_repeats)
+        self.estimation_ = self.estimation
+        if self.estimation == "auto":
+            self.estimation_ = "exact" if exact <= limit else "sampled"
+
+    def _choose_estimation(self, problem, entries, request):
+        if self.estimation != "auto":
+            return self.estimation
+        response, n = problem.response(entries), problem.table.n_samples
+        drawn, (reduction,) = self.n_repeats * n, request.reductions
+        if response.evaluations_for(reduction, n, n) <= drawn:
+            return "exact"
+        sizes = problem.grid_sizes(entries, request)
+        exact = sum(response.evaluations_for(reduction, n, k) for k in sizes)
+        cheap = exact <= max(CHEAP_EVALUATIONS, drawn * len(entries))
+        return "exact" if cheap else "sampled"
+
+    def _conclude(self, problem, entries, outcomes):
+        self.monte_carlo_errors_ = None
+        if self.scoring is not None:
+            results = self._from_scores(entries)
+        elif self.subset == "oob":
+            results = self._from_trees(entries)
+        elif self.estimation_ == "exact":
+            outcome = outcomes[0][0]
+            results = outcome.importances[:, 0], outcome.standard_errors
+            self._name = self._loss.name
+        else:
+            results = self._from_draws(problem, entries)
+        importances, errors = results
+        if errors is not None and np.all(np.isnan(errors)):
+            errors = None
+        names = [entry.name for entry in entries]
+        self._store(importances[:, np.newaxis], names, [self._name], errors)
+        for temporary in ("_loss", "_base", "_lost", "_of", "_name"):
+            vars(self).pop(temporary, None)
+
+    def _from_draws(self, problem, entries):
+        """Importances and standard errors; sets the errors of drawing."""
+        reference = self.baseline_ if self.relative else None
+        draw = LossDraw(self._loss, self._base, reference)
+        black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
+        self.response_path_, self._name = black_box.path, self._loss.name
+        walk = problem.walk(black_box, entries, [Request("all", [], [])])
+        scale = np.array([1.0 if reference is None else reference])
+        seeds = entry_seeds(self.random_state, len(entries))
+        arguments = (walk, draw, scale, self.n_repeats, seeds)
+        importances, errors, drawn = np.full((3, len(entries)), np.nan)
+        with Progress([self], len(entries)) as progress:
+            tasks = range(len(entries))
+            for e, one in in_order(sample_repeats, tasks, arguments, self.n_jobs):
+                importances[e] = one.importances[0] + self.relative
+                errors[e], drawn[e] = one.standard_error, one.monte_carlo_error
+                if progress.step():
+                    break
+        self.monte_carlo_errors_ = drawn
+        return importances, errors
+
+    def _from_scores(self, entries):
+        """Mean score lost over the repeats; no standard errors."""
+        self.response_path_ = "black box (the scorer asks the model)"
+        self._name = self._lost.name
+        seeds = entry_seeds(self.random_state, len(entries))
+        arguments = (entries, self._lost, self.n_repeats, seeds)
+        importances, drawn = np.full((2, len(entries)), np.nan)
+        with Progress([self], len(entries)) as progress:
+            tasks = range(len(entries))
+            for e, lost in in_order(score_lost, tasks, arguments, self.n_jobs):
+                importances[e] = lost.mean()
+                if len(lost) > 1:
+                    drawn[e] = lost.std(ddof=1) / np.sqrt(len(lost))
+                if progress.step():
+                    break
+        self.monte_carlo_errors_ = drawn
+        return importances, None
+
+    def _from_trees(self, entries):
+        """Mean over the trees of a forest."""
+        n_trees, seeds = len(self._of.trees), None
+        if self.estimation_ == "sampled":
+            seeds = entry_seeds(self.random_state, n_trees * len(entries))
+            seeds = seeds.reshape(n_trees, len(entries))
+        with Progress([self], n_trees) as progress:
+            result = average_over_trees(
+                self._of,
+                entries,
+                self.relative,
+                seeds,
+                self.n_repeats,
+                self.n_jobs,
+                progress.step,
+            )
+        if result.n_trees < n_trees:
+            warn(
+                f"A callback stopped PermutationImportance: its importances are means "
+                f"over {result.n_trees} of {n_trees} trees."
+            )
+        self.baseline_ = result.baseline
+        self._check_ratio(self.baseline_)
+        self.response_path_ = f"out-of-bag, each tree: {result.path}"
+        self.monte_carlo_errors_ = result.monte_carlo_errors
+        self._name = result.loss_name
+        return result.importances, result.standard_errors

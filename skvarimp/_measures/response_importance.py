@@ -1,0 +1,290 @@
+"""`ResponseImportance`: importances that are reductions of the response engine."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from skvarimp._data.entries import resolve_columns
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._measures.base import BaseImportance
+from skvarimp._models.model import Model
+from skvarimp._response.contract import Walk
+from skvarimp._response.engine import run_walk
+from skvarimp._response.grid import Moves
+from skvarimp._response.lowering import respond
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._running.warn import warn
+
+CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
+
+
+@dataclass
+class Problem:
+    """A model on rows of data, validated; rows of weight 0 are gone.
+
+    Attributes
+    ----------
+    table : Table
+    model : Model
+    y : ndarray of shape (n_samples, ...) or None
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    total_weight : float
+    base : ndarray of shape (n_outputs, n_samples)
+    kept : ndarray of shape (n_rows_of_X,)
+        Which rows of X these are.
+    """
+
+    table: object
+    model: Model
+    y: np.ndarray | None
+    weights: np.ndarray
+    total_weight: float
+    base: np.ndarray
+    kept: np.ndarray
+    _responses: dict = field(default_factory=dict, repr=False)
+
+    def response(self, entries):
+        """The probed response that serves the entries; made once."""
+        key = tuple(entries)
+        if key not in self._responses:
+            self._responses[key] = respond(
+                self.model, self.table, self.base, self.weights, entries
+            )
+        return self._responses[key]
+
+    def moves(self, entries, requests):
+        """The values that the entries move through."""
+        return Moves(
+            self.table,
+            self.weights,
+            entries,
+            [request.grid for request in requests],
+            [request.categorical for request in requests],
+        )
+
+    def grid_sizes(self, entries, request):
+        """How many values each entry moves through."""
+        moves = self.moves(entries, [request])
+        return np.array([moves[e].n_cells for e in range(len(entries))])
+
+    def walk(self, response, entries, requests):
+        """A walk over all rows."""
+        return Walk(
+            response,
+            self.table,
+            self.moves(entries, requests),
+            [request.reductions for request in requests],
+            np.arange(self.table.n_samples),
+            self.weights,
+            self.base,
+            self.total_weight,
+            self.y,
+            [request.scales for request in requests],
+        )
+
+
+@dataclass
+class Request:
+    """What a measure asks of a walk: reductions over one grid.
+
+    Attributes
+    ----------
+    grid : str, int, array-like or dict
+    reductions : list of Reduction
+    scales : list of ndarray of shape (n_outputs,)
+        One a reduction.
+    categorical : frozenset of int
+        Columns treated as categorical besides those that are by type.
+    """
+
+    grid: object
+    reductions: list
+    scales: list
+    categorical: frozenset = frozenset()
+
+
+def make_problem(estimator, X, y, sample_weight, response_method):
+    """Validate what `fit` was given and watch the unmoved response."""
+    table = as_table(X)
+    weights = check_sample_weight(sample_weight, table.n_samples)
+    y = check_target(y, table.n_samples)
+    model = Model(estimator, response_method)
+    kept = weights > 0
+    if not kept.all():
+        table, weights = table.take(np.flatnonzero(kept)), weights[kept]
+        y = None if y is None else y[kept]
+    base = unmoved_response(model, table)
+    total = weights.sum()
+    return Problem(table, model, y, weights / total, total, base, kept)
+
+
+def unmoved_response(model, table):
+    """The response at every row, (n_outputs, n_samples).
+
+    Block by block where X is large: models copy what they are given, and X may be a
+    memory map larger than the memory.
+    """
+    step = BlackBoxResponse.call_rows(table.n_columns)
+    if table.n_samples <= step:
+        return np.ascontiguousarray(model(table.native).T)
+    starts = range(0, table.n_samples, step)
+    rows = [np.arange(s, min(s + step, table.n_samples)) for s in starts]
+    return np.hstack([model(table.take(part).native).T for part in rows])
+
+
+class ResponseImportance(BaseImportance):
+    """An importance that watches the response as one entry moves.
+
+    A subclass says in `_plan` which reductions it needs, and turns them into its
+    attributes in `_conclude`; several measures share one walk (`fit_together`).
+    """
+
+    def _fit(self, estimator, X, y, sample_weight):
+        fit_together([self], estimator, X, y, sample_weight)
+
+    def _plan(self, problem, entries):
+        """The requests to the shared walk; raises on bad input, before any work."""
+        raise NotImplementedError
+
+    def _conclude(self, problem, entries, outcomes):
+        """Set the fitted attributes from one list of outcomes a request."""
+        raise NotImplementedError
+
+    def _categorical(self, problem):
+        return resolve_columns(
+            getattr(self, "categorical_features", None),
+            problem.table.names,
+            problem.table.n_columns,
+        )
+
+    def _store_outcome(self, problem, entries, outcome):
+        errors = outcome.standard_errors
+        self._store(
+            outcome.importances,
+            [entry.name for entry in entries],
+            problem.model.output_names,
+            None if np.all(np.isnan(errors)) else errors,
+        )
+
+
+def fit_together(measures, estimator, X, y=None, sample_weight=None):
+    """Fit engine measures on one model and data, in as few walks as they allow.
+
+    Measures that watch the same response of the same entries share one walk.
+    """
+    table = as_table(X)
+    entries = [m._set_entries(table, m.features, estimator) for m in measures]
+    problems = {}
+    for measure in measures:
+        if measure.response_method not in problems:
+            problems[measure.response_method] = make_problem(
+                estimator, table, y, sample_weight, measure.response_method
+            )
+    shared = {}
+    for measure, of_measure in zip(measures, entries):
+        key = (measure.response_method, tuple(of_measure))
+        shared.setdefault(key, []).append(measure)
+    plans = []
+    for (method, of_group), group in shared.items():
+        problem = problems[method]
+        requests = [m._plan(problem, list(of_group)) for m in group]
+        plans.append((problem, list(of_group), group, requests))
+    within_callbacks(measures, lambda: [_carry_out(*plan) for plan in plans])
+
+
+def _carry_out(problem, entries, group, requests):
+    response = problem.response(entries)
+    merged, places = _merged(requests)
+    outcomes = []
+    if merged:
+        walk = problem.walk(response, entries, merged)
+        asking = [m for m, of_measure in zip(group, requests) if of_measure]
+        with Progress(asking, len(walk.moves)) as progress:
+            outcomes = run_walk(walk, group[0].n_jobs, progress.step)
+    for measure, of_measure in zip(group, places):
+        measure.response_path_ = response.path
+        of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
+        measure._conclude(problem, entries, of_requests)
+        warn_stopped(measure)
+
+
+def _merged(requests):
+    """Requests over one grid put together, so that its curves are formed once.
+
+    Returns
+    -------
+    merged : list of Request
+    places : list of list of list of (int, int)
+        For each measure, request and reduction: where in `merged` it stands.
+    """
+    merged, numbers, places = [], {}, []
+    for of_measure in requests:
+        places.append([])
+        for request in of_measure:
+            plain = isinstance(request.grid, str | int)
+            grid = request.grid if plain else id(request.grid)
+            key = (plain, grid, request.categorical)
+            if key not in numbers:
+                numbers[key] = len(merged)
+                merged.append(Request(request.grid, [], [], request.categorical))
+            to = merged[numbers[key]]
+            first = len(to.reductions)
+            to.reductions.extend(request.reductions)
+            to.scales.extend(request.scales)
+            places[-1].append(
+                [(numbers[key], first + r) for r in range(len(request.reductions))]
+            )
+    return merged, places
+
+
+def warn_stopped(measure):
+    """Say so where a callback left entries without an importance."""
+    missing = int(np.isnan(measure.importances_).sum())
+    if missing:
+        warn(
+            f"A callback stopped {type(measure).__name__}: {missing} of "
+            f"{len(measure.importances_)} entries have no importance (NaN)."
+        )
+
+
+def within_callbacks(measures, action):
+    """Run an action so that every measure's callbacks are torn down afterwards."""
+    if not measures:
+        return action()
+    return with_callbacks(lambda _: within_callbacks(measures[1:], action))(measures[0])
+
+
+class Progress:
+    """Drives the callbacks of measures that share work of `n_steps` steps."""
+
+    def __init__(self, measures, n_steps, task_name="entry"):
+        self.contexts = []
+        self.task_name = task_name
+        for measure in measures:
+            if hasattr(measure, "_skl_callbacks") or hasattr(
+                measure, "_parent_callback_ctx"
+            ):
+                context = measure._init_callback_context(max_subtasks=n_steps)
+                self.contexts.append((measure, context))
+
+    def __enter__(self):
+        for measure, context in self.contexts:
+            context.call_on_fit_task_begin(estimator=measure)
+        return self
+
+    def step(self, n_done=1):
+        """Report steps done; returns whether a callback asks to stop."""
+        stop = False
+        for measure, context in self.contexts:
+            for _ in range(n_done):
+                step = context.subcontext(task_name=self.task_name)
+                step.call_on_fit_task_begin(estimator=measure)
+                stop |= bool(step.call_on_fit_task_end(estimator=measure))
+        return stop
+
+    def __exit__(self, *failure):
+        for measure, context in self.contexts:
+            context.call_on_fit_task_end(estimator=measure)

@@ -1,0 +1,129 @@
+"""Score lost when an entry's values are drawn from other rows, by any scorer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from skvarimp._data.arithmetic import users_code
+
+
+@dataclass
+class ScoreLost:
+    """A scorer on a problem's rows.
+
+    Attributes
+    ----------
+    scorer : callable
+        scorer(estimator, X, y) -> float.
+    name : str
+    estimator : object
+    table : Table
+    y : ndarray
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    scorer_weights : ndarray of shape (n_samples,) or None
+        As given to `fit`; passed to the scorer where they differ.
+    baseline : float
+        Score of the unmoved rows.
+    """
+
+    scorer: object
+    name: str
+    estimator: object
+    table: object
+    y: np.ndarray
+    weights: np.ndarray
+    scorer_weights: np.ndarray | None
+    baseline: float = np.nan
+
+    @classmethod
+    def of(cls, scoring, problem):
+        """For a problem; scores its rows."""
+        equal = problem.weights.min() == problem.weights.max()
+        weights = None if equal else problem.weights * problem.total_weight
+        lost = cls(
+            *_resolve_scorer(scoring, problem),
+            problem.model.estimator,
+            problem.table,
+            problem.y,
+            problem.weights,
+            weights,
+        )
+        try:
+            lost.baseline = lost.score(problem.table.native)
+        except ValueError as error:
+            if callable(scoring):
+                raise
+            raise ValueError(
+                f"scoring={scoring!r} cannot score {type(lost.estimator).__name__} on "
+                f"this y: {error}"
+            ) from error
+        return lost
+
+    def score(self, X):
+        """The score of rows in the container that the model takes."""
+        options = {}
+        if self.scorer_weights is not None:
+            options["sample_weight"] = self.scorer_weights
+        with users_code():
+            score = self.scorer(self.estimator, X, self.y, **options)
+        if not is_finite_number(score):
+            raise ValueError(
+                f"`scoring` must give one finite number, got {score!r} from "
+                f"{self.name}."
+            )
+        return float(score)
+
+
+def is_finite_number(score):
+    """Whether what a scorer returned is one number, neither NaN nor infinite."""
+    score = np.asarray(score)
+    return score.ndim == 0 and score.dtype.kind in "fbiu" and bool(np.isfinite(score))
+
+
+def check_scorer_name(scoring):
+    """Raise ValueError for a name that scikit-learn has no scorer for."""
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        raise ValueError(
+            f"`scoring` names no scorer of scikit-learn, got {scoring!r}. "
+            "sklearn.metrics.get_scorer_names() lists them."
+        )
+
+
+def _resolve_scorer(scoring, problem):
+    """(scorer, name) from a name or a callable."""
+    if not isinstance(scoring, str):
+        name = getattr(scoring, "__name__", None) or repr(scoring)
+        return scoring, name
+    check_scorer_name(scoring)
+    if problem.model.method == "__call__":
+        raise TypeError(
+            f"scoring={scoring!r} needs an estimator with `predict`, got a bare "
+            "callable. Use `loss`, or a callable scorer(f, X, y)."
+        )
+    return get_scorer(scoring), scoring
+
+
+def score_lost(position, entries, lost, n_repeats, seeds):
+    """Score lost by one entry in each repeat, (n_repeats,)."""
+    random = np.random.default_rng(int(seeds[position]))
+    rows, columns = np.arange(len(lost.weights)), entries[position].columns
+    result = np.empty(n_repeats)
+    for r in range(n_repeats):
+        donors = shuffled_donors(lost.weights, random)
+        moved = lost.table.moved(rows, columns, donors=donors)
+        result[r] = lost.baseline - lost.score(moved)
+    return result
+
+
+def shuffled_donors(weights, random):
+    """One donor a row, each as often as its weight says; equal weights: a shuffle.
+
+    Equally spaced points of the cumulated weights from a random start name the
+    donors, which are then shuffled over the rows.
+    """
+    n = len(weights)
+    points = (np.arange(n) + random.random()) / n
+    donors = np.searchsorted(np.cumsum(weights)[:-1], points, side="right")
+    return random.permutation(donors)

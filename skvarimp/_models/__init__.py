@@ -1,0 +1,4 @@
+"""What a fitted model is and how it answers: `Model`, its links, its gradients.
+
+Reads models; moves no entry and computes no importance. Imports `_data`, `_running`.
+"""

@@ -1,0 +1,273 @@
+"""Which input column each output column of a fitted transformer comes from.
+
+The one list of transformers that work column by column: an output column depends on
+one input column only, and on no other row. For them moving one input column is
+moving its output columns, whatever comes after.
+"""
+
+import importlib
+import sys
+
+import numpy as np
+
+from skvarimp._data.entries import column_position
+
+
+class NotColumnwise(Exception):
+    """A transformer that mixes columns or rows; the message is the reason."""
+
+
+NO_SOURCE = -1  # a constant output column
+
+
+def sources(transformer, n_columns, names=None):
+    """The input column of each output column of a fitted transformer.
+
+    Parameters
+    ----------
+    transformer : object
+        Fitted transformer, "passthrough" or "drop".
+    n_columns : int
+        Number of columns it is given.
+    names : list of str or None
+        Their names.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+
+    Raises
+    ------
+    NotColumnwise
+        Where its type is not in the list.
+    """
+    if n_columns == 0:  # a ColumnTransformer leaves a part without columns unfitted
+        return np.arange(0)
+    if isinstance(transformer, str):
+        return np.arange(n_columns if transformer == "passthrough" else 0)
+    if transformer is None:
+        return np.arange(n_columns)
+    kind = type(transformer)
+    for package, kinds in COLUMNWISE.items():
+        module = sys.modules.get(package)
+        for name, rule in kinds.items():
+            if name == kind.__name__ and getattr(module, name, None) is kind:
+                _refuse_replaced(transformer)
+                return np.asarray(rule(transformer, n_columns, names), dtype=np.intp)
+    raise NotColumnwise(f"{kind.__name__} is not a column-wise transformer")
+
+
+def _refuse_replaced(transformer):
+    for method in ("transform", "inverse_transform"):
+        if method in vars(transformer):
+            raise NotColumnwise(f"{method} of this instance was replaced")
+
+
+def is_monotone(step):
+    """Whether a fitted step of the list takes columns to ascending values.
+
+    Missing values aside; it may leave columns out.
+    """
+    if step is None or isinstance(step, str):
+        return True
+    name = type(step).__name__
+    if name == "SimpleImputer":
+        return isinstance(step.missing_values, float) and np.isnan(step.missing_values)
+    return name in MONOTONE or _rule_of(name) is _selected
+
+
+def _rule_of(name):
+    return next((kinds[name] for kinds in COLUMNWISE.values() if name in kinds), None)
+
+
+def columnwise_types():
+    """The types of the list, for the table in the documentation."""
+    return [
+        getattr(importlib.import_module(package), name)
+        for package, kinds in COLUMNWISE.items()
+        for name in kinds
+    ]
+
+
+def _one_to_one(transformer, n_columns, names):
+    return np.arange(n_columns)
+
+
+def _repeated(counts):
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _selected(transformer, n_columns, names):
+    return transformer.get_support(indices=True)
+
+
+def _function(transformer, n_columns, names):
+    for function, arguments in (
+        (transformer.func, transformer.kw_args),
+        (transformer.inverse_func, transformer.inv_kw_args),
+    ):
+        elementwise = isinstance(function, np.ufunc) and function.nin == 1
+        if not (function is None or elementwise) or arguments:
+            raise NotColumnwise(
+                "the function of a FunctionTransformer is no NumPy ufunc of one value"
+            )
+    return np.arange(n_columns)
+
+
+def _imputer(transformer, n_columns, names):
+    kept = np.arange(n_columns)
+    if not transformer.keep_empty_features and transformer.strategy != "constant":
+        # a column is dropped where its statistic is NaN; None is a value like others
+        empty = [isinstance(s, float) and s != s for s in transformer.statistics_]
+        kept = kept[~np.array(empty, dtype=bool)]
+    if transformer.add_indicator:
+        return np.concatenate([kept, transformer.indicator_.features_])
+    return kept
+
+
+def _indicator(transformer, n_columns, names):
+    return transformer.features_
+
+
+def _one_hot(transformer, n_columns, names):
+    counts = np.array([len(c) for c in transformer.categories_])
+    infrequent = getattr(transformer, "infrequent_categories_", None)
+    if infrequent is not None:  # they share one output column
+        counts -= [0 if few is None else len(few) - 1 for few in infrequent]
+    if transformer.drop_idx_ is not None:
+        counts -= [at is not None for at in transformer.drop_idx_]
+    return _repeated(counts)
+
+
+def _target_encoder(transformer, n_columns, names):
+    classes = getattr(transformer, "classes_", None)  # None of a numeric target
+    n_classes = 0 if classes is None else len(classes)
+    return _repeated([n_classes if n_classes > 2 else 1] * n_columns)
+
+
+def _bins(transformer, n_columns, names):
+    if transformer.encode == "ordinal":
+        return np.arange(n_columns)
+    return _repeated(transformer.n_bins_)
+
+
+def _splines(transformer, n_columns, names):
+    return _repeated([transformer.n_features_out_ // n_columns] * n_columns)
+
+
+def _polynomial(transformer, n_columns, names):
+    powers = transformer.powers_
+    if np.any(np.count_nonzero(powers, axis=1) > 1):
+        raise NotColumnwise("PolynomialFeatures multiplies columns")
+    return np.where(powers.any(axis=1), powers.argmax(axis=1), NO_SOURCE)
+
+
+def _chain(transformer, n_columns, names):
+    result = np.arange(n_columns)
+    for _, step in transformer.steps:
+        result = _composed(result, sources(step, len(result), names))
+        names = _names_after(step, names)
+    return result
+
+
+def _names_after(step, names):
+    """Column names behind a step: only steps that hand out frames keep any."""
+    if isinstance(step, str) or step is None:
+        return names if step != "drop" else []
+    try:
+        return list(step.get_feature_names_out())
+    except (AttributeError, ValueError):
+        return None
+
+
+def _composed(first, second):
+    """Sources of two steps in a row; a constant column stays one."""
+    result = np.full(len(second), NO_SOURCE)
+    moved = second != NO_SOURCE
+    result[moved] = np.asarray(first)[second[moved]]
+    return result
+
+
+def _column_transformer(transformer, n_columns, names):
+    slices = transformer.output_indices_
+    n_outputs = max((s.stop for s in slices.values()), default=0)
+    result = np.full(n_outputs, NO_SOURCE)
+    fitted = list(getattr(transformer, "feature_names_in_", names or [])) or None
+    n_fitted = n_columns if fitted is None else len(fitted)
+    for name, member, columns in transformer.transformers_:
+        if isinstance(member, str) and member == "drop":
+            continue
+        positions = _positions(columns, fitted, n_fitted)
+        member_names = None if fitted is None else [fitted[p] for p in positions]
+        if names and fitted != names:  # frames may hold the columns in another order
+            positions = np.array([names.index(n) for n in member_names], np.intp)
+        of_member = sources(member, len(positions), member_names)
+        result[slices[name]] = _composed(positions, of_member)
+    return result
+
+
+def _positions(columns, names, n_columns):
+    """Column positions from what `ColumnTransformer` takes."""
+    if isinstance(columns, slice):
+        if isinstance(columns.start, str) or isinstance(columns.stop, str):
+            start = 0 if columns.start is None else names.index(columns.start)
+            stop = n_columns if columns.stop is None else names.index(columns.stop) + 1
+            return np.arange(start, stop)[:: columns.step]
+        return np.arange(n_columns)[columns]
+    if isinstance(columns, str) or np.ndim(columns) == 0:
+        columns = [columns]
+    columns = list(columns)
+    if columns and all(isinstance(c, bool | np.bool_) for c in columns):
+        return np.flatnonzero(columns)
+    return np.array([column_position(c, names, n_columns) for c in columns], np.intp)
+
+
+def _union(transformer, n_columns, names):
+    members = [
+        sources(member, n_columns, names) for _, member in transformer.transformer_list
+    ]
+    return np.concatenate(members) if members else np.arange(0)
+
+
+def _frozen(transformer, n_columns, names):
+    return sources(transformer.estimator, n_columns, names)
+
+
+def _rules(rule, names):
+    return dict.fromkeys(names.split(), rule)
+
+
+MONOTONE = (
+    "StandardScaler",
+    "MinMaxScaler",
+    "MaxAbsScaler",
+    "RobustScaler",
+    "PowerTransformer",
+    "QuantileTransformer",
+)
+
+COLUMNWISE = {
+    "sklearn.preprocessing": {
+        **_rules(
+            _one_to_one,
+            " ".join([*MONOTONE, "Binarizer", "OrdinalEncoder"]),
+        ),
+        "OneHotEncoder": _one_hot,
+        "TargetEncoder": _target_encoder,
+        "KBinsDiscretizer": _bins,
+        "SplineTransformer": _splines,
+        "PolynomialFeatures": _polynomial,
+        "FunctionTransformer": _function,
+    },
+    "sklearn.impute": {"SimpleImputer": _imputer, "MissingIndicator": _indicator},
+    "sklearn.feature_selection": _rules(
+        _selected,
+        "SelectKBest SelectPercentile SelectFpr SelectFdr SelectFwe "
+        "GenericUnivariateSelect VarianceThreshold SelectFromModel RFE RFECV "
+        "SequentialFeatureSelector",
+    ),
+    "skvarimp": _rules(_selected, "BackwardEliminationSelector ForwardSelector"),
+    "sklearn.compose": {"ColumnTransformer": _column_transformer},
+    "sklearn.pipeline": {"Pipeline": _chain, "FeatureUnion": _union},
+    "sklearn.frozen": {"FrozenEstimator": _frozen},
+}

@@ -1,0 +1,1 @@
+"""Derivatives of a model's response: formulas where the model has one."""

@@ -1,0 +1,4 @@
+"""Readers of fitted models, one file a library or kind.
+
+The only place that touches the insides of scikit-learn's and other libraries' models.
+"""

@@ -1,0 +1,283 @@
+"""CatBoost's trees, as its own JSON writes them.
+
+Values are compared in single precision, leaves summed in double. Splits on one
+category each are read; which of a column's values they mean is asked from CatBoost,
+which compares hashes of texts. Splits on statistics of the target by category (CTR),
+on texts and on embeddings are no splits on a column.
+"""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from skvarimp._data.table import Table
+from skvarimp._data.values import is_missing
+from skvarimp._models.readers.sklearn_trees import Ensemble
+from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.responses.trees.links import (
+    Exponential,
+    Labels,
+    Logistic,
+    Second,
+    Sign,
+    Softmax,
+)
+from skvarimp._response.responses.trees.response import tree_response
+from skvarimp._response.responses.trees.tables import RawTree
+
+NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
+SOFTMAX = ("MultiClass",)
+EACH_CLASS = ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy")
+
+
+def lower_catboost(model, table):
+    """The response of a CatBoost model."""
+    with tempfile.TemporaryDirectory() as folder, reading("CatBoost"):
+        content = _written(model.estimator, Path(folder) / "model.json")
+        features = _Features(content)
+        scale, bias = content["scale_and_bias"]
+        trees = [_tree(tree, features, scale) for tree in _expanded(content)]
+        if not trees:
+            raise NotLowerable("the model has no trees")
+        number_categories(trees, True)
+        encoders, categories = {}, {}
+        if set(used_columns(trees)) & set(features.splits):
+            stub = _stub(content, features, Path(folder) / "stub.json")
+            encoders, categories = _categories(stub, features, table)
+        link, shift = _link(content, model, table, trees[0].values.shape[1])
+    offset = np.atleast_1d(bias) - shift
+    ensemble = Ensemble(trees, link, offset, True, categories, encoders)
+    return tree_response(model, table, ensemble)
+
+
+def _written(estimator, path):
+    from catboost import CatBoostError  # whoever has a model has the library
+
+    try:
+        estimator.save_model(str(path), format="json")
+    except CatBoostError as refused:
+        reason = str(refused).strip().splitlines()[-1]
+        raise NotLowerable(f"CatBoost writes no JSON of it: {reason}") from None
+    return json.loads(path.read_text())
+
+
+# Trees
+
+
+class _Features:
+    """Columns behind CatBoost's own numbers of features.
+
+    Attributes
+    ----------
+    splits : dict
+        Categorical column -> hash -> the split on it, in the order of their numbers.
+    """
+
+    def __init__(self, content):
+        info = content["features_info"]
+        self.columns, self.nan_left = {}, {}
+        for feature in info.get("float_features", []):
+            number = feature["feature_index"]
+            self.columns[NUMBER, number] = feature["flat_feature_index"]
+            self.nan_left[number] = feature["nan_value_treatment"] != "AsTrue"
+        for feature in info.get("categorical_features", []):
+            number = feature["feature_index"]
+            self.columns[CATEGORY, number] = feature["flat_feature_index"]
+        self.splits = {}
+
+    def column(self, split):
+        """The column that a split is on."""
+        kind = split["split_type"]
+        if kind == NUMBER:
+            return self.columns[kind, split["float_feature_index"]]
+        if kind != CATEGORY:
+            raise NotLowerable(f"its splits of type {kind} are not on a column")
+        return self.columns[kind, split["cat_feature_index"]]
+
+    def number(self, split):
+        """The number of the category that a split means."""
+        of_column = self.splits.setdefault(self.column(split), {})
+        of_column.setdefault(split["value"], split)
+        return list(of_column).index(split["value"])
+
+
+def _expanded(content):
+    """Trees as nested {split, left, right} or {value}, oblivious ones by level."""
+    yield from content.get("trees", [])
+    for tree in content.get("oblivious_trees", []):
+        splits = tree["splits"] or []
+        n_leaves = 2 ** len(splits)
+        values = np.reshape(tree["leaf_values"], (n_leaves, -1))
+        level = [{"value": value} for value in values]
+        for split in splits:  # the first one tells neighbours apart
+            level = [
+                {"split": split, "left": left, "right": right}
+                for left, right in zip(level[::2], level[1::2])
+            ]
+        yield level[0]
+
+
+def _tree(root, features, scale):
+    nodes, left, right = [root], [], []
+    for node in nodes:  # grows while it is walked
+        if "split" in node:
+            left.append(len(nodes))
+            right.append(len(nodes) + 1)
+            nodes += [node["left"], node["right"]]
+        else:
+            left.append(-1)
+            right.append(-1)
+    n_nodes = len(nodes)
+    n_raw = np.size(next(node["value"] for node in nodes if "value" in node))
+    column = np.full(n_nodes, -1)
+    threshold, values = np.zeros(n_nodes), np.zeros((n_nodes, n_raw))
+    missing_left = np.zeros(n_nodes, dtype=bool)
+    left_set, numbers = np.full(n_nodes, -1), []
+    for m, node in enumerate(nodes):
+        if "value" in node:
+            values[m] = scale * np.asarray(node["value"])
+            continue
+        split = node["split"]
+        column[m] = features.column(split)
+        if split["split_type"] == CATEGORY:
+            left_set[m] = len(numbers)
+            numbers.append(features.number(split))
+        else:
+            threshold[m] = np.float32(split["border"])
+            missing_left[m] = features.nan_left[split["float_feature_index"]]
+    sets = None
+    if numbers:
+        sets = np.arange(max(numbers) + 1) != np.array(numbers)[:, np.newaxis]
+    return RawTree(
+        column,
+        threshold,
+        np.array(left),
+        np.array(right),
+        missing_left,
+        values,
+        left_set if numbers else None,
+        sets,
+    )
+
+
+# Categories
+
+
+def _stub(content, features, path):
+    """A model of one tree a category that splits name, whose leaf says yes or no."""
+    splits = [s for of_column in features.splits.values() for s in of_column.values()]
+    stub = {key: content[key] for key in ("features_info", "model_info")}
+    stub["scale_and_bias"] = [1, [0]]
+    stub["oblivious_trees"] = [
+        {"leaf_values": [0, 1], "leaf_weights": [1, 1], "splits": [split]}
+        for split in splits
+    ]
+    path.write_text(json.dumps(stub))
+    from catboost import CatBoost
+
+    return CatBoost().load_model(str(path), format="json")
+
+
+def _categories(stub, features, table):
+    """Encoders and categories of the columns with splits on categories."""
+    encoders, categories, first = {}, {}, 0
+    for j, of_column in features.splits.items():
+        trees = slice(first, first + len(of_column))
+        first = trees.stop
+        encoder = OneOfNamed(stub, trees, table.take([0]), j, {})
+        _, donors = table.factorize([j])
+        encoder.learn(table.column(j)[donors], table.take(donors))
+        encoders[j] = (encoder,)
+        categories[j] = range(len(of_column) + 1)
+    return encoders, categories
+
+
+@dataclass
+class OneOfNamed:
+    """A column's categories by their numbers; others have the number after the last.
+
+    Attributes
+    ----------
+    stub : CatBoost
+    trees : slice
+        Its trees on the column, one a category.
+    row : Table
+        One row, in which values met later are put.
+    column : int
+    number_of : dict
+        Known so far.
+    """
+
+    stub: object
+    trees: slice
+    row: Table
+    column: int
+    number_of: dict
+
+    def __call__(self, values):
+        """(n,) float64 of values of any type."""
+        keys = _keys(values)
+        new = [k for k in dict.fromkeys(keys) if k not in self.number_of]
+        if new:
+            asked = np.empty((len(new), 1), dtype=values.dtype)
+            asked[:, 0] = new  # of the type that CatBoost itself would be given
+            rows = np.zeros(len(new), dtype=np.intp)
+            moved = self.row.moved(rows, (self.column,), values=asked)
+            self._learn(new, moved)
+        return np.array([self.number_of[k] for k in keys], dtype=np.float64)
+
+    def learn(self, values, table):
+        """Remember the numbers of the values that a table's rows hold."""
+        self._learn(_keys(values), table.native)
+
+    def _learn(self, keys, rows):
+        yes = np.atleast_2d(self.stub.calc_leaf_indexes(rows))[:, self.trees] > 0
+        number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
+        self.number_of.update(zip(keys, number.tolist()))
+
+
+def _keys(values):
+    return [None if is_missing(v) else v for v in values.tolist()]
+
+
+# Links
+
+
+def _link(content, model, table, n_raw):
+    """(link, what is taken off the raw outputs for it)."""
+    loss = _loss(content)
+    one = table.take([0]).native
+    if model.method == "predict_proba":
+        return _probability_link(loss, n_raw, model(one).shape[1]), 0.0
+    if type(model.estimator).__name__ in ("CatBoost", "CatBoostRanker"):
+        return None, 0.0
+    own = np.ravel(model.estimator.predict(one))
+    raw = np.ravel(model.estimator.predict(one, prediction_type="RawFormulaVal"))
+    if not model.classifier:
+        if np.array_equal(own, raw):
+            return None, 0.0
+        if own.shape == raw.shape and np.allclose(own, np.exp(raw), 1e-12, 0.0):
+            return Exponential(), 0.0
+        raise NotLowerable(f"the predictions of the loss {loss} are not read")
+    if n_raw > 1 and loss not in ("MultiLogloss", "MultiCrossEntropy"):
+        return Labels((n_raw,)), 0.0
+    threshold = model.estimator.get_probability_threshold() if n_raw == 1 else 0.5
+    return Sign(False), np.log(threshold) - np.log1p(-threshold)
+
+
+def _probability_link(loss, n_raw, n_outputs):
+    if n_raw > 1 and loss not in (*SOFTMAX, *EACH_CLASS):
+        raise NotLowerable(f"probabilities of the loss {loss} are not read")
+    link = Softmax() if n_raw > 1 and loss in SOFTMAX else Logistic()
+    return Second(link) if n_raw == 2 and n_outputs == 1 else link
+
+
+def _loss(content):
+    parameters = content["model_info"].get("params", {})
+    if isinstance(parameters, str):
+        parameters = json.loads(parameters)
+    return parameters.get("loss_function", {}).get("type", "unknown")

@@ -1,0 +1,248 @@
+"""LightGBM's trees, as its own text format writes them.
+
+Values are compared, and leaves summed, in double precision. In most containers a
+number next to 0 counts as 0. A split sends missing values where it sends 0 (missing
+type none), where it says (type NaN), or where it says together with 0 (type zero). A
+category goes left where the split names it; missing ones go right.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from skvarimp._data.table import FrameTable, SparseTable
+from skvarimp._models.readers.sklearn_trees import Ensemble
+from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
+from skvarimp._models.readers.tree_encoders import Band, Positions, Recoded
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.responses.trees.links import (
+    Exponential,
+    Labels,
+    Logistic,
+    Second,
+    Sign,
+    SignedSquare,
+    Softmax,
+    Softplus,
+)
+from skvarimp._response.responses.trees.response import tree_response
+from skvarimp._response.responses.trees.tables import RawTree
+
+ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
+NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
+MISSING_NONE, MISSING_ZERO = 0, 1  # its bits above
+IDENTITY = (
+    *("regression", "regression_l1", "huber", "fair", "quantile", "mape"),
+    *("lambdarank", "rank_xendcg", "custom"),
+)
+EXPONENTIAL = ("poisson", "gamma", "tweedie")
+
+
+def lower_lightgbm(model, table):
+    """The response of a LightGBM model, wrapper for scikit-learn or `Booster`."""
+    estimator = model.estimator
+    native = type(estimator).__name__ == "Booster"
+    booster = estimator if native else estimator.booster_
+    if not native:
+        _refuse_early_stop(estimator)
+    _refuse_rounded_integers(table)
+    with reading("LightGBM"):
+        header, *blocks = _blocks(booster)
+        # `decision_function` leaves the mean over a random forest to the caller
+        averaged = "average_output" in header and model.method != "decision_function"
+        trees = _trees(header, blocks, averaged)
+        encoders, categories = _encoders(booster, trees, blocks, table)
+        link = _link(header, model, native)
+    ensemble = Ensemble(trees, link, 0.0, False, categories, encoders)
+    return tree_response(model, table, ensemble)
+
+
+def _refuse_early_stop(estimator):
+    names = ("pred_early_stop", "prediction_early_stop")
+    if any(estimator.get_params().get(name) for name in names):
+        raise NotLowerable("pred_early_stop leaves trees out of a sum")
+
+
+def _refuse_rounded_integers(table):
+    """Integers in arrays become single precision, but not when moved among numbers."""
+    if isinstance(table, FrameTable) or table.native.dtype.kind == "f":
+        return
+    sparse = isinstance(table, SparseTable)
+    stored = table.native.tocoo().data if sparse else table.native
+    whole = stored.dtype.kind in "iu" and stored.size
+    if whole and max(int(stored.max()), -int(stored.min())) > 2**24:
+        raise NotLowerable("LightGBM rounds integers above 2**24 in this X")
+
+
+# Text
+
+
+def _blocks(booster):
+    """Key -> text of the header and of each tree that predictions use."""
+    best = booster.best_iteration
+    text = booster.model_to_string(num_iteration=best if best > 0 else None)
+    text = text.split("\nend of trees")[0]
+    blocks = []
+    for block in text.split("\nTree="):
+        lines = (line.partition("=") for line in block.splitlines())
+        blocks.append({key: value if equal else True for key, equal, value in lines})
+    return blocks
+
+
+def _numbers(block, key, dtype=np.float64):
+    return np.array(block.get(key, "").split(), dtype=dtype)
+
+
+def _trees(header, blocks, averaged):
+    n_raw = int(header["num_tree_per_iteration"])
+    if not blocks:
+        raise NotLowerable("the model has no trees")
+    share = n_raw / len(blocks) if averaged else 1.0
+    return [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
+
+
+def _tree(block, group, n_raw, share):
+    """Inner nodes first, then leaves; a child below 0 is the leaf of number ~child."""
+    if int(block.get("is_linear", 0)):
+        raise NotLowerable("a tree with linear models in its leaves (linear_tree)")
+    leaves = _numbers(block, "leaf_value")
+    column = _numbers(block, "split_feature", np.intp)
+    n_inner, n_leaves = len(column), len(leaves)
+    decision = _numbers(block, "decision_type", np.intp)
+    threshold = _numbers(block, "threshold")
+    nominal = (decision & NOMINAL) > 0
+    missing_left = (decision & DEFAULT_LEFT) > 0
+    missing_left[decision >> 2 == MISSING_NONE] = (threshold >= 0)[
+        decision >> 2 == MISSING_NONE
+    ]
+    missing_left[nominal] = False
+    none = np.full(n_leaves, -1)
+    values = np.zeros((n_inner + n_leaves, n_raw))
+    values[n_inner:, group] = share * leaves
+    left_set, sets = _sets(block, nominal, threshold)
+    return RawTree(
+        np.concatenate([column, none]),
+        np.concatenate([threshold, np.zeros(n_leaves)]),
+        np.concatenate([_children(block, "left_child", n_inner), none]),
+        np.concatenate([_children(block, "right_child", n_inner), none]),
+        np.concatenate([missing_left, none >= 0]),
+        values,
+        None if left_set is None else np.concatenate([left_set, none]),
+        sets,
+    )
+
+
+def _children(block, key, n_inner):
+    child = _numbers(block, key, np.intp)
+    return np.where(child < 0, n_inner + ~child, child)
+
+
+def _sets(block, nominal, threshold):
+    """Sets of categories by their numbers, from words of 32 bits."""
+    if not nominal.any():
+        return None, None
+    words = _numbers(block, "cat_threshold", np.uint32)
+    bounds = _numbers(block, "cat_boundaries", np.intp)
+    bits = (words[:, np.newaxis] >> np.arange(32, dtype=np.uint32)) & 1
+    sets = np.zeros((len(bounds) - 1, 32 * int(np.diff(bounds).max())), dtype=bool)
+    for s, (start, stop) in enumerate(pairwise(bounds)):
+        sets[s, : 32 * (stop - start)] = bits[start:stop].ravel()
+    left_set = np.where(nominal, threshold, -1).astype(np.intp)
+    return left_set, sets
+
+
+# Columns
+
+
+def _encoders(booster, trees, blocks, table):
+    """Encoders and categories of the columns that trees split on."""
+    labels = _pandas_labels(booster, table)
+    missing_zero = _where_zero_is_missing(blocks)
+    named = number_categories(trees, False)
+    encoders, categories = {}, {}
+    for j in used_columns(trees):
+        steps = []
+        if j in labels:
+            steps.append(Recoded({label: k for k, label in enumerate(labels[j])}))
+        if j in named:
+            steps.append(Positions(named[j]))
+            categories[j] = range(len(named[j]) + 1)
+        elif j in missing_zero:
+            steps.append(Band(ZERO, np.nan))
+        elif _drops_near_zero(table):
+            steps.append(Band(ZERO, 0.0))
+        encoders[j] = tuple(steps)
+    return encoders, categories
+
+
+def _drops_near_zero(table):
+    """Rows of a sparse X are handed over as stored, and so are frames but pandas'."""
+    if isinstance(table, SparseTable):
+        return table.native.format == "csc"
+    library = type(table.native).__module__.split(".")[0]
+    return library == "pandas" or not isinstance(table, FrameTable)
+
+
+def _pandas_labels(booster, table):
+    """Column -> its categories in training, for the category columns of a frame."""
+    if not isinstance(table, FrameTable):
+        return {}
+    columns = [j for j in range(table.n_columns) if table.is_categorical(j)]
+    columns = [j for j in columns if table.column(j).dtype.kind != "b"]
+    known = booster.pandas_categorical or []
+    if len(known) != len(columns):
+        raise NotLowerable(
+            "X has other category columns than the model's training data"
+        )
+    return dict(zip(columns, known))
+
+
+def _where_zero_is_missing(blocks):
+    """Columns whose splits send 0 with missing values; all of them must, or none."""
+    found = {True: set(), False: set()}
+    for block in blocks:
+        decision = _numbers(block, "decision_type", np.intp)
+        numeric = (decision & NOMINAL) == 0
+        column = _numbers(block, "split_feature", np.intp)
+        for zero in (True, False):
+            of_type = (decision >> 2 == MISSING_ZERO) == zero
+            found[zero].update(column[numeric & of_type].tolist())
+    if found[True] & found[False]:
+        raise NotLowerable("0 is missing to some splits on a column and not to others")
+    return found[True]
+
+
+# Links
+
+
+def _link(header, model, native):
+    objective, *options = header.get("objective", "custom").split()
+    options = dict(option.partition(":")[::2] for option in options)
+    if model.method == "decision_function":
+        return None
+    link = _output_link(objective, options)
+    if native or not model.classifier:
+        return link
+    if objective == "custom":
+        raise NotLowerable("a classifier with an objective of its own has no classes")
+    n_raw = int(header["num_tree_per_iteration"])
+    if model.method == "predict":
+        return Sign(False) if n_raw == 1 else Labels((n_raw,))
+    return Second(link) if n_raw == 2 else link
+
+
+def _output_link(objective, options):
+    """From raw outputs to what `predict` returns, by the objective's name."""
+    if objective in EXPONENTIAL:
+        return Exponential()
+    if objective in ("binary", "multiclassova"):
+        return Logistic(float(options["sigmoid"]))
+    if objective == "multiclass":
+        return Softmax()
+    if objective == "cross_entropy":
+        return Logistic()
+    if objective == "cross_entropy_lambda":
+        return Softplus()
+    if objective not in IDENTITY:
+        raise NotLowerable(f"the objective {objective} of LightGBM is not known")
+    return SignedSquare() if "sqrt" in options else None

@@ -1,0 +1,99 @@
+"""How boosting libraries see a column before their splits compare it.
+
+Functions of a column's values, (n,) -> (n,), chained for one column in the order in
+which `Ensemble.encoders` lists them. Categories that no split of a column names share
+one position, behind those that are named.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._data.values import is_missing
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """Categories by their numbers, NaN where there is none.
+
+    Attributes
+    ----------
+    number_of : dict
+        Category -> number.
+    """
+
+    number_of: dict
+
+    def __call__(self, values):
+        """(n,) float64 of values of any type."""
+        numbers = (
+            np.nan if is_missing(v) else self.number_of.get(v, np.nan)
+            for v in values.tolist()
+        )
+        return np.fromiter(numbers, dtype=np.float64, count=len(values))
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A number that stands for a missing value, told in single precision.
+
+    Attributes
+    ----------
+    marker : float
+    """
+
+    marker: float
+
+    def __call__(self, values):
+        """(n,) float64 of numbers."""
+        values = np.asarray(values, dtype=np.float64)
+        same = single(values) == np.float32(self.marker)
+        return np.where(same, np.nan, values)
+
+
+@dataclass(frozen=True)
+class Band:
+    """Numbers next to 0, which stand for 0 or for a missing value.
+
+    Attributes
+    ----------
+    width : float
+        Largest distance from 0.
+    number : float
+        What they stand for.
+    """
+
+    width: float
+    number: float
+
+    def __call__(self, values):
+        """(n,) float64 of numbers."""
+        values = np.asarray(values, dtype=np.float64)
+        return np.where(np.abs(values) <= self.width, self.number, values)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Categories' numbers, cut to integers, by their positions among the named ones.
+
+    Attributes
+    ----------
+    named : ndarray of shape (n_named,)
+        Ascending; other numbers have the position n_named.
+    """
+
+    named: np.ndarray
+
+    def __call__(self, values):
+        """(n,) float64 of numbers; NaN stays."""
+        values = np.trunc(np.asarray(values, dtype=np.float64))
+        position = np.searchsorted(self.named, values)
+        found = np.append(self.named, np.nan)[position] == values
+        position = np.where(found, position, len(self.named)).astype(np.float64)
+        return np.where(np.isnan(values), np.nan, position)
+
+
+def single(values):
+    """Numbers in single precision; those too large become infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(np.float32)

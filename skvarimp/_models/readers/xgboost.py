@@ -1,0 +1,321 @@
+"""XGBoost's trees, as its own JSON writes them.
+
+A value, rounded to single precision, goes left where it is *below* the threshold; a
+category goes left unless the split names it; a missing value goes where the split
+says. Leaves are summed in single precision by XGBoost, in double precision here.
+"""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+
+from skvarimp._data.table import FrameTable, SparseTable
+from skvarimp._data.values import is_missing
+from skvarimp._models.native_boosters import rows_for
+from skvarimp._models.readers.sklearn_trees import Ensemble
+from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
+from skvarimp._models.readers.tree_encoders import Band, Marked, Positions, Recoded
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.responses.trees.descent import Descent
+from skvarimp._response.responses.trees.links import (
+    Exponential,
+    Labels,
+    LargestNumber,
+    Logistic,
+    Second,
+    Sign,
+    Softmax,
+)
+from skvarimp._response.responses.trees.response import tree_response
+from skvarimp._response.responses.trees.tables import RawTree
+
+IDENTITY = {
+    "reg:squarederror",
+    "reg:linear",
+    "reg:squaredlogerror",
+    "reg:pseudohubererror",
+    "reg:absoluteerror",
+    "reg:quantileerror",
+    "reg:expectileerror",
+    "rank:pairwise",
+    "rank:ndcg",
+    "rank:map",
+    "binary:logitraw",
+}
+LINKS = {
+    **dict.fromkeys(IDENTITY),
+    **dict.fromkeys(["binary:logistic", "reg:logistic"], Logistic()),
+    **dict.fromkeys(
+        ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"],
+        Exponential(),
+    ),
+    "binary:hinge": Sign(False),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], Softmax()),
+}
+UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
+WALK = 4.0  # rounding of n sums: so often that of one, times the root of n
+COARSE = 1e-3  # largest part of the predictions' spread that it may be
+
+
+def lower_xgboost(model, table):
+    """The response of an XGBoost model, wrapper for scikit-learn or `Booster`."""
+    estimator = model.estimator
+    native = type(estimator).__name__ == "Booster"
+    booster = estimator if native else estimator.get_booster()
+    with reading("XGBoost"):
+        learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+        trees = _trees(learner, None if native else _rounds(estimator))
+        marker = None if native else estimator.missing
+        encoders, categories = _encoders(learner, trees, table, marker)
+        n_raw = trees[0].values.shape[1]
+        link = _link(learner["objective"]["name"], model, native, n_raw)
+    ensemble = Ensemble(trees, link, 0.0, True, categories, encoders)
+    response = tree_response(model, table, ensemble)
+    _check(learner, response, table, _Asked(estimator, native))
+    return response
+
+
+def _rounds(estimator):
+    """Rounds of boosting that a wrapper's predictions use; None: all."""
+    try:
+        return estimator.best_iteration + 1
+    except AttributeError:  # no early stopping
+        return None
+
+
+# Trees
+
+
+def _trees(learner, n_rounds):
+    gradient_booster = learner["gradient_booster"]
+    if gradient_booster["name"] == "gblinear":
+        raise NotLowerable("the booster gblinear has no trees")
+    dropped = "gbtree" in gradient_booster  # dart weighs its trees
+    model = gradient_booster["gbtree" if dropped else "model"]
+    if dropped:
+        model = model["model"]
+    weights = gradient_booster["weight_drop"] if dropped else None
+    n_trees = len(model["trees"])
+    if n_rounds is not None:
+        n_trees = model["iteration_indptr"][n_rounds]
+    parameters = learner["learner_model_param"]
+    n_raw = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)))
+    trees = []
+    for t, tree in enumerate(model["trees"][:n_trees]):
+        weight = 1.0 if weights is None else weights[t]
+        trees.append(_tree(tree, model["tree_info"][t], max(n_raw, 1), weight))
+    if not trees:
+        raise NotLowerable("the model has no trees")
+    return trees
+
+
+def _tree(tree, group, n_raw, weight):
+    left = np.array(tree["left_children"])
+    right = np.array(tree["right_children"])
+    leaf = left < 0
+    threshold = np.array(tree["split_conditions"], dtype=np.float32)
+    nominal = np.array(tree["split_type"]) == 1
+    left_set = sets = None
+    if nominal.any():
+        left_set, sets = _sets(tree, len(left))
+    with np.errstate(under="ignore"):  # below t is up to the number before t
+        before = np.nextafter(threshold, np.float32(-np.inf))
+    return RawTree(
+        np.where(leaf, -1, tree["split_indices"]),
+        before.astype(np.float64),
+        left,
+        np.where(leaf, -1, right),
+        np.array(tree["default_left"], dtype=bool),
+        weight * _leaf_values(tree, leaf, right, threshold, group, n_raw),
+        left_set,
+        sets,
+    )
+
+
+def _leaf_values(tree, leaf, right, threshold, group, n_raw):
+    values = np.zeros((len(leaf), n_raw))
+    width = int(tree["tree_param"]["size_leaf_vector"])
+    if width <= 1:
+        values[leaf, group] = threshold[leaf]
+    elif "leaf_weights" in tree:  # vectors, numbered where a right child would stand
+        vectors = np.array(tree["leaf_weights"], dtype=np.float32).reshape(-1, width)
+        values[leaf] = vectors[right[leaf]]
+    else:
+        vectors = np.array(tree["base_weights"], dtype=np.float32).reshape(-1, width)
+        values[leaf] = vectors[leaf]
+    return values
+
+
+def _sets(tree, n_nodes):
+    """Sets of categories by their numbers, as wide as the largest one named."""
+    nodes = np.array(tree["categories_nodes"])
+    named = np.array(tree["categories"], dtype=np.intp)
+    sets = np.ones((len(nodes), int(named.max()) + 1), dtype=bool)
+    starts, sizes = tree["categories_segments"], tree["categories_sizes"]
+    for s, (start, size) in enumerate(zip(starts, sizes)):
+        sets[s, named[start : start + size]] = False
+    left_set = np.full(n_nodes, -1)
+    left_set[nodes] = np.arange(len(nodes))
+    return left_set, sets
+
+
+# Columns
+
+
+def _encoders(learner, trees, table, marker):
+    """Encoders and categories of the columns that trees split on."""
+    absent = _absent_is_missing(table)
+    named = number_categories(trees, True)
+    encoders, categories = {}, {}
+    for j in used_columns(trees):
+        steps = [Band(0.0, np.nan)] if absent else []
+        number_of = _number_of(learner, j, table)
+        if number_of is not None:
+            steps.append(Recoded(number_of))
+        elif marker is not None and not np.isnan(marker):
+            steps.append(Marked(float(marker)))
+        if j in named:  # what no split names goes left
+            steps.append(Positions(named[j]))
+            categories[j] = range(len(named[j]) + 1)
+        if steps:
+            encoders[j] = tuple(steps)
+    return encoders, categories
+
+
+def _absent_is_missing(table):
+    """Entries that a sparse X does not store are missing; stored zeros are not."""
+    if not isinstance(table, SparseTable):
+        return False
+    if np.any(table.native.tocoo().data == 0):
+        raise NotLowerable(
+            "XGBoost tells zeros that a sparse X stores from absent ones"
+        )
+    return True
+
+
+def _number_of(learner, j, table):
+    """Category -> its number, where X holds categories themselves; else None."""
+    if not isinstance(table, FrameTable) or not table.is_categorical(j):
+        return None
+    model = learner["gradient_booster"]
+    model = model.get("gbtree", model)["model"]
+    encoded = model.get("cats", {}).get("enc", [])
+    labels = _labels(encoded[j]) if j < len(encoded) else []
+    values = table.column(j)
+    if not labels and values.dtype.kind == "b":
+        return None
+    number_of = {label: k for k, label in enumerate(labels)}
+    met = (value for value in set(values.tolist()) if not is_missing(value))
+    if not number_of or not all(value in number_of for value in met):
+        raise NotLowerable(f"the model does not know all categories of column {j}")
+    return number_of
+
+
+def _labels(encoded):
+    if "offsets" not in encoded:
+        return encoded["values"]
+    values = encoded["values"]
+    if min(values, default=0) < 0:  # XGBoost counts letters of pandas' texts as bytes
+        raise NotLowerable("XGBoost may mix up categories that are not ASCII texts")
+    text = bytes(values).decode()
+    return [text[a:b] for a, b in pairwise(encoded["offsets"])]
+
+
+# Link, offset, and what XGBoost itself says
+
+
+def _link(objective, model, native, n_raw):
+    if objective not in LINKS:
+        raise NotLowerable(f"the objective {objective} of XGBoost is not known")
+    link = LINKS[objective]
+    if native or not model.classifier:
+        return LargestNumber((n_raw,)) if objective == "multi:softmax" else link
+    if model.method == "predict":
+        if isinstance(link, Softmax):
+            return Labels((n_raw,))
+        if isinstance(link, Logistic):
+            return Sign(False)
+        if not isinstance(link, Sign):
+            raise NotLowerable(f"labels of the objective {objective} are not read")
+        return link
+    return Second(link) if isinstance(link, Softmax) and n_raw == 2 else link
+
+
+class _Asked:
+    """XGBoost's own raw outputs and leaves of rows.
+
+    Parameters
+    ----------
+    estimator : wrapper or Booster
+    native : bool
+    """
+
+    def __init__(self, estimator, native):
+        self.estimator, self.native = estimator, native
+
+    def margins(self, rows):
+        """(n_samples, n_raw) float64."""
+        if self.native:
+            booster = self.estimator
+            margins = booster.predict(rows_for(booster, rows), output_margin=True)
+        else:
+            margins = self.estimator.predict(rows, output_margin=True)
+        return np.asarray(margins, dtype=np.float64).reshape(rows.shape[0], -1)
+
+    def leaves(self, rows):
+        """(n_samples, n_trees) numbers of nodes."""
+        if self.native:
+            booster = self.estimator
+            leaves = booster.predict(rows_for(booster, rows), pred_leaf=True)
+        else:
+            leaves = self.estimator.apply(rows)
+        return np.asarray(leaves, dtype=np.intp).reshape(rows.shape[0], -1)
+
+
+CHECKED_ROWS = 256
+
+
+def _check(learner, response, table, asked):
+    """Leaves one by one, and what their sum is off by; sets the offset.
+
+    Rounding could hide small misreadings from the probe, but not from the leaves.
+    """
+    rows = np.linspace(0, table.n_samples - 1, min(table.n_samples, CHECKED_ROWS))
+    rows = np.unique(rows.astype(np.intp))
+    part = table.take(rows)
+    trees, codes = response.trees, response.codes(table)[rows]
+    if not np.array_equal(_leaves(trees, codes), asked.leaves(part.native)):
+        raise NotLowerable("XGBoost puts rows into other leaves than its JSON says")
+    sums, margins = response.raw(codes).T, asked.margins(part.native)
+    size = max(np.abs(sums).max(), np.abs(margins).max(), UNIT)
+    rounding = WALK * np.sqrt(len(trees.roots)) * UNIT * size
+    if rounding > COARSE * np.ptp(sums, axis=0).max() > 0:
+        raise NotLowerable(
+            "XGBoost's single precision is too coarse for the spread of its predictions"
+        )
+    response.start_from(_offset(learner, sums, margins, rounding))
+    # a label decided by less is asked from the model; links take steps of their own
+    response.doubt = rounding + 8 * UNIT
+    linked = response.link is not None
+    response.rounding = rounding + 8 * UNIT if linked else rounding / size
+
+
+def _leaves(trees, codes):
+    """Numbers of the leaves that rows are in, (n_rows, n_trees)."""
+    descent = Descent(trees, codes, np.arange(len(trees.roots)))
+    descent.go_down(np.zeros(len(trees.columns), dtype=bool))
+    return descent.own.reshape(-1, len(codes)).T - trees.roots
+
+
+def _offset(learner, sums, margins, rounding):
+    """The base score as a raw output; it is written as an output, of whichever link."""
+    base = learner["learner_model_param"]["base_score"].strip("[]").split(",")
+    base = np.array(base, dtype=np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        candidates = [base, -np.log(1 / base - 1), np.log(base)]
+    for offset in candidates:
+        offset = np.broadcast_to(offset.astype(np.float64), sums.shape[1])
+        if np.all(np.abs(sums + offset - margins) <= rounding):
+            return offset
+    raise NotLowerable("XGBoost's raw outputs are not its leaves and base score")

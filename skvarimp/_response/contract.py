@@ -1,0 +1,264 @@
+"""The contract of a response: how a model's output moves as one entry moves.
+
+With f the model, x_i the evaluated rows, v_k the grid values of a move on the columns
+J of the table:
+
+    outputs[o, i]   = f_o(x_i)
+    curves[o, i, k] = f_o(x_i with x_iJ := v_k)
+
+A new model family implements `curves` and is entered in `_lowering.py`; everything
+else has a default. A family that serves many entries at once, or reduces without
+forming curves, overrides `tasks` and `run`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn import get_config
+
+from skvarimp._response.reductions.reductions import Block, Sample, State
+
+
+@dataclass
+class Walk:
+    """Everything one walk through the engine needs; sent to workers as it is.
+
+    Attributes
+    ----------
+    response : Response
+    table : Table
+        The donors' rows, all of positive weight.
+    moves : Moves
+        Position -> Move.
+    reductions : list of list of Reduction
+        The reductions of each request; position p belongs to request
+        p // n_entries.
+    rows : ndarray of shape (n_rows,)
+        The evaluated rows of the table.
+    weights : ndarray of shape (n_rows,)
+        Their weights, summing to 1.
+    base : ndarray of shape (n_outputs, n_rows)
+        The response of the evaluated rows, unmoved.
+    total_weight : float
+    y : ndarray of shape (n_rows, ...) or None
+    scales : list of list of ndarray of shape (n_outputs,)
+        What each request's reductions are divided by.
+    final : bool
+        Whether all rows are evaluated and only finished numbers wanted, so that
+        `Response.run` may give `Finished` in place of states.
+    """
+
+    response: object
+    table: object
+    moves: object
+    reductions: list
+    rows: np.ndarray
+    weights: np.ndarray
+    base: np.ndarray
+    total_weight: float
+    y: np.ndarray | None = None
+    scales: list = field(default_factory=list)
+    final: bool = False
+
+    @property
+    def n_entries(self):
+        """Number of entries."""
+        return len(self.moves.entries)
+
+    def reductions_of(self, position):
+        """The reductions asked for at a position."""
+        return self.reductions[position // self.n_entries]
+
+    def block(self, ice, rows, moves, multiplicity=None, probabilities=None):
+        """A `Block` of ICE values; moves: those of the block's entries."""
+        if probabilities is None:
+            probabilities = np.stack([move.probabilities for move in moves])
+        if multiplicity is None:
+            multiplicity = np.ones_like(probabilities)
+        return Block(
+            ice,
+            self.base[np.newaxis, :, rows],
+            self.weights[rows],
+            rows,
+            probabilities,
+            multiplicity,
+            None if self.y is None else self.y[rows],
+            np.array([move.categorical for move in moves]),
+        )
+
+    def sample(self, moves, scale, cell_of_value=None):
+        """What `Reduction.finish` needs for the given moves.
+
+        Over the cells of a state where one holds several of the grid's values.
+        """
+        probabilities = np.stack([move.probabilities for move in moves])
+        multiplicity = np.ones_like(probabilities)
+        codes = None
+        if moves[0].codes is not None:
+            codes = np.stack([move.codes[self.rows] for move in moves])
+        if cell_of_value is not None:
+            probabilities = _summed(probabilities, cell_of_value)
+            multiplicity = _summed(multiplicity, cell_of_value)
+            codes = None if codes is None else cell_of_value[codes]
+        return Sample(
+            self.weights,
+            self.total_weight,
+            self.base,
+            codes,
+            probabilities,
+            multiplicity,
+            scale,
+            np.array([move.categorical for move in moves]),
+        )
+
+
+def _summed(of_values, cell_of_value):
+    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of a walk that is computed in one go.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Moves served.
+    rows : slice
+        Evaluated rows covered.
+    """
+
+    positions: tuple
+    rows: slice
+
+
+class Response:
+    """How a model responds when an entry moves; see the module's formulas.
+
+    Attributes
+    ----------
+    path : str
+        Name shown in `response_path_`.
+    n_outputs : int
+    rounding : float
+        How far the model's own output may be off the sum that the response forms,
+        relative to the output's scale: 0 for a model that computes in double
+        precision.
+    prefer : {None, "threads"}
+        Kind of workers for `run`, where it is free to choose: "threads" for one that
+        works without the interpreter's lock.
+    """
+
+    path = "response"
+    rounding = 0.0
+    prefer = None
+
+    # Evaluations in one task: large enough that a worker is kept busy, small enough
+    # that a progress bar moves and a stop is heard.
+    TASK_EVALUATIONS = 1_000_000
+
+    def curves(self, table, rows, move, base):
+        """ICE curves of some rows.
+
+        Parameters
+        ----------
+        table : Table
+        rows : ndarray of shape (n_rows,)
+            Rows of the table.
+        move : Move
+        base : ndarray of shape (n_outputs, n_rows)
+            Their unmoved response.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_rows, n_cells)
+        """
+        raise NotImplementedError
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """Weighted mean over the rows of their curves minus their unmoved response.
+
+        result[o, k] = sum_i weights[i] (curves[o, i, k] - base[o, i])
+
+        A family that knows the mean without forming every row's curve overrides
+        this. Parameters as in `curves`; `weights` of shape (n_rows,).
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_cells)
+        """
+        mean = np.zeros((len(base), move.n_cells))
+        step = self.block_rows(move.n_cells, table.n_columns)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            ice = self.curves(table, rows[part], move, base[:, part])
+            mean += np.matmul(weights[part], ice - base[:, part, np.newaxis])
+        return mean
+
+    def evaluations(self, n_rows, n_cells):
+        """Cost of `curves`, in calls of the model for one row."""
+        return n_rows * n_cells
+
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """Cost of one reduction, where it differs from that of `curves`."""
+        return self.evaluations(n_rows, n_cells)
+
+    def block_rows(self, n_cells, n_columns):
+        """How many rows' curves are formed at a time."""
+        return max(1, numbers_at_once(2**20) // (n_cells * self.n_outputs))
+
+    def tasks(self, walk):
+        """The parts of a walk, those of one position next to each other."""
+        for position in range(len(walk.moves)):
+            yield from self.tasks_of(walk, position)
+
+    def tasks_of(self, walk, position):
+        """The parts of one position: blocks of rows."""
+        n_rows = len(walk.rows)
+        step = max(1, self.TASK_EVALUATIONS // walk.moves[position].n_cells)
+        for start in range(0, n_rows, step):
+            yield Task((position,), slice(start, min(start + step, n_rows)))
+
+    def run(self, walk, task):
+        """The merged states of one task.
+
+        Returns
+        -------
+        list of (positions, states)
+            `positions` a tuple of moves with equally many cells, `states` one `State`
+            a reduction, whose arrays have one leading entry a position. Where the walk
+            is `final` and the task holds all rows, `states` may be one `Finished` a
+            reduction.
+        """
+        return [
+            ((position,), self._reduced(walk, position, task.rows))
+            for position in task.positions
+        ]
+
+    def _reduced(self, walk, position, rows, reductions=None):
+        """States of a position's reductions, or of some of them, from its curves."""
+        move = walk.moves[position]
+        if reductions is None:
+            reductions = walk.reductions_of(position)
+        step = self.block_rows(move.n_cells, walk.table.n_columns)
+        states = [[] for _ in reductions]
+        for start in range(rows.start, rows.stop, step):
+            part = slice(start, min(start + step, rows.stop))
+            ice = self.curves(walk.table, walk.rows[part], move, walk.base[:, part])
+            block = walk.block(ice[np.newaxis], part, [move])
+            for reduction, of_blocks in zip(reductions, states):
+                of_blocks.append(reduction.reduce(block))
+        return [State.merged(of_blocks) for of_blocks in states]
+
+
+def working_bytes():
+    """Memory for one block: a quarter of scikit-learn's `working_memory`, in bytes."""
+    return get_config()["working_memory"] * 2**20 / 4
+
+
+def numbers_at_once(most):
+    """`most`, or as many as eight arrays of them leave room for, and at least 1.
+
+    At the default `working_memory` there is room for 2**22.
+    """
+    return max(1, int(min(most, working_bytes() / (8 * 8))))

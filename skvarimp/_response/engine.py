@@ -1,0 +1,213 @@
+"""One walk through the engine: tasks to joblib, states merged, numbers finished."""
+
+import warnings
+from collections import deque
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from skvarimp._data.arithmetic import no_overflow
+from skvarimp._response.contract import working_bytes
+from skvarimp._response.grid import Moves
+from skvarimp._response.reductions.states import Finished, Merging
+from skvarimp._running.shared import Shared
+
+
+@dataclass
+class Outcome:
+    """One reduction of one request, over all entries.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_entries, n_outputs)
+        NaN for entries that a callback stopped before.
+    standard_errors : ndarray of shape (n_entries,)
+        NaN where there is none.
+    curves : list of (ndarray of shape (n_outputs, n_cells) or None)
+    """
+
+    importances: np.ndarray
+    standard_errors: np.ndarray
+    curves: list
+
+
+def run_walk(walk, n_jobs=None, on_done=None):
+    """Compute every reduction of a walk.
+
+    Parameters
+    ----------
+    walk : Walk
+    n_jobs : int or None
+        Through joblib; any backend. The numbers do not depend on it.
+    on_done : callable or None
+        Called with the number of moves finished; returns True to stop.
+
+    Returns
+    -------
+    list of list of Outcome
+        For each request, each of its reductions.
+    """
+    walk = replace(walk, final=True)
+    outcomes = _Outcomes(walk)
+    with closing(_merged(walk, n_jobs)) as finished:
+        for positions, states in finished:
+            outcomes.finish(positions, states)
+            if on_done is not None and on_done(len(positions)):
+                break
+    return outcomes.outcomes
+
+
+def merged_states(walk, n_jobs=None):
+    """Yield (positions, states) as the last of a walk's rows are in.
+
+    Each state has one leading entry a position; one state a reduction. Of a walk that
+    is `final` they may be `Finished` already.
+    """
+    with closing(_merged(walk, n_jobs)) as merged:
+        for positions, states in merged:
+            if not isinstance(states[0], Finished):
+                states = [state.expanded() for state in states]
+            yield positions, states
+
+
+def _merged(walk, n_jobs):
+    """`merged_states` over the response's own cells."""
+    waiting = {}
+    tasks, prefer = walk.response.tasks(walk), walk.response.prefer
+    if prefer == "threads":
+        _sort_in_threads(walk.moves, n_jobs)
+    with closing(in_order(_run_task, tasks, (walk,), n_jobs, prefer)) as arriving:
+        for task, results in arriving:
+            for positions, states in results:
+                if isinstance(states[0], Finished):
+                    yield positions, states
+                    continue
+                new = (0, [Merging() for _ in states])
+                seen, merging = waiting.pop(positions, new)
+                seen += task.rows.stop - task.rows.start
+                for of_one, state in zip(merging, states):
+                    of_one.add(state)
+                if seen < len(walk.rows):
+                    waiting[positions] = (seen, merging)
+                else:
+                    yield positions, [of_one.merged() for of_one in merging]
+
+
+def _sort_in_threads(moves, n_jobs):
+    """Make all moves at once where they are small enough to be kept."""
+    if effective_n_jobs(n_jobs) == 1 or not isinstance(moves, Moves):
+        return
+    if 32 * len(moves) * moves.table.n_samples > moves.KEPT_BYTES:
+        return
+    make = delayed(moves.__getitem__)
+    Parallel(n_jobs=n_jobs, require="sharedmem")(
+        make(position) for position in range(len(moves))
+    )
+
+
+KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
+
+
+def _run_task(task, walk):
+    # The C library returns freed blocks to the system and must fetch them anew, page
+    # by page, for the next block of curves; having freed a block of (untouched) 32 MB
+    # once, it keeps as much. A sixth of the time of a walk.
+    np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
+    return walk.response.run(walk, task)
+
+
+def _guarded(shared, task):
+    function, arguments = shared.parts
+    # here, where a worker does not share the caller's settings
+    with shared.settings(), no_overflow():
+        return function(task, *arguments)
+
+
+def in_order(function, tasks, arguments, n_jobs, prefer=None):
+    """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
+
+    Results arrive while later tasks run, so that little is held; a backend that cannot
+    hand out results one by one gives them at once. A consumer may close the generator:
+    no more tasks are sent then, and those under way are waited for (killing joblib's
+    workers at their work makes them complain). `prefer="threads"` serves functions
+    that let go of the interpreter.
+    """
+    shared = Shared(function, arguments)
+    sent = deque()  # kept here: a worker need not send its task back
+    closed = False
+
+    def calls():
+        for task in tasks:
+            if closed:
+                return
+            sent.append(task)
+            yield delayed(_guarded)(shared, task)
+
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
+    except ValueError:  # "Backend ... does not support return_as"
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer)
+    with warnings.catch_warnings():  # models in threads may mix up the filters
+        results = iter(parallel(calls()))
+        try:
+            for result in results:
+                yield sent.popleft(), result
+        except GeneratorExit:
+            closed = True
+            with suppress(Exception):
+                deque(results, maxlen=0)
+        finally:
+            if hasattr(results, "close"):
+                results.close()
+
+
+class _Outcomes:
+    """The outcomes of a walk, filled as its positions are finished."""
+
+    def __init__(self, walk):
+        self.walk = walk
+        n_entries = walk.n_entries
+        self.outcomes = [
+            [
+                Outcome(
+                    np.full((n_entries, len(scale)), np.nan),
+                    np.full(n_entries, np.nan),
+                    [None] * n_entries,
+                )
+                for scale in scales
+            ]
+            for scales in walk.scales
+        ]
+
+    def finish(self, positions, states):
+        """Numbers of some positions of one request from their merged states."""
+        walk = self.walk
+        request = positions[0] // walk.n_entries
+        entries = [p % walk.n_entries for p in positions]
+        if not isinstance(states[0], Finished):
+            states = self._finished(positions, states)
+        for r, finished in enumerate(states):
+            outcome = self.outcomes[request][r]
+            outcome.importances[entries] = finished.importances
+            if finished.standard_errors is not None:
+                outcome.standard_errors[entries] = finished.standard_errors
+            if finished.curves is not None:
+                for e, curve in zip(entries, finished.curves):
+                    outcome.curves[e] = curve
+
+    def _finished(self, positions, states):
+        walk = self.walk
+        request = positions[0] // walk.n_entries
+        moves = [walk.moves[p] for p in positions]
+        result = []
+        for state, reduction, scale in zip(
+            states, walk.reductions[request], walk.scales[request]
+        ):
+            cells = state.cell_of_value
+            finished = reduction.finish(state, walk.sample(moves, scale, cells))
+            if cells is not None and finished.curves is not None:
+                finished = replace(finished, curves=finished.curves[..., cells])
+            result.append(finished)
+        return result

@@ -1,0 +1,369 @@
+"""The values an entry is moved through, with their probabilities."""
+
+import numbers
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skvarimp._data.entries import Entry
+from skvarimp._data.statistics import weighted_median
+from skvarimp._data.table import ArrayTable
+from skvarimp._data.values import begins_value, is_missing
+
+N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """An entry together with the grid it moves through.
+
+    Attributes
+    ----------
+    entry : Entry
+        Its `columns` are those of the table the move is for.
+    values : ndarray of shape (n_cells,) or (n_cells, n_columns)
+        The distinct values, ascending for one numeric column, NaN last; object dtype
+        where they are not numbers.
+    donors : ndarray of shape (n_cells,) or None
+        Rows of the table that hold the values; None for values of the grid's own.
+    probabilities : ndarray of shape (n_cells,)
+        Sum to 1.
+    codes : ndarray of shape (n_samples,) or None
+        The cell of each row's own value; None where the grid does not hold it.
+    categorical : bool
+    """
+
+    entry: Entry
+    values: np.ndarray
+    donors: np.ndarray | None
+    probabilities: np.ndarray
+    codes: np.ndarray | None
+    categorical: bool
+
+    @property
+    def n_cells(self):
+        """Number of values."""
+        return len(self.probabilities)
+
+    def rows_of_values(self, cells):
+        """Numeric values of the given cells as (len(cells), n_columns)."""
+        return self.values.reshape(self.n_cells, -1)[cells]
+
+    def __str__(self):
+        return self.entry.name
+
+
+def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
+    """The grid of one entry.
+
+    Parameters
+    ----------
+    table : Table
+    weights : ndarray of shape (n_samples,)
+        Positive, summing to 1.
+    entry : Entry
+    grid : {"all", "equidistant", "deciles"}, int, array-like or dict
+        As described at `SensitivityImportance`; a dict maps entry names to arrays.
+    categorical_columns : frozenset of int
+        Columns to treat as categorical besides those that are by their type.
+
+    Returns
+    -------
+    Move
+    """
+    categorical = is_categorical(table, entry, categorical_columns)
+    if isinstance(grid, Mapping):
+        grid = grid.get(entry.name, "all")
+    named = isinstance(grid, str | numbers.Integral)
+    if isinstance(grid, str) and grid == "all":
+        return _observed(table, weights, entry, categorical)
+    if named and (categorical or len(entry.columns) > 1):
+        return _observed(table, weights, entry, categorical)
+    if not named:
+        return _as_stored(table, _given(table, weights, entry, grid, categorical))
+    column = table.column(entry.columns[0]).astype(np.float64)
+    return _as_stored(table, _summary(column, weights, entry, grid))
+
+
+def _as_stored(table, move):
+    """The move with values as X holds them: an array of single precision rounds."""
+    own_values = move.donors is None and isinstance(table, ArrayTable)
+    if not own_values or table.native.dtype.kind != "f":
+        return move
+    rounded = move.values.astype(table.native.dtype).astype(np.float64)
+    return replace(move, values=rounded)
+
+
+def is_categorical(table, entry, categorical_columns):
+    """Whether all columns of an entry are categorical, by type or as named."""
+    return all(
+        j in categorical_columns or table.is_categorical(j) for j in entry.columns
+    )
+
+
+def _observed(table, weights, entry, categorical):
+    codes, donors = table.factorize(entry.columns)
+    probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
+    columns = [table.column(j)[donors] for j in entry.columns]
+    values = columns[0] if len(columns) == 1 else side_by_side(columns)
+    return Move(entry, values, donors, probabilities, codes, categorical)
+
+
+def distinct_values(table, weights, entry):
+    """Values and probabilities of the grid "all" alone, without each row's cell.
+
+    Of a numeric column of rows that weigh the same a sort is enough, a third of
+    the time of `make_move`.
+
+    Returns
+    -------
+    values, probabilities : ndarray
+        As in `Move`.
+    """
+    column = None if len(entry.columns) > 1 else table.column(entry.columns[0])
+    if column is None or column.dtype.kind == "O" or np.any(weights != weights[0]):
+        move = make_move(table, weights, entry, "all")
+        return move.values, move.probabilities
+    column = np.sort(column)
+    first = np.flatnonzero(begins_value(column))
+    counts = np.diff(first, append=len(column))
+    return column[first], counts / len(column)
+
+
+def side_by_side(columns):
+    """Columns as one array, of objects where one of them holds no numbers."""
+    if all(c.dtype.kind in "fbiu" for c in columns):
+        return np.column_stack(columns).astype(np.float64)
+    values = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        values[:, j] = column
+    return values
+
+
+def _summary(column, weights, entry, grid):
+    """A named or numbered grid of one numeric column; NaN keeps its frequency."""
+    missing = np.isnan(column)
+    mass_missing = weights[missing].sum()
+    column, weights = column[~missing], weights[~missing]
+    if len(column) == 0:
+        values, probabilities = np.array([np.nan]), np.array([1.0])
+    else:
+        if isinstance(grid, numbers.Integral):
+            distinct, codes = np.unique(column, return_inverse=True)
+            masses = np.bincount(codes, weights=weights) / weights.sum()
+            values, probabilities = _bins(distinct, masses, grid)
+        else:
+            values = _spread(column, entry, grid)
+            probabilities = np.full(len(values), 1.0 / len(values))
+        if missing.any():
+            values = np.append(values, np.nan)
+            probabilities = np.append(probabilities * (1 - mass_missing), mass_missing)
+    return Move(entry, values, None, probabilities, None, False)
+
+
+def _spread(column, entry, grid):
+    ends = np.array([column.min(), column.max()])
+    if not np.all(np.isfinite(ends)):
+        raise ValueError(
+            f"grid={grid!r} needs finite values, got infinity in {entry.name!r}."
+        )
+    if grid == "equidistant":
+        return np.unique(np.linspace(*ends, N_EQUIDISTANT))
+    return np.unique(np.quantile(np.unique(column), np.linspace(0, 1, 11)))  # deciles
+
+
+def _bins(distinct, masses, n_bins):
+    """Equal-probability bins of sorted values, each represented by its median.
+
+    Tied values stay together: a value belongs to the bin that holds the middle of
+    its probability mass.
+    """
+    if len(distinct) <= n_bins:
+        return distinct, masses
+    middle = np.cumsum(masses) - masses / 2
+    # the tolerance keeps a middle that is a bin's edge but for rounding to the left
+    bins = np.minimum((middle * n_bins - 1e-9).astype(int), n_bins - 1)
+    used = np.unique(bins)
+    values = [weighted_median(distinct[bins == b], masses[bins == b]) for b in used]
+    return np.array(values), np.array([masses[bins == b].sum() for b in used])
+
+
+def _given(table, weights, entry, grid, categorical):
+    """Values named by the user, equally likely; NaN keeps its frequency."""
+    if len(entry.columns) > 1:
+        return _given_group(table, entry, grid, categorical)
+    given = np.asarray(grid)
+    if given.ndim != 1 or len(given) == 0:
+        raise ValueError(
+            f"The grid of {entry.name!r} must be a non-empty 1-d array of values, got "
+            f"shape {given.shape}."
+        )
+    column = table.column(entry.columns[0])
+    if table.is_categorical(entry.columns[0]):
+        return _given_levels(table, weights, entry, list(grid))
+    if given.dtype.kind not in "fbiu" or not np.all(np.isfinite(given)):
+        raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
+    values, counts = np.unique(given.astype(np.float64), return_counts=True)
+    probabilities = counts / counts.sum()
+    missing = np.isnan(column.astype(np.float64))
+    if missing.any():
+        mass = weights[missing].sum()
+        values = np.append(values, np.nan)
+        probabilities = np.append(probabilities * (1 - mass), mass)
+    return Move(entry, values, None, probabilities, None, categorical)
+
+
+def _given_levels(table, weights, entry, levels):
+    """Levels of a column that holds no numbers; each must occur in it."""
+    codes, donors = table.factorize(entry.columns)
+    present = table.column(entry.columns[0])[donors]
+    cells = []
+    for level in levels:
+        same = [c for c, v in enumerate(present) if not is_missing(v) and v == level]
+        if not same:
+            raise ValueError(
+                f"The grid of {entry.name!r} has the level {level!r}, which does not "
+                f"occur in X; levels are {present.tolist()}."
+            )
+        cells += same
+    cells, counts = np.unique(cells, return_counts=True)
+    probabilities = counts / counts.sum()
+    for c in np.flatnonzero([is_missing(v) for v in present]):
+        mass = weights[codes == c].sum()
+        cells = np.append(cells, c)
+        probabilities = np.append(probabilities * (1 - mass), mass)
+    return Move(entry, present[cells], donors[cells], probabilities, None, True)
+
+
+def _given_group(table, entry, grid, categorical):
+    given = np.asarray(grid)
+    if given.ndim != 2 or given.shape[1] != len(entry.columns) or len(given) == 0:
+        raise ValueError(
+            f"The grid of the group {entry.name!r} must have shape (k, "
+            f"{len(entry.columns)}), one column a member, got {given.shape}."
+        )
+    numeric = all(table.column(j).dtype.kind in "fbiu" for j in entry.columns)
+    if not numeric or given.dtype.kind not in "fbiu":
+        raise ValueError(
+            f"The grid of the group {entry.name!r} can be given only where all its "
+            "columns are numbers. Use grid='all'."
+        )
+    values, counts = np.unique(
+        given.astype(np.float64), axis=0, return_counts=True, equal_nan=True
+    )
+    return Move(entry, values, None, counts / counts.sum(), None, categorical)
+
+
+def product_move(first, second):
+    """Two numeric moves at once: every value of one with every value of the other.
+
+    Parameters
+    ----------
+    first, second : Move
+        On columns not shared, with numeric values.
+
+    Returns
+    -------
+    Move
+        Its cell k * second.n_cells + l is cell k of the first, cell l of the second.
+    """
+    k, l = np.divmod(np.arange(first.n_cells * second.n_cells), second.n_cells)
+    values = np.hstack([first.rows_of_values(k), second.rows_of_values(l)])
+    probabilities = first.probabilities[k] * second.probabilities[l]
+    return Move(
+        first.entry.together_with(second.entry),
+        values.astype(np.float64),
+        None,
+        probabilities,
+        None,
+        first.categorical and second.categorical,
+    )
+
+
+def _entries_with_values(entries, grid):
+    """Positions of the entries whose values the user gave."""
+    if not isinstance(grid, Mapping):
+        return [] if isinstance(grid, str | numbers.Integral) else range(len(entries))
+    names = [entry.name for entry in entries]
+    for name, values in grid.items():
+        if name not in names:
+            shown = names if len(names) <= 20 else [*names[:20], "..."]
+            raise ValueError(
+                f"`grid` names {name!r}, which is not among the entries: {shown}."
+            )
+        if isinstance(values, str | numbers.Integral):
+            raise ValueError(
+                f"`grid` must map {name!r} to an array of values, got {values!r}."
+            )
+    return [names.index(name) for name in grid]
+
+
+def _bytes_of(move):
+    """Memory that a move takes."""
+    arrays = [move.values, move.donors, move.probabilities, move.codes]
+    size = sum(array.nbytes for array in arrays if array is not None)
+    return size + (64 * move.values.size if move.values.dtype == object else 0)
+
+
+class Moves:
+    """The moves of one walk, made when asked for: position -> Move.
+
+    Position r * n_entries + e is entry e under the grid of request r. What was made
+    is kept while it is small, so that 100 000 columns do not fill the memory.
+    """
+
+    KEPT_BYTES = 128e6
+
+    def __init__(self, table, weights, entries, grids, categorical_columns):
+        self.table, self.weights = table, weights
+        self.entries, self.grids = entries, grids
+        self.categorical_columns = categorical_columns
+        self._kept, self._bytes = {}, 0.0
+        for request, grid in enumerate(grids):
+            for e in _entries_with_values(entries, grid):
+                self[request * len(entries) + e]  # bad values raise before the work
+
+    def __len__(self):
+        return len(self.entries) * len(self.grids)
+
+    @property
+    def by_column(self):
+        """Which entries move one column, whose values in the table are the grid "all".
+
+        Of moves seen behind other steps they may not: values merged there count as
+        before.
+        """
+        return np.array([len(entry.columns) == 1 for entry in self.entries])
+
+    def __getitem__(self, position):
+        if position in self._kept:
+            return self._kept[position]
+        request, e = divmod(int(position), len(self.entries))
+        move = make_move(
+            self.table,
+            self.weights,
+            self.entries[e],
+            self.grids[request],
+            self.categorical_columns[request],
+        )
+        size = _bytes_of(move)
+        if self._bytes + size <= self.KEPT_BYTES:
+            self._kept[position] = move
+            self._bytes += size
+        return move
+
+    def subset(self, positions):
+        """The moves of some entries, of a walk with one request."""
+        part = copy(self)
+        part.entries = [self.entries[e] for e in positions]
+        part._kept = {
+            new: self._kept[old]
+            for new, old in enumerate(positions)
+            if old in self._kept
+        }
+        return part
+
+    def __getstate__(self):
+        return {**self.__dict__, "_kept": {}, "_bytes": 0.0}

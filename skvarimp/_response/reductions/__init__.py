@@ -1,0 +1,1 @@
+"""From ICE curves to numbers: pairs, observed, range, flatness, losses."""

@@ -1,0 +1,339 @@
+"""Losses of single rows: what permutation importance compares moved and unmoved by.
+
+A loss is called with y of shape (n_rows, 1, ...) and outputs of shape (n_outputs,
+n_rows, n_cells), and gives (n_rows, n_cells). `make_loss` finds the one that fits a
+model's response and refuses targets that do not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+from skvarimp._data.arithmetic import users_code
+from skvarimp._data.validation import has_tags
+from skvarimp._models.model import check_known_labels, class_indicators
+from skvarimp._response.reductions.reductions import Loss, SquaredError
+from skvarimp._response.sampling import Draw
+
+LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
+EQUAL_PROBABILITIES = 1e-10
+SMALLEST_PROBABILITY = np.finfo(np.float64).eps  # as in scikit-learn's log_loss
+
+
+@dataclass(frozen=True)
+class Values:
+    """Targets of outputs that are numbers: y itself, one column an output."""
+
+    def __call__(self, y):
+        """(n_outputs, n_rows) of y (n_rows, ...)."""
+        return np.atleast_2d(np.asarray(y, dtype=np.float64).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """Targets of probabilities and labels: indicators of y's classes."""
+
+    class_lists: list
+
+    def __call__(self, y):
+        """See `Values.__call__`."""
+        return class_indicators(_as_columns(y), self.class_lists).T
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredErrorLoss:
+    """Mean over the outputs of (target - output)^2."""
+
+    target: object
+    name = "squared_error"
+
+    def __call__(self, y, outputs):
+        """See the module."""
+        gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
+        return np.mean(np.square(gaps, out=gaps), axis=0)
+
+    def reduction(self, relative):
+        """The reduction of the engine, from two moments of the curves."""
+        return SquaredError(self, relative, self.target)
+
+
+class RowLoss:
+    """A loss that needs every single value of the curves."""
+
+    def reduction(self, relative):
+        """The reduction of the engine."""
+        return Loss(self, relative)
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteErrorLoss(RowLoss):
+    """Mean over the outputs of |target - output|."""
+
+    target: object
+    name = "absolute_error"
+
+    def __call__(self, y, outputs):
+        """See the module."""
+        gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
+        return np.mean(np.abs(gaps, out=gaps), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroOneLoss(RowLoss):
+    """Whether the output differs from y; of several outputs the share that does."""
+
+    target: object
+    name = "zero_one"
+
+    def __call__(self, y, outputs):
+        """See the module."""
+        wrong = self.target(y[:, 0])[:, :, np.newaxis] != outputs
+        return np.mean(wrong, axis=0, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class WrongClassLoss(RowLoss):
+    """Whether the class of the largest output is not y's, the first of equal ones.
+
+    Of several columns of y the share that is wrong. A single output stands for the
+    second of two classes, which is chosen above the threshold. Outputs closer than
+    `tie` are equal, so that the rounding of a vote of trees decides nothing.
+    """
+
+    class_lists: list
+    threshold: float
+    tie: float
+    name = "zero_one"
+
+    def __call__(self, y, outputs):
+        """See the module."""
+        wrong = [
+            self._chosen(scores, classes) != _positions(column, classes)[:, np.newaxis]
+            for scores, column, classes in _columnwise(y, outputs, self.class_lists)
+        ]
+        return np.mean(wrong, axis=0, dtype=np.float64)
+
+    def _chosen(self, scores, classes):
+        if len(classes) == 2:
+            return scores[0] > self.threshold + self.tie
+        return (scores >= scores.max(axis=0) - self.tie).argmax(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class LogLoss(RowLoss):
+    """-log of the probability of y's class, at least eps; mean over columns of y."""
+
+    class_lists: list
+    name = "log_loss"
+
+    def __call__(self, y, outputs):
+        """See the module."""
+        losses = []
+        for scores, column, classes in _columnwise(y, outputs, self.class_lists):
+            at = _positions(column, classes)
+            if len(classes) == 2:
+                second = at.astype(bool)[:, np.newaxis]
+                chance = np.where(second, scores[0], 1.0 - scores[0])
+            else:
+                chance = scores[at, np.arange(len(at))]
+            losses.append(-np.log(np.maximum(chance, SMALLEST_PROBABILITY)))
+        return np.mean(losses, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class CallableLoss(RowLoss):
+    """The user's own: function(y, (n,) or (n, n_outputs)) -> (n,)."""
+
+    function: object
+
+    @property
+    def name(self):
+        """Of the function."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __call__(self, y, outputs):
+        """See the module."""
+        n_outputs, n_rows, n_cells = outputs.shape
+        flat = outputs.reshape(n_outputs, -1)
+        predicted = flat[0] if n_outputs == 1 else flat.T
+        with users_code():
+            of_rows = self.function(y[:, 0].repeat(n_cells, axis=0), predicted)
+        of_rows = np.asarray(of_rows)
+        if of_rows.shape != (n_rows * n_cells,):
+            raise ValueError(
+                f"`loss` must return one loss a row, shape ({n_rows * n_cells},), got "
+                f"{of_rows.shape} from {self.name}."
+            )
+        of_rows = of_rows.astype(np.float64)
+        if not np.isfinite(of_rows.sum()) and not np.all(np.isfinite(of_rows)):
+            raise ValueError(
+                f"`loss` must return finite numbers, got NaN or infinity from "
+                f"{self.name}."
+            )
+        return of_rows.reshape(n_rows, n_cells)
+
+
+@dataclass(frozen=True, eq=False)
+class LossDraw(Draw):
+    """One draw of permutation importance: loss(y, f(x; V)) - loss(y, f(x)).
+
+    Parameters
+    ----------
+    loss : callable
+    base : ndarray of shape (n_rows,)
+        Unmoved loss of each row.
+    reference : float, default=None
+        Its mean, where draws are divided by it.
+    """
+
+    loss: object
+    base: np.ndarray
+    reference: float | None = None
+
+    n_moves = 1
+    donor_factor = 1
+
+    def contribution(self, base, moved, y):
+        """See `Draw.contribution`."""
+        both = np.stack([moved[0], base], axis=2)
+        losses = self.loss(y[:, np.newaxis], both)
+        return (losses[:, 0] - losses[:, 1])[np.newaxis]
+
+    def further_influence(self, theta):
+        """See `Draw.further_influence`; of a ratio's denominator."""
+        if self.reference is None:
+            return 0.0
+        return -theta * (self.base / self.reference - 1.0)
+
+
+def unmoved_loss(loss, problem):
+    """Loss of each row of a problem, (n_samples,)."""
+    return loss(problem.y[:, np.newaxis], problem.base[:, :, np.newaxis])[:, 0]
+
+
+def _as_columns(y):
+    return y if y.ndim == 2 else y[:, np.newaxis]
+
+
+def _columnwise(y, outputs, class_lists):
+    """(outputs, column of y, classes) of each column of y."""
+    y, first = _as_columns(y[:, 0]), 0
+    for c, classes in enumerate(class_lists):
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+        yield outputs[first : first + n_outputs], y[:, c], classes
+        first += n_outputs
+
+
+def _positions(column, classes):
+    """Where in `classes` each label stands."""
+    return (column[:, np.newaxis] == classes).argmax(axis=1)
+
+
+def make_loss(loss, model, y, n_outputs):
+    """The loss of a name or function for a model's response.
+
+    Parameters
+    ----------
+    loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
+callable
+        "auto": log loss for probabilities, zero-one loss for other outputs of
+        classifiers, squared error otherwise.
+    model : Model
+    y : ndarray of shape (n_samples, ...)
+    n_outputs : int
+
+    Returns
+    -------
+    callable
+    """
+    if callable(loss):
+        return CallableLoss(loss)
+    reason = refused_loss(loss, model.estimator, model.method)
+    if reason:
+        raise ValueError(reason)
+    if model.kind == "value" or not model.classifier:
+        return _loss_of_values(loss, model, y, n_outputs)
+    return _loss_of_classes(loss, model, y, n_outputs)
+
+
+def refused_loss(loss, estimator, method):
+    """Why a loss surely does not fit a response, known without its values; or None.
+
+    Parameters
+    ----------
+    loss : str or callable
+    estimator : object
+        Perhaps unfitted.
+    method : str
+        Response method; "auto" where it is not known yet.
+    """
+    regressor = has_tags(estimator) and is_regressor(estimator)
+    if regressor and method == "auto":
+        method = "predict"
+    if loss == "log_loss" and method in {"predict", "decision_function"}:
+        classifier = has_tags(estimator) and is_classifier(estimator)
+        instead = "zero_one" if classifier else "squared_error"
+        return (
+            "loss='log_loss' needs the probabilities of a classifier, but the "
+            f"response watched is `{method}`. Use loss='{instead}'."
+        )
+    if loss == "zero_one" and regressor:
+        return (
+            "loss='zero_one' counts wrong labels, but "
+            f"{type(estimator).__name__} is a regressor. Use "
+            "loss='squared_error' or loss='absolute_error'."
+        )
+    return None
+
+
+def _loss_of_values(loss, model, y, n_outputs):
+    if loss == "log_loss":
+        raise ValueError(
+            "loss='log_loss' needs the probabilities of a classifier, but the "
+            f"response watched is `{model.method}`. Use loss='squared_error'."
+        )
+    if y.dtype.kind not in "fbiu":
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"loss={loss!r} needs a numeric y, got dtype {y.dtype}. Use a callable "
+                "loss, or a classifier."
+            ) from None
+    if len(Values()(y[:1])) != n_outputs:
+        raise ValueError(
+            f"loss={loss!r} needs one column of y an output, got y of shape {y.shape} "
+            f"for {n_outputs} outputs. Use a callable loss."
+        )
+    kinds = {"absolute_error": AbsoluteErrorLoss, "zero_one": ZeroOneLoss}
+    return kinds.get(loss, SquaredErrorLoss)(Values())
+
+
+def _loss_of_classes(loss, model, y, n_outputs):
+    kind, lists = model.kind, model.class_lists
+    if loss == "auto":
+        loss = "log_loss" if kind == "probability" else "zero_one"
+    if loss in {"squared_error", "absolute_error"} and kind == "score":
+        raise ValueError(
+            f"loss={loss!r} cannot compare scores of `{model.method}` with classes. "
+            "Use loss='zero_one', or a callable loss."
+        )
+    columns = _as_columns(y)
+    expected = sum(1 if len(classes) == 2 else len(classes) for classes in lists)
+    if columns.shape[1] != len(lists) or n_outputs != expected:
+        raise ValueError(
+            f"loss={loss!r} needs one column of y for each of the {len(lists)} lists "
+            f"of classes and {expected} outputs, got y of shape {y.shape} and "
+            f"{n_outputs} outputs of `{model.method}`. Use response_method='predict' "
+            "or a callable loss."
+        )
+    check_known_labels(columns, lists)
+    if loss == "log_loss":
+        return LogLoss(lists)
+    if loss == "zero_one":
+        if kind == "score":
+            return WrongClassLoss(lists, 0.0, 0.0)
+        return WrongClassLoss(lists, 0.5, EQUAL_PROBABILITIES)
+    kinds = {"absolute_error": AbsoluteErrorLoss, "squared_error": SquaredErrorLoss}
+    return kinds[loss](Indicators(lists))

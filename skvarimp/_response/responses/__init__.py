@@ -1,0 +1,1 @@
+"""One file a kind of model: its ICE curves, exactly."""

@@ -1,0 +1,114 @@
+"""Any model at all, by batched prediction: the oracle of every other response."""
+
+import numpy as np
+
+from skvarimp._response.contract import Response, working_bytes
+
+
+class BlackBoxResponse(Response):
+    """Asks the model itself, some ten thousand rows a call.
+
+    Parameters
+    ----------
+    model : Model
+    n_outputs : int
+    reason : str
+        Why no faster response serves.
+    """
+
+    CALL_ROWS = 32_768  # 20 000 to 50 000 rows a call measured best nearly everywhere
+
+    def __init__(self, model, n_outputs, reason=""):
+        self.model = model
+        self.n_outputs = n_outputs
+        self.path = f"black box ({reason})" if reason else "black box"
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        n_cells = move.n_cells
+        if move.codes is None:
+            which = np.arange(len(rows) * n_cells)
+        else:  # a row moved to its own value is the row itself
+            own = move.codes[rows][:, np.newaxis] == np.arange(n_cells)
+            which = np.flatnonzero(~own.ravel())
+        ice = np.repeat(base[:, :, np.newaxis], n_cells, axis=2)
+        flat = ice.reshape(len(base), -1)
+        flat[:, which] = self.at(table, rows[which // n_cells], move, which % n_cells)
+        return ice
+
+    def curves_of(self, table, rows, moves, base):
+        """`curves` of a few small moves; those of an array in one call of the model.
+
+        A call costs some models (forests) more than a few thousand rows of it.
+        """
+        every = [moved_rows(table, *_all_cells(rows, move)) for move in moves]
+        alike = {type(moved) for moved in every} == {np.ndarray}
+        if not alike or len({moved.dtype for moved in every}) > 1:
+            return [self.curves(table, rows, move, base) for move in moves]
+        try:
+            outputs = self.model(np.concatenate(every)).T
+        except ValueError:  # said more exactly, move by move
+            return [self.curves(table, rows, move, base) for move in moves]
+        ends = np.cumsum([len(moved) for moved in every])
+        return [
+            part.reshape(len(base), len(rows), -1)
+            for part in np.split(outputs, ends[:-1], axis=1)
+        ]
+
+    def at(self, table, rows, move, cells):
+        """The response of single moved rows.
+
+        result[o, m] = f_o(x_rows[m] with the entry at v_cells[m])
+
+        Parameters
+        ----------
+        table : Table
+        rows, cells : ndarray of shape (n,)
+        move : Move
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n)
+        """
+        result = np.empty((self.n_outputs, len(rows)))
+        step = self.call_rows(table.n_columns)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            moved = moved_rows(table, rows[part], move, cells[part])
+
+            def where(m, start=start):
+                at = move.values[cells[start + m]]
+                at = at.tolist() if hasattr(at, "tolist") else at
+                return (
+                    f"with {move.entry.name!r} set to {at!r}, {_row(rows, start + m)}"
+                )
+
+            result[:, part] = self.model(moved, where).T
+        return result
+
+    @classmethod
+    def call_rows(cls, n_columns):
+        """Rows in one call of the model."""
+        return int(max(1, min(cls.CALL_ROWS, working_bytes() // (16 * n_columns))))
+
+    def block_rows(self, n_cells, n_columns):
+        """See `Response.block_rows`: whole calls, or one row of many cells."""
+        return max(1, self.call_rows(n_columns) // n_cells)
+
+
+def moved_rows(table, rows, move, cells):
+    """Rows of a table with an entry moved to the given cells, in X's own container."""
+    columns = move.entry.columns
+    if move.donors is not None:
+        return table.moved(rows, columns, donors=move.donors[cells])
+    return table.moved(rows, columns, values=move.rows_of_values(cells))
+
+
+def _all_cells(rows, move):
+    """Rows, move and cells of every row at every cell."""
+    n_cells = move.n_cells
+    return rows.repeat(n_cells), move, np.tile(np.arange(n_cells), len(rows))
+
+
+def _row(rows, m):
+    return f"in row {rows[m]} of X"

@@ -1,0 +1,243 @@
+"""Column-wise pipelines in front of any response.
+
+A pipeline whose steps work column by column turns a moved input column into moved
+model columns. The rows are transformed once; a donor's model values are its row of
+the transformed table, and other grid values are pushed through the steps.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from skvarimp._data.arithmetic import users_code
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._models.column_sources import NotColumnwise, is_monotone, sources
+from skvarimp._models.model import Model
+from skvarimp._response.contract import Response
+from skvarimp._response.grid import Move, is_categorical
+from skvarimp._response.responses.line_columns import SortedColumns, batches
+
+
+def lower_pipeline(model, table):
+    """The response of a pipeline: column-wise steps, then a lowered estimator."""
+    from skvarimp._response.lowering import NotLowerable, lowered
+
+    pipeline = model.estimator
+    final = pipeline.steps[-1][1]
+    if final is None or isinstance(final, str):
+        raise NotLowerable("the last step of the Pipeline is no estimator")
+    steps = pipeline[:-1]
+    try:
+        source = sources(steps, table.n_columns, table.names)
+    except NotColumnwise as mixed:
+        raise NotLowerable(str(mixed)) from None
+    behind = Model(final, model.method)
+    transformed = Transformed(steps, table, source, behind)
+    if transformed.table.n_columns != len(source):
+        raise NotLowerable("the columns behind the Pipeline's steps are not known")
+    inner = lowered(behind, transformed.table)
+    return ColumnwiseResponse(inner, transformed)
+
+
+class Transformed:
+    """A table and moves seen behind column-wise steps.
+
+    Parameters
+    ----------
+    steps : Pipeline
+        Fitted column-wise steps, perhaps none.
+    raw : Table
+    source : ndarray of shape (n_model_columns,)
+        The raw column each model column comes from.
+    model : Model
+        What comes behind the steps.
+    """
+
+    def __init__(self, steps, raw, source, model):
+        self.steps, self.raw, self.source, self.model = steps, raw, source, model
+        self.table = self._transform(raw.native)
+        self.monotone = all(is_monotone(step) for _, step in steps.steps)
+        # model columns in the order of their sources, and where each source starts
+        self._order = np.argsort(source, kind="stable")
+        raw_columns = np.arange(raw.n_columns + 1)
+        self._starts = np.searchsorted(source[self._order], raw_columns).tolist()
+
+    def _transform(self, native):
+        if len(self.steps.steps) == 0:
+            return as_table(native)
+        with users_code():
+            return as_table(self.steps.transform(native))
+
+    def of(self, raw):
+        """The transformed table of a raw one."""
+        return self.table if raw is self.raw else self._transform(raw.native)
+
+    def entry(self, entry):
+        """The model columns that move with an entry."""
+        starts = self._starts
+        parts = [self._order[starts[j] : starts[j + 1]] for j in entry.columns]
+        columns = np.sort(np.concatenate(parts))
+        return Entry(entry.name, tuple(columns.tolist()), len(columns) > 1)
+
+    def move(self, raw, table, move):
+        """The move of the model columns; the same cells in the same order."""
+        entry = self.entry(move.entry)
+        behind, rows = table, move.donors
+        if rows is None:  # values of the grid's own: put into one row and transformed
+            rows = np.zeros(move.n_cells, dtype=np.intp)
+            values = move.rows_of_values(slice(None))
+            behind = self._transform(raw.moved(rows, move.entry.columns, values=values))
+            rows = np.arange(move.n_cells)
+        columns = [behind.column(j)[rows] for j in entry.columns]
+        values = _values(columns, move.n_cells)
+        if move.donors is None and not _finite(values):
+            self.model(behind.native)  # may refuse what the steps made of them
+        return Move(
+            entry,
+            values,
+            move.donors,
+            move.probabilities,
+            move.codes,
+            move.categorical,
+        )
+
+
+def _finite(values):
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
+
+
+def _values(columns, n_cells):
+    if not columns:
+        return np.empty((n_cells, 0))
+    if len(columns) == 1:
+        return columns[0]
+    if all(c.dtype.kind in "fbiu" for c in columns):
+        return np.column_stack(columns).astype(np.float64)
+    values = np.empty((n_cells, len(columns)), dtype=object)
+    for member, column in enumerate(columns):
+        values[:, member] = column
+    return values
+
+
+class TransformedMoves:
+    """`Moves` seen behind column-wise steps."""
+
+    def __init__(self, moves, raw, transformed, table):
+        self.raw_moves, self.raw = moves, raw
+        self.transformed, self.table = transformed, table
+        self.weights, self.grids = moves.weights, moves.grids
+        self.entries = [transformed.entry(entry) for entry in moves.entries]
+        self._kept = {}
+
+    @cached_property
+    def by_column(self):
+        """See `Moves.by_column`: of ascending steps that merge no two values.
+
+        A group of which a selector leaves one column has the grid of the group, and
+        a missing value that an imputer fills in is still the last of its grid.
+        """
+        result = np.zeros(len(self.entries), dtype=bool)
+        if not self.transformed.monotone or self.raw.numeric() is None:
+            return result
+        one_behind = np.array([len(e.columns) == 1 for e in self.entries], dtype=bool)
+        singles = np.flatnonzero(one_behind & self.raw_moves.by_column)
+        columns = np.array([self.entries[e].columns[0] for e in singles], np.intp)
+        raw_columns = self.transformed.source[columns]
+        for which in batches(self.table, columns):
+            behind = SortedColumns(self.table, columns[which], self.weights).distinct()
+            before = SortedColumns(self.raw, raw_columns[which], self.weights)
+            same = behind.sum(axis=1) == before.distinct().sum(axis=1)
+            missing_before = np.isnan(before.values).any(axis=1)
+            result[singles[which]] = same & ~missing_before
+        return result
+
+    @cached_property
+    def categorical_columns(self):
+        """See `make_move`: the model columns that categorical entries move alone."""
+        pairs = list(zip(self.entries, self.raw_moves.entries))
+        return [
+            frozenset(
+                entry.columns[0]
+                for entry, raw_entry in pairs
+                if len(entry.columns) == 1
+                and is_categorical(self.raw, raw_entry, named)
+            )
+            for named in self.raw_moves.categorical_columns
+        ]
+
+    def __len__(self):
+        return len(self.raw_moves)
+
+    def __getitem__(self, position):
+        move = self._kept.get(position)  # threads share this
+        if move is None:
+            raw = self.raw_moves[position]
+            move = self.transformed.move(self.raw, self.table, raw)
+            if len(self._kept) > 256:
+                self._kept.clear()
+            self._kept[position] = move
+        return move
+
+    def __getstate__(self):
+        return {**self.__dict__, "_kept": {}}
+
+
+class ColumnwiseResponse(Response):
+    """An inner response on transformed columns.
+
+    Parameters
+    ----------
+    inner : Response
+    transformed : Transformed
+    """
+
+    def __init__(self, inner, transformed):
+        self.inner, self.transformed = inner, transformed
+        self.n_outputs = inner.n_outputs
+        self.path = f"column-wise steps, {inner.path}"
+        self.rounding = inner.rounding
+        self._remembered = None, None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_remembered": (None, None)}
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        behind = self.transformed.of(table)
+        return self.inner.curves(
+            behind, rows, self.transformed.move(table, behind, move), base
+        )
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        behind = self.transformed.of(table)
+        move = self.transformed.move(table, behind, move)
+        return self.inner.mean_curves(behind, rows, weights, move, base)
+
+    def evaluations(self, n_rows, n_cells):
+        """See `Response.evaluations`."""
+        return self.inner.evaluations(n_rows, n_cells)
+
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """See `Response.evaluations_for`."""
+        return self.inner.evaluations_for(reduction, n_rows, n_cells)
+
+    def _inner_walk(self, walk):
+        """The walk behind the steps, made once for all its tasks."""
+        known, inner = self._remembered
+        if known is not walk:
+            behind = self.transformed.of(walk.table)
+            moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
+            inner = replace(walk, response=self.inner, table=behind, moves=moves)
+            self._remembered = walk, inner
+        return inner
+
+    def tasks(self, walk):
+        """See `Response.tasks`."""
+        return self.inner.tasks(self._inner_walk(walk))
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        return self.inner.run(self._inner_walk(walk), task)

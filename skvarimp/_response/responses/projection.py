@@ -1,0 +1,148 @@
+"""Models that see X through a few weighted sums of its columns: head(X W + b).
+
+With W (n_columns, n_units), moving the columns J of row i from x_iJ to v changes its
+sums by (v - x_iJ) W_J and nothing else.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._data.table import SparseTable
+from skvarimp._response.contract import Task, working_bytes
+from skvarimp._response.responses import few_values as _few_values
+from skvarimp._response.responses.scores import (
+    ScoreResponse,
+    numeric_values,
+    own_values,
+)
+
+
+@dataclass(frozen=True)
+class ColumnsTask(Task):
+    """Single columns that are reduced together, over all rows."""
+
+
+class ProjectionResponse(ScoreResponse):
+    """link(head(X W + b)); a subclass implements `head`.
+
+    Parameters
+    ----------
+    model, link, n_scores : see `ScoreResponse`
+    weights : ndarray of shape (n_columns, n_units)
+    intercept : ndarray of shape (n_units,)
+    """
+
+    def __init__(self, model, link, n_scores, weights, intercept):
+        super().__init__(model, link, n_scores)
+        self.weights, self.intercept = weights, intercept
+        self._remembered = None, None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_remembered": (None, None)}
+
+    def uses(self, columns):
+        """See `ScoreResponse.uses`."""
+        return self.weights[list(columns)].any(axis=1)
+
+    def sums(self, table, rows):
+        """X W + b of some rows, (n_rows, n_units); of a whole table made once."""
+        if 8 * table.n_samples * len(self.intercept) > working_bytes() / 2:
+            return table.take(rows).numeric() @ self.weights + self.intercept
+        known, sums = self._remembered
+        if known is not table:
+            sums = table.numeric() @ self.weights + self.intercept
+            self._remembered = table, sums
+        return sums[rows]
+
+    def scores(self, table, rows, move):
+        """See `ScoreResponse.scores`."""
+        columns = list(move.entry.columns)
+        weights = self.weights[columns]
+        others = self.sums(table, rows) - own_values(table, rows, columns) @ weights
+        return self.moved_scores(others, weights, numeric_values(move))
+
+    def moved_scores(self, others, weights, values):
+        """Scores of moved rows.
+
+        result[q, i, k] = head_q(others[i] + values[k] @ weights)
+
+        Parameters
+        ----------
+        others : ndarray of shape (n_rows, n_units)
+            The rows' sums without the moved columns.
+        weights : ndarray of shape (n_moved, n_units)
+        values : ndarray of shape (n_cells, n_moved)
+
+        Returns
+        -------
+        ndarray of shape (n_scores, n_rows, n_cells)
+        """
+        steps = values @ weights
+        scores = np.empty((self.n_scores, len(others), len(values)))
+        step = max(1, 2**17 // steps.size)  # sums that stay in the processor's cache
+        for start in range(0, len(others), step):
+            part = slice(start, start + step)
+            scores[:, part] = self.head(others[part, np.newaxis] + steps)
+        return scores
+
+    def head(self, sums):
+        """Scores (n_scores, ...) of sums (..., n_units), which may be overwritten."""
+        raise NotImplementedError
+
+    def tasks(self, walk):
+        """See `Response.tasks`; many columns at once where that is possible."""
+        all_rows = slice(0, len(walk.rows))
+        single = np.zeros(walk.n_entries, dtype=bool)
+        if walk.final:
+            single = walk.moves.by_column
+        singles = np.flatnonzero(single)
+        columns = _columns(walk, singles)
+        for request in range(len(walk.reductions)):
+            first = request * walk.n_entries
+            batched = np.zeros_like(single)
+            for which in self.batches(walk, request, columns) if len(columns) else ():
+                batched[singles[which]] = True
+                yield ColumnsTask(tuple((first + singles[which]).tolist()), all_rows)
+            for e in np.flatnonzero(~batched):
+                yield from self.tasks_of(walk, first + int(e))
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        if isinstance(task, ColumnsTask):
+            request = task.positions[0] // walk.n_entries
+            entries = [p % walk.n_entries for p in task.positions]
+            finished = self.finished(walk, request, _columns(walk, entries))
+            if finished is not None:
+                return [(task.positions, finished)]
+        return super().run(walk, task)
+
+    def batches(self, walk, request, columns):
+        """Yield which of the columns of a request are reduced together."""
+        if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
+            X, n_units = walk.table.csc(), len(self.intercept)
+            yield from _few_values.batches(X, columns, n_units, self.n_outputs)
+
+    def finished(self, walk, request, columns):
+        """The finished reductions of such columns; None: one by one after all."""
+        few = _few_values.few_values(walk.table.csc(), columns, walk.weights)
+        sums = self.sums(walk.table, walk.rows)
+        ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
+        if ice is None:
+            return None
+        categorical = categorical_columns(walk, request, columns)
+        return _few_values.finish(walk, request, few, ice, categorical)
+
+
+def _columns(walk, entries):
+    of_all = walk.moves.entries
+    return np.array([of_all[e].columns[0] for e in entries], dtype=np.intp)
+
+
+def categorical_columns(walk, request, columns):
+    """Which columns are categorical; None where no reduction asks."""
+    reductions = walk.reductions[request]
+    if not any(getattr(r, "statistic", None) == "auto" for r in reductions):
+        return None
+    by_type = [walk.table.is_categorical(j) for j in columns]
+    return np.isin(columns, list(walk.moves.categorical_columns[request])) | by_type

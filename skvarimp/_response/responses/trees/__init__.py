@@ -1,0 +1,1 @@
+"""The response of trees and ensembles of trees."""

@@ -1,0 +1,219 @@
+"""From the leaves that rows visit to the steps of their curves."""
+
+import numpy as np
+
+from skvarimp._response.contract import numbers_at_once
+from skvarimp._response.responses.trees.descent import Descent, Visits, rows_at_once
+from skvarimp._response.shapes.steps import Steps
+
+VISITS = 2**20  # at a time, but those of one row
+JUMPS = 2**20  # numbers that steps are added up in, at a time: 8 MB
+
+
+class Member:
+    """A move of at most one feature, its grid in cells.
+
+    Parameters
+    ----------
+    table : TreeTable
+    position : int
+    move : Move
+    features : list of at most one int
+        Features of the tree table that move.
+    codes : ndarray of shape (n_values, len(features))
+        Codes of the grid's values.
+
+    Attributes
+    ----------
+    feature : int
+        -1: none that any tree knows.
+    cell_of_value : ndarray of shape (n_values,)
+    probabilities, multiplicity : ndarray of shape (n_cells,)
+        Of the cells.
+    categorical : bool
+    start, count : ndarray of shape (n_edges,)
+        The steps of each edge on the feature: where the cells it admits begin, end,
+        begin again ...
+    steps : ndarray of shape (n_steps,)
+        Cells.
+    """
+
+    def __init__(self, table, position, move, features, codes):
+        self.position, self.categorical = position, move.categorical
+        self.feature = features[0] if features else -1
+        if not features:
+            codes = np.zeros((move.n_cells, 1), dtype=np.uint8)
+        used, cells = _numbered(codes[:, 0])
+        self.cell_of_value = cells.astype(np.min_scalar_type(len(used)))
+        self.probabilities = np.bincount(cells, move.probabilities)
+        self.multiplicity = np.bincount(cells).astype(np.float64)
+        if features:
+            count, steps = edge_steps(table, self.feature, used)
+            self.count = count.astype(np.int16)
+            self.start = (np.cumsum(count) - count).astype(np.int32)
+            self.steps = steps.astype(np.int32)
+
+    @property
+    def n_cells(self):
+        """Number of cells."""
+        return len(self.probabilities)
+
+    def steps_of(self, buffer, n_rows, row, edge, changes):
+        """The `Steps` of rows from the leaves they visit as the feature moves.
+
+        Parameters
+        ----------
+        buffer : ndarray of shape (n_raw, at least n_rows * n_cells)
+            Zeros, to work in; zeros again afterwards.
+        n_rows : int
+        row, edge : ndarray of shape (n_visits,)
+            Edges counted among those on the feature.
+        changes : ndarray of shape (n_raw, n_visits)
+            By how much the visited leaf differs from the row's own.
+        """
+        width = self.n_cells
+        buffer = buffer[:, : n_rows * width]
+        self._scatter(buffer, row * np.int64(width), edge, changes)
+        any_jump = buffer[0] != 0
+        for of_output in buffer[1:]:
+            any_jump |= of_output != 0
+        first = buffer[:, ::width].copy()
+        any_jump[::width] = False
+        at = np.flatnonzero(any_jump)
+        jumps = buffer.take(at, axis=1)
+        buffer[:, at] = 0.0
+        buffer[:, ::width] = 0.0
+        row_starts = np.arange(n_rows + 1) * width
+        starts = np.searchsorted(at, row_starts)
+        positions = at - np.repeat(row_starts[:-1], np.diff(starts))
+        return Steps(first, starts, positions.astype(np.int32), jumps, width)
+
+    def _scatter(self, buffer, first, edge, changes):
+        """Add up steps; what an edge admits begins and ends by turns."""
+        count, start = self.count.take(edge), self.start.take(edge)
+        s, visit = 0, np.flatnonzero(count)
+        while len(visit):
+            key = first.take(visit) + self.steps.take(start.take(visit) + s)
+            for of_output, change in zip(buffer, changes):
+                if s % 2:
+                    np.subtract.at(of_output, key, change.take(visit))
+                else:
+                    np.add.at(of_output, key, change.take(visit))
+            s += 1
+            visit = np.flatnonzero(count > s)
+
+
+def _numbered(codes):
+    """np.unique(codes, return_inverse=True) of small whole numbers, without a sort."""
+    present = np.zeros(int(codes.max()) + 1, dtype=bool)
+    present[codes] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
+
+
+def edge_steps(table, feature, used):
+    """How many steps each edge on a feature has among cells, and all in a row.
+
+    Returns
+    -------
+    count : ndarray of shape (n_edges,)
+    at : ndarray of shape (count.sum(),)
+        Cells where what an edge admits begins and ends by turns; an end behind the
+        last cell is left out.
+    """
+    edges = table.edges_on(feature)
+    if feature in table.categories:
+        inside = table.edge_sets[table.edge_set[edges]][:, used]
+        changes = np.diff(inside, axis=1, prepend=False)
+        return changes.sum(axis=1), np.nonzero(changes)[1]
+    # cells in order: codes of numbers, then perhaps that of missing values
+    missing_code = table.missing_code[feature]
+    is_used = np.zeros(missing_code + 1, dtype=bool)
+    is_used[used] = True
+    before = np.cumsum(is_used) - is_used  # cells before that of each code
+    n_numbers = before[missing_code]
+    some_missing = n_numbers < len(used)
+    begin, end = before[table.low[edges]], before[table.high[edges]]
+    some = end > begin
+    missing = table.admits_missing[edges] & some_missing
+    on = some & (end == n_numbers) & missing  # from the numbers into the missing cell
+    ends = some & ~on & (end < len(used))
+    where = np.column_stack([begin, end, np.broadcast_to(n_numbers, begin.shape)])
+    there = np.column_stack([some, ends, missing & ~on])
+    return there.sum(axis=1), where[there]
+
+
+def steps_of_rows(table, codes, members, with_raw=False):
+    """The steps of some rows' curves, as each feature moves on its own.
+
+    Parameters
+    ----------
+    table : TreeTable
+    codes : ndarray of shape (n_rows, n_features)
+    members : list of Member
+        Each with a feature.
+    with_raw : bool
+        Whether the rows' own raw outputs are wanted, too.
+
+    Returns
+    -------
+    steps : dict
+        Position -> Steps.
+    raw : ndarray of shape (n_raw, n_rows) or None
+        Sums of the rows' own leaves.
+    """
+    moving = np.zeros(len(table.columns), dtype=bool)
+    moving[[member.feature for member in members]] = True
+    trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
+    moving = None if moving.all() else moving
+    largest = max(member.n_cells for member in members)
+    jumps = numbers_at_once(JUMPS) // (largest * table.n_raw)
+    at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
+    buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
+    parts, raw = {member.position: [] for member in members}, []
+    waiting = [
+        codes[start : start + at_once] for start in range(0, len(codes), at_once)
+    ][::-1]
+    while waiting:
+        some = waiting.pop()
+        descent = Descent(table, some, trees)
+        visits = _collected(descent, moving)
+        if visits is None:  # too many at once
+            half = len(some) // 2
+            waiting += [some[half:], some[:half]]
+            continue
+        for member, steps in _steps_of_visits(descent, visits, members, buffer):
+            parts[member.position].append(steps)
+        if with_raw:
+            raw.append(descent.raw())
+    steps = {position: Steps.joined(of_one) for position, of_one in parts.items()}
+    return steps, np.concatenate(raw, axis=1) if with_raw else None
+
+
+def _collected(descent, moving):
+    """All visits at once; None where they are too many and of several rows."""
+    collected, n, most = [], 0, numbers_at_once(VISITS)
+    for visits in descent.visits(moving):
+        collected.append(visits)
+        n += len(visits.path)
+        if n > most and descent.n_rows > 1:
+            return None
+    return Visits.joined(collected)
+
+
+def _steps_of_visits(descent, visits, members, buffer):
+    """Yield (member, its Steps)."""
+    table = descent.table
+    feature = table.edge_feature.take(visits.edge)
+    order = np.argsort(feature.astype(table.small), kind="stable")
+    visits = visits.take(order)
+    row, changes = descent.row(visits.path), descent.changes(visits)
+    edge = table.edge_rank.take(visits.edge)
+    bounds = np.searchsorted(feature.take(order), np.arange(len(table.columns) + 1))
+    for member in members:
+        mine = slice(bounds[member.feature], bounds[member.feature + 1])
+        yield (
+            member,
+            member.steps_of(
+                buffer, descent.n_rows, row[mine], edge[mine], changes[:, mine]
+            ),
+        )

@@ -1,0 +1,413 @@
+"""Trees and ensembles of trees: exact curves from the leaves that rows can reach.
+
+One walk down all trees finds, for every row, where its curve of every feature steps
+(`_tree_walk`, `_tree_curves`); the reductions run over the pieces between the steps
+(`_steps`). Columns that move together go by `_tree_incidence`.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from skvarimp._data.table import ArrayTable
+from skvarimp._models.readers.sklearn_trees import read
+from skvarimp._response.contract import Response, Task, numbers_at_once, working_bytes
+from skvarimp._response.reductions.reductions import Reduction
+from skvarimp._response.reductions.states import State
+from skvarimp._response.responses.trees.curves import Member, steps_of_rows
+from skvarimp._response.responses.trees.descent import Descent, own_raw
+from skvarimp._response.responses.trees.incidence import Group
+from skvarimp._response.responses.trees.links import Asked, Linked
+from skvarimp._response.responses.trees.tables import TreeTable
+from skvarimp._response.shapes.steps import StepBlock, Steps
+from skvarimp._running.compiled import use_compiled
+
+
+def lower_trees(model, table):
+    """The response of scikit-learn's trees and ensembles of trees."""
+    return tree_response(model, table, read(model.estimator, model.method))
+
+
+def tree_response(model, table, ensemble):
+    """The response of an ensemble as read, `_tree_readers.Ensemble`."""
+    trees = TreeTable(
+        ensemble.trees, ensemble.single, ensemble.categories, ensemble.encoders
+    )
+    response = TreeResponse(model, trees, ensemble.link)
+    response.codes(table)
+    if ensemble.link is None:
+        return response
+    offset = ensemble.offset
+    if offset is None:  # raw outputs are sums of leaves and a constant: off one row
+        one = table.take([0])
+        raw = np.atleast_1d(model.estimator.decision_function(one.native))
+        offset = raw.reshape(-1) - response.raw(response.codes(table)[:1])[:, 0]
+    response.start_from(offset)
+    return response
+
+
+STEPS = 2**22  # of one task's curves, at most: some 50 MB
+COMPILED_FEATURES = 2**22 - 1  # compiled kernels number fewer
+
+
+@dataclass(frozen=True)
+class TreeTask(Task):
+    """A `Task` with what it shares with others.
+
+    Attributes
+    ----------
+    members : list of Member
+        One a position.
+    job : Job or None
+        What the compiled kernels do.
+    """
+
+    members: list = field(default_factory=list, compare=False)
+    job: object = field(default=None, compare=False)
+
+
+class TreeResponse(Response):
+    """Sum of trees, perhaps behind a link.
+
+    Parameters
+    ----------
+    model : Model
+        Settles labels that hang on the last digit.
+    trees : TreeTable
+    link : callable or None
+        From raw outputs to the response.
+    """
+
+    path = "trees"
+    compiled = False
+
+    TASK_PATHS = 100_000  # (row, tree) in one task
+    TASK_VISITS = 2**22  # leaves visited in one task of compiled kernels
+
+    def __init__(self, model, trees, link):
+        self.model, self.trees, self.link = model, trees, link
+        self.n_outputs = trees.n_raw
+        if link is not None:
+            self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
+        self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
+        self._coded, self._visits = (None, None), None
+        if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
+            self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
+        self.start_from(0.0)
+
+    def start_from(self, offset):
+        """Add a constant to the sum of the trees."""
+        self.offset = np.broadcast_to(offset, self.trees.n_raw).astype(np.float64)
+        values = self.trees.values
+        # Labels decided by less than this are left to the model; sums of whole
+        # numbers are exact, and so are their ties.
+        self.doubt = -1.0
+        if np.any(values != np.rint(values)) or np.any(self.offset):
+            size = np.maximum.reduceat(np.abs(values).max(axis=0), self.trees.roots)
+            self.doubt = 1e-12 * (size.sum() + np.abs(self.offset).max())
+
+    def codes(self, table):
+        """Codes of a table's rows, (n_samples, n_features), made once a table."""
+        if self._coded[0] is not table:
+            most = int(self.trees.missing_code.max(initial=0))
+            shape = (table.n_samples, len(self.trees.columns))
+            codes = np.empty(shape, dtype=np.min_scalar_type(most))
+            for u, j in enumerate(self.trees.columns):
+                codes[:, u] = self.trees.codes(u, table.column(j))
+            self._coded = (table, codes)
+        return self._coded[1]
+
+    def grid_codes(self, table, move):
+        """Features that move, and the codes of the grid's values.
+
+        Returns
+        -------
+        features : list of int
+        codes : ndarray of shape (n_values, len(features))
+        """
+        members = [
+            (self._feature_of[j], m)
+            for m, j in enumerate(move.entry.columns)
+            if j in self._feature_of
+        ]
+        features = [u for u, _ in members]
+        if move.donors is not None:
+            return features, self.codes(table)[np.ix_(move.donors, features)]
+        values = move.rows_of_values(slice(None))
+        if isinstance(table, ArrayTable) and table.native.dtype.kind == "f":
+            values = values.astype(table.native.dtype)  # as they are put into X
+        codes = [self.trees.codes(u, values[:, m]) for u, m in members]
+        shape = (move.n_cells, len(features))
+        return features, np.array(codes, dtype=np.int32).T.reshape(shape)
+
+    def critical_values(self, column):
+        """Values of a column next to which the response may jump."""
+        if column not in self._feature_of:
+            return np.empty(0)
+        return self.trees.critical_values(self._feature_of[column])
+
+    def raw(self, codes):
+        """Raw outputs of rows from their codes, (n_raw, n_rows)."""
+        trees = np.arange(len(self.trees.roots))
+        return own_raw(self.trees, codes, trees) + self.offset[:, np.newaxis]
+
+    def visits_per_row(self):
+        """Leaves that a row visits as every feature moves, measured on a few rows."""
+        if self._visits is None:
+            codes = self._coded[1]
+            rows = np.unique(np.linspace(0, len(codes) - 1, 20).astype(int))
+            trees = np.arange(len(self.trees.roots))
+            descent = Descent(self.trees, codes[rows], trees)
+            visited = sum(len(visits.leaf) for visits in descent.visits())
+            depth = self.trees.depth.take(descent.own).sum()
+            self._visits = visited / len(rows), depth / len(rows)
+        return self._visits[0]
+
+    def evaluations(self, n_rows, n_cells):
+        """See `Response.evaluations`; the same for any number of cells but one.
+
+        Fitted to measured times: a model's call for one row takes 0.3 + 0.008 splits
+        passed, a row's curve of one entry 0.6 + 0.15 leaves visited, microseconds.
+        """
+        if n_cells == 1 or len(self.trees.columns) == 0:
+            return 0
+        visits = self.visits_per_row() / len(self.trees.columns)
+        outputs = 0.6 + 0.4 * self.trees.n_raw
+        cost = (0.6 + 0.15 * visits * outputs) / (0.3 + 0.008 * self._visits[1])
+        return n_rows * cost
+
+    # Curves of one entry
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        features, codes = self.grid_codes(table, move)
+        if len(features) > 1:
+            cells, cell_of_value = _distinct(codes)
+            ice = self._group_curves(table, rows, move, base, features, cells)
+            return ice[:, :, cell_of_value]
+        member = Member(self.trees, 0, move, features, codes)
+        (steps,) = self._steps(table, rows, base, [member], lambda _: move)
+        moved = steps.dense()[:, :, member.cell_of_value]
+        return np.add(base[:, :, np.newaxis], moved, out=moved)
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`; forms no row's curve."""
+        features, codes = self.grid_codes(table, move)
+        if len(features) > 1:
+            if self.link is not None:
+                return super().mean_curves(table, rows, weights, move, base)
+            cells, cell_of_value = _distinct(codes)
+            own = self.codes(table)[rows]
+            mean = Group(self.trees, features, cells).mean_moved(own, weights)
+            return mean[:, cell_of_value]
+        member = Member(self.trees, 0, move, features, codes)
+        mean = np.zeros((self.n_outputs, member.n_cells))
+        for part in _slices(len(rows), self._task_rows(member.n_cells)):
+            (steps,) = self._steps(
+                table, rows[part], base[:, part], [member], lambda _: move
+            )
+            mean += steps.over_rows(weights[part])
+        return mean[:, member.cell_of_value]
+
+    def _steps(self, table, rows, base, members, move_of):
+        """Yield the steps of each member, in units of the response."""
+        codes = self.codes(table)[rows]
+        steps, raw = {}, None
+        used = [member for member in members if member.feature >= 0]
+        if used:
+            with_raw = self.link is not None
+            steps_of = self._kernels().steps_of_rows if self.compiled else steps_of_rows
+            steps, raw = steps_of(self.trees, codes, used, with_raw)
+        if raw is not None:
+            raw += self.offset[:, np.newaxis]
+        for member in members:
+            if member.feature < 0:
+                yield Steps.none(self.n_outputs, len(rows))
+                continue
+            of_member = steps.pop(member.position)
+            if self.link is not None:
+                asked = Asked(
+                    self.model,
+                    self.n_outputs,
+                    table,
+                    rows,
+                    partial(move_of, member.position),
+                    first_of_each(member.cell_of_value),
+                )
+                linked = Linked(self.link, raw, base, self.doubt, asked)
+                of_member = of_member.mapped(linked)
+            yield of_member
+
+    def _group_curves(self, table, rows, move, base, features, cells):
+        """Curves over distinct joint codes, (n_outputs, n_rows, n_cells)."""
+        codes = self.codes(table)[rows]
+        moved = Group(self.trees, features, cells).moved(codes)
+        if self.link is not None:
+            _, cell_of_value = _distinct(self.grid_codes(table, move)[1])
+            values = first_of_each(cell_of_value)
+            asked = Asked(self.model, self.n_outputs, table, rows, lambda: move, values)
+            linked = Linked(self.link, self.raw(codes), base, self.doubt, asked)
+            row, cell = np.divmod(np.arange(moved[0].size), len(cells))
+            moved = linked(moved.reshape(len(moved), -1), row, cell)
+            moved = moved.reshape(self.n_outputs, len(rows), len(cells))
+        return np.add(base[:, :, np.newaxis], moved, out=moved)
+
+    # Walks
+
+    def _kernels(self):
+        """Imported when the first rows go down: it compiles, or reads what was."""
+        from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
+
+        return _compiled_trees
+
+    def _task_rows(self, n_cells):
+        """Rows of one task whose moves have so many cells together."""
+        if len(self.trees.columns) == 0:
+            return 2**20
+        steps = self.n_outputs * max(1, min(n_cells, int(self.visits_per_row())))
+        paths = self.TASK_PATHS // len(self.trees.roots)
+        return max(1, min(paths, numbers_at_once(STEPS) // steps))
+
+    def tasks(self, walk):
+        """See `Response.tasks`: moves of one feature share the way down the trees."""
+        together, size = [], 0.0
+        for position in range(len(walk.moves)):
+            move = walk.moves[position]
+            features, codes = self.grid_codes(walk.table, move)
+            if len(features) > 1:
+                step = max(1, self.TASK_EVALUATIONS // move.n_cells)
+                for part in _slices(len(walk.rows), step):
+                    yield Task((position,), part)
+                continue
+            member = Member(self.trees, position, move, features, codes)
+            more = self._state_bytes(walk, member)
+            if together and size + more > working_bytes() / 4:
+                yield from self._tasks_of(walk, together)
+                together, size = [], 0.0
+            together.append(member)
+            size += more
+        yield from self._tasks_of(walk, together)
+
+    def _state_bytes(self, walk, member):
+        """What is kept of a move until the last row is in, twice while it is merged."""
+        numbers = 0
+        for reduction in walk.reductions_of(member.position):
+            groups = getattr(reduction, "n_groups", 0)
+            numbers += 2 * (1 + groups) * member.n_cells
+            numbers += 0 if groups else len(walk.rows)
+        return 8 * self.n_outputs * numbers + 4 * len(member.cell_of_value)
+
+    def _tasks_of(self, walk, members):
+        if not members:
+            return
+        positions = tuple(member.position for member in members)
+        step = self._task_rows(sum(member.n_cells for member in members))
+        job = None
+        if self.compiled:
+            plan = self._kernels().Plan(self.trees, members)
+            job = self._kernels().Job(plan, walk.reductions_of, self.link)
+            if not job.left_over:
+                step = max(1, self.TASK_VISITS // max(1, int(self.visits_per_row())))
+        for part in _slices(len(walk.rows), step):
+            yield TreeTask(positions, part, members, job)
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        if not isinstance(task, TreeTask):
+            (position,) = task.positions
+            return [(task.positions, self._states_of_group(walk, position, task.rows))]
+        states = {}
+        if task.job is not None:
+            codes = self.codes(walk.table)[walk.rows[task.rows]]
+            of_members = task.job.run(codes, self.offset, walk, task.rows)
+            for member, of_member in zip(task.job.plan.members, of_members):
+                states[member.position] = of_member
+        rest = [m for m in task.members if None in states.get(m.position, [None])]
+        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
+        steps = self._steps(walk.table, rows, base, rest, walk.moves.__getitem__)
+        for member, of_member in zip(rest, steps):
+            block = self._block(walk, task, member, of_member)
+            wanted = walk.reductions_of(member.position)
+            known = states.get(member.position, [None] * len(wanted))
+            missing = [r for r, state in zip(wanted, known) if state is None]
+            found = iter(reduced(missing, block))
+            states[member.position] = [s or next(found) for s in known]
+        return [
+            (
+                (member.position,),
+                [
+                    replace(state, cell_of_value=member.cell_of_value)
+                    for state in states[member.position]
+                ],
+            )
+            for member in task.members
+        ]
+
+    def _block(self, walk, task, member, steps):
+        return StepBlock(
+            steps,
+            walk.base[np.newaxis, :, task.rows],
+            walk.weights[task.rows],
+            task.rows,
+            member.probabilities,
+            member.multiplicity,
+            None if walk.y is None else walk.y[task.rows],
+            np.array([member.categorical]),
+        )
+
+    def _states_of_group(self, walk, position, rows):
+        """As `Response._reduced`, over the distinct joint codes."""
+        move = walk.moves[position]
+        features, codes = self.grid_codes(walk.table, move)
+        cells, cell_of_value = _distinct(codes)
+        probabilities = np.bincount(cell_of_value, move.probabilities)[np.newaxis]
+        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
+        reductions = walk.reductions_of(position)
+        states = [[] for _ in reductions]
+        step = self.block_rows(len(cells), walk.table.n_columns)
+        for part in _slices(rows.stop - rows.start, step):
+            part = slice(rows.start + part.start, rows.start + part.stop)
+            ice = self._group_curves(
+                walk.table, walk.rows[part], move, walk.base[:, part], features, cells
+            )
+            block = walk.block(
+                ice[np.newaxis], part, [move], multiplicity, probabilities
+            )
+            for reduction, of_blocks in zip(reductions, states):
+                of_blocks.append(reduction.reduce(block))
+        merged = [State.merged(of_blocks) for of_blocks in states]
+        return [replace(state, cell_of_value=cell_of_value) for state in merged]
+
+
+def reduced(reductions, block):
+    """The state of each reduction; those that go chunk by chunk share the chunks."""
+    by_chunk = [type(r).reduce is Reduction.reduce for r in reductions]
+    states = [
+        [] if chunked else [r.reduce(block)] for r, chunked in zip(reductions, by_chunk)
+    ]
+    if any(by_chunk):
+        for chunk in block.chunks():
+            for reduction, chunked, of_chunks in zip(reductions, by_chunk, states):
+                if chunked:
+                    of_chunks.append(reduction.of_chunk(chunk))
+    return [State.merged(of_chunks) for of_chunks in states]
+
+
+def _distinct(codes):
+    """Distinct rows, and which each row is."""
+    cells, inverse = np.unique(codes, axis=0, return_inverse=True)
+    return cells, inverse.ravel()
+
+
+def first_of_each(cell_of_value):
+    """The first grid value of each cell."""
+    return np.unique(cell_of_value, return_index=True)[1]
+
+
+def _slices(n, at_most):
+    """Slices of range(n) of about one size, so that workers end together."""
+    n_parts = -(-n // at_most)
+    bounds = [part * n // max(1, n_parts) for part in range(n_parts + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]

@@ -1,0 +1,116 @@
+"""Importances from random rows, exact over the grid: Lemaire & Clérot, eqs. 4, 5."""
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skvarimp._response.contract import working_bytes
+from skvarimp._response.engine import merged_states
+from skvarimp._response.kalman import Batch
+from skvarimp._response.sampling import draw_by
+
+MIN_ROWS = 100  # a repeat, at least
+
+
+def rows_per_repeat(n_samples, n_cells):
+    """Rows drawn a repeat: about n_samples moved rows an entry, and at least 100.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_cells : ndarray of shape (n_entries,)
+        Number of grid values of each entry.
+    """
+    return max(MIN_ROWS, int(np.ceil(n_samples / np.mean(n_cells))))
+
+
+@dataclass
+class RowDraws:
+    """Draws of rows by their weights, the same rows for every entry still drawn.
+
+    Parameters
+    ----------
+    walk : Walk
+        Over all rows, of one request with one reduction.
+    random : Generator
+    n_jobs : int or None
+    """
+
+    walk: object
+    random: np.random.Generator
+    n_jobs: int | None = None
+
+    def __call__(self, wanted, number):
+        """Yield (entry, Batch) of the smallest number of draws wanted."""
+        active = np.flatnonzero(wanted)
+        rows = draw_by(self.walk.weights, self.random, wanted[active].min())
+        # what is kept of the first half of the rows, until the second is in
+        size = 8 * self.walk.base.size
+        at_once = int(max(1, working_bytes() // size))
+        for start in range(0, len(active), at_once):
+            yield from self._batches(active[start : start + at_once], rows)
+
+    def _batches(self, active, rows):
+        ((reduction,),), ((scale,),) = self.walk.reductions, self.walk.scales
+        walk = replace(self.walk, moves=self.walk.moves.subset(active))
+        twofold = reduction.donor_factor and len(rows) > 1
+        halves = np.array_split(rows, 2) if twofold else [rows]
+        *before, last = [_Half.of(walk, half) for half in halves]
+        kept = [{p: parts for p, *parts in half.states(self.n_jobs)} for half in before]
+        with closing(last.states(self.n_jobs)) as arriving:
+            for p, *parts in arriving:
+                states = [half[p] for half in kept] + [parts]
+                move = walk.moves[p]
+                batch = _batch([*before, last], states, move, reduction, scale)
+                yield active[p], batch
+
+
+@dataclass
+class _Half:
+    """A walk over drawn rows; each distinct one is evaluated once."""
+
+    walk: object
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, walk, drawn):
+        rows, counts = np.unique(drawn, return_counts=True)
+        part = replace(
+            walk,
+            rows=rows,
+            weights=counts / len(drawn),
+            base=np.ascontiguousarray(walk.base[:, rows]),
+            y=None if walk.y is None else walk.y[rows],
+        )
+        return cls(part, counts)
+
+    def states(self, n_jobs):
+        """Yield (position, each row's contribution, each cell's mean or None)."""
+        with closing(merged_states(self.walk, n_jobs)) as merged:
+            for positions, (state,) in merged:
+                for b, p in enumerate(positions):
+                    cells = None if state.cells is None else state.cells[b]
+                    yield p, state.rows[b], cells
+
+
+def _batch(halves, states, move, reduction, scale):
+    counts = np.concatenate([half.counts for half in halves])
+    values = np.concatenate([rows for rows, _ in states], axis=1)
+    values = values / scale[:, np.newaxis]
+    mean = values.mean(axis=0)
+    n = int(counts.sum())
+    theta = counts @ mean / n
+    centred = mean - theta
+    deviation = float(counts @ centred**2)
+    influence = deviation / n
+    if len(halves) == 2 and move.codes is not None:
+        # psi_i = (r_i - theta) + c (d_k(i) - theta); r_i is exact, d_k a mean over
+        # the drawn rows: two halves of them make its square unbiased
+        codes = move.codes[np.concatenate([half.walk.rows for half in halves])]
+        donors = [(cells / scale[:, np.newaxis]).mean(axis=0) for _, cells in states]
+        c = reduction.donor_factor
+        one, other = (centred + c * (donated - theta)[codes] for donated in donors)
+        influence = float(counts @ (one * other)) / n
+    largest = float(np.abs(mean).max())
+    return Batch(n, values @ counts, deviation, largest, influence, n)

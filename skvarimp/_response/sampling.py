@@ -1,0 +1,309 @@
+"""Importances from random draws of (row, donor), by the model's own prediction."""
+
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skvarimp._response.engine import in_order
+from skvarimp._response.kalman import Batch
+
+
+def entry_seeds(random_state, n):
+    """One seed an entry, so that no draw depends on the order of the work."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(2**32, size=n)
+    return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
+
+
+class Draw:
+    """What is drawn: (row, donors) and their contribution to the importance.
+
+    Attributes
+    ----------
+    n_moves : int
+        Donors of one draw.
+    donor_factor : int
+        How much of a row's influence is that as donor.
+    """
+
+    def contribution(self, base, moved, y):
+        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        raise NotImplementedError
+
+    def further_influence(self, theta):
+        """Influence of the rows, (n_rows,), through what the mean is divided by."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class PairsDraw(Draw):
+    """One draw of Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
+
+    n_moves = 2
+    donor_factor = 2
+
+    def contribution(self, base, moved, y):
+        """See `Draw.contribution`."""
+        return np.abs(moved[0] - moved[1])
+
+
+@dataclass(frozen=True)
+class ObservedDraw(Draw):
+    """One draw of Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
+
+    n_moves = 1
+    donor_factor = 1
+
+    def contribution(self, base, moved, y):
+        """See `Draw.contribution`."""
+        return np.abs(moved[0] - base)
+
+
+@dataclass
+class Sampled:
+    """The estimate of one entry.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_outputs,)
+        Divided by the scale.
+    standard_error : float
+        Sampling error of the mean over outputs, the model held fixed; NaN where one
+        repeat leaves the error of drawing unknown.
+    monte_carlo_error : float
+        Error of drawing; NaN for one repeat.
+    n_draws : int
+    """
+
+    importances: np.ndarray
+    standard_error: float
+    monte_carlo_error: float
+    n_draws: int
+
+
+CHUNK_DRAWS = 500_000
+
+
+def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
+    """Draw every row once a repeat, its donors by their probabilities.
+
+    Parameters
+    ----------
+    position : int
+        The move.
+    walk : Walk
+        Its response must be the black box; all rows of the table are evaluated.
+    draw : Draw
+    scale : ndarray of shape (n_outputs,)
+    n_repeats : int
+    seeds : ndarray of shape (n_positions,)
+        One a position, so that the numbers do not depend on n_jobs.
+
+    Returns
+    -------
+    Sampled
+    """
+    move = walk.moves[position]
+    random = np.random.default_rng(int(seeds[position]))
+    n_rows = len(walk.rows)
+    at_once = max(1, CHUNK_DRAWS // (n_rows * draw.n_moves))
+    tally = _Tally(n_rows, len(scale), move.n_cells)
+    for start in range(0, n_repeats, at_once):
+        repeats = min(at_once, n_repeats - start)
+        rows = np.tile(np.arange(n_rows), repeats)
+        cells = draw_cells(random, move, (draw.n_moves, len(rows)))
+        values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
+        tally.add(rows, cells, values, walk.weights, repeats)
+    return tally.estimate(walk, move, draw, n_repeats)
+
+
+def draw_by(probabilities, random, size):
+    """Positions drawn by their probabilities, with replacement."""
+    upper = np.cumsum(probabilities)
+    return np.searchsorted(upper[:-1], random.random(size), side="right")
+
+
+def draw_cells(random, move, size):
+    """Cells drawn by their probabilities."""
+    return draw_by(move.probabilities, random, size)
+
+
+def contributions(walk, move, draw, rows, cells):
+    """Contribution of each draw, (n_outputs, n); distinct moved rows predicted once."""
+    keys = rows * move.n_cells + cells
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    row, cell = np.divmod(distinct, move.n_cells)
+    response = walk.base[:, row]
+    predict = np.ones(len(row), dtype=bool)
+    if move.codes is not None:
+        predict = move.codes[walk.rows[row]] != cell
+    response[:, predict] = walk.response.at(
+        walk.table, walk.rows[row[predict]], move, cell[predict]
+    )
+    inverse = inverse.reshape(keys.shape)
+    moved = [response[:, inverse[m]] for m in range(draw.n_moves)]
+    y = None if walk.y is None else walk.y[rows]
+    return draw.contribution(walk.base[:, rows], moved, y)
+
+
+class _Tally:
+    """Running sums of draws, by row and by donor cell."""
+
+    def __init__(self, n_rows, n_outputs, n_cells):
+        self.per_output = np.zeros((n_outputs, n_rows))
+        self.row_sums = np.zeros((2, n_rows))  # of the mean over outputs, its square
+        self.cell_sums = np.zeros((4, n_cells))  # count, weight, weighted mean, square
+
+    def add(self, rows, cells, values, weights, repeats):
+        """Add draws; `values` (n_outputs, n) with every row once a repeat."""
+        shape = (len(values), repeats, -1)
+        self.per_output += values.reshape(shape).sum(axis=1)
+        mean = values.mean(axis=0)
+        by_row = mean.reshape(repeats, -1)
+        self.row_sums += by_row.sum(axis=0), (by_row**2).sum(axis=0)
+        weights = weights[rows] * len(weights)
+        n_cells = self.cell_sums.shape[1]
+        for drawn in cells:
+            for s, what in enumerate(
+                (None, weights, weights * mean, weights * mean**2)
+            ):
+                self.cell_sums[s] += np.bincount(drawn, what, minlength=n_cells)
+
+    def estimate(self, walk, move, draw, n_repeats):
+        """`Sampled` from the sums."""
+        weights = walk.weights
+        importances = self.per_output @ weights / n_repeats
+        n_draws = n_repeats * len(weights)
+        if n_repeats == 1:
+            return Sampled(importances, np.nan, np.nan, n_draws)
+        row_mean = self.row_sums[0] / n_repeats
+        within = self.row_sums[1] / n_repeats - row_mean**2
+        noise = np.maximum(within, 0.0) / (n_repeats - 1)  # variance of each row mean
+        monte_carlo = np.sqrt(np.sum(weights**2 * noise))
+        theta = importances.mean()
+        psi = row_mean - theta + draw.further_influence(theta)
+        if move.codes is not None:
+            donors, donor_noise = self._donors(theta)
+            codes = move.codes[walk.rows]
+            psi = psi + draw.donor_factor * donors[codes]
+            noise = noise + draw.donor_factor**2 * donor_noise[codes]
+        # Drawing inflates the squares of the influence by its own variance.
+        variance = max(weights @ (psi**2 - noise), 0.0)
+        return Sampled(
+            importances,
+            float(np.sqrt(variance / walk.total_weight)),
+            float(monte_carlo),
+            n_draws,
+        )
+
+    def _donors(self, theta):
+        """Each cell's mean contribution as donor minus theta, and its variance."""
+        count, weight, first, second = self.cell_sums
+        safe = np.where(weight > 0, weight, 1.0)
+        mean = np.where(weight > 0, first / safe - theta, 0.0)
+        spread = np.where(weight > 0, second / safe - (first / safe) ** 2, 0.0)
+        several = count > 1
+        within = np.maximum(spread, 0.0) * count / np.maximum(count - 1, 1)
+        pooled = within[several].mean() if several.any() else 0.0
+        within = np.where(several, within, pooled)
+        return mean, np.where(count > 0, within / np.maximum(count, 1), 0.0)
+
+
+@dataclass
+class DonorDraws:
+    """Single draws of a row by its weight together with its donors.
+
+    The first heuristic of Lemaire & Clérot, section II.C: rows and donors are drawn
+    at once, and independently from draw to draw.
+
+    Parameters
+    ----------
+    walk : Walk
+        Of one request; its response must be the black box.
+    draw : PairsDraw or ObservedDraw or the like
+    scale : ndarray of shape (n_outputs,)
+    seeds : ndarray of shape (n_entries,)
+    n_jobs : int or None
+    """
+
+    walk: object
+    draw: object
+    scale: np.ndarray
+    seeds: np.ndarray
+    n_jobs: int | None = None
+
+    def __call__(self, wanted, number):
+        """Yield (entry, Batch) of as many draws as wanted of each."""
+        tasks = [(e, int(wanted[e]), number) for e in np.flatnonzero(wanted)]
+        arguments = (self.walk, self.draw, self.scale, self.seeds)
+        with closing(in_order(draw_batch, tasks, arguments, self.n_jobs)) as arriving:
+            for task, batch in arriving:
+                yield task[0], batch
+
+
+def draw_batch(task, walk, draw, scale, seeds):
+    """Batch of draws of one entry; task: (entry, number of draws, round)."""
+    e, n_draws, number = task
+    move = walk.moves[e]
+    random = np.random.default_rng([int(seeds[e]), number])
+    total = None
+    step = CHUNK_DRAWS // draw.n_moves
+    for start in range(0, n_draws, step):
+        n = min(step, n_draws - start)
+        rows = draw_by(walk.weights, random, n)
+        cells = draw_cells(random, move, (draw.n_moves, n))
+        values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
+        mean = values.mean(axis=0)
+        centred = mean - mean.mean()
+        batch = Batch(
+            n,
+            values.sum(axis=1),
+            float(centred @ centred),
+            float(np.abs(mean).max()),
+            influence(walk, move, draw, rows, cells, centred),
+            n * (n - 1) / 2 * float(np.sum(walk.weights**2)),
+        )
+        total = batch if total is None else total + batch
+    return total
+
+
+def influence(walk, move, draw, rows, cells, values):
+    """Variance of the rows' influence psi, from draws that share a row or a donor.
+
+    With r_i the mean contribution of row i, d_k that of donor value k and c the
+    donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). Products of two
+    different draws t, s of the same row estimate r_i^2, of the same donor d_k^2, and
+    of t's row with s's donor r_i d_k(i); each is divided by its chance to coincide.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+    cells : ndarray of shape (n_moves, n)
+    values : ndarray of shape (n,)
+        Contributions minus their mean.
+    """
+    n, n_rows = len(values), len(walk.weights)
+    pairs = max(n * (n - 1), 1)
+    total = np.bincount(rows, values, n_rows)
+    own = np.bincount(rows, values**2, n_rows)
+    of_rows = np.sum((total**2 - own) / walk.weights) / pairs
+    if move.codes is None or not draw.donor_factor:
+        return float(of_rows)
+    m, n_cells, chance = len(cells), move.n_cells, move.probabilities
+    code = move.codes[walk.rows[rows]]
+    donated = sum(np.bincount(drawn, values, n_cells) for drawn in cells)
+    own = sum(
+        np.bincount(a[a == b], values[a == b] ** 2, n_cells)
+        for a in cells
+        for b in cells
+    )
+    of_donors = np.sum((donated**2 - own) / chance) / (pairs * m**2)
+    received = np.bincount(code, values, n_cells)
+    own = sum(
+        np.bincount(code[code == a], values[code == a] ** 2, n_cells) for a in cells
+    )
+    crossed = np.sum((received * donated - own) / chance) / (pairs * m)
+    c = draw.donor_factor
+    return float(of_rows + 2 * c * crossed + c**2 * of_donors)

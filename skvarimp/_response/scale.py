@@ -1,0 +1,81 @@
+"""What sensitivities are divided by so that models of all kinds compare."""
+
+import numpy as np
+
+from skvarimp._data.statistics import gini_mean_difference
+
+
+def gini(values, weights):
+    """D of Huh & Lee, step 4, over all pairs of rows."""
+    return gini_mean_difference(values, weights)
+
+
+def spread(values, weights):
+    """Largest minus smallest value (Clementine, step 4)."""
+    return float(np.ptp(values))
+
+
+STATISTICS = {"pairs": gini, "range": spread}
+
+
+def scale_of(contrast, model, y, base, weights):
+    """The divisor of each output, for `scale="auto"`.
+
+    Of y for values, of y's class indicators for probabilities and labels, and of the
+    response itself for scores, so that models of all kinds stay on one scale.
+
+    Parameters
+    ----------
+    contrast : {"pairs", "observed", "range"}
+    model : Model
+    y : ndarray or None
+    base : ndarray of shape (n_outputs, n_samples)
+    weights : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+    """
+    if contrast not in STATISTICS:
+        return np.ones(len(base))
+    statistic = STATISTICS[contrast]
+    if model.kind == "score":
+        scale = np.array([statistic(output, weights) for output in base])
+        return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
+    targets = _targets(model, y, len(base))
+    scale = np.array([statistic(column, weights) for column in targets.T])
+    if np.any(scale == 0):
+        name = model.output_names[int(np.argmin(scale))]
+        what = "y is" if len(scale) == 1 else f"y's part for output {name!r} is"
+        raise ValueError(f"{what} constant, so nothing to compare with. {_WAY_OUT}")
+    return scale
+
+
+_WAY_OUT = "Use scale=None for importances in the units of the response."
+
+
+def _targets(model, y, n_outputs):
+    if y is None:
+        raise ValueError(
+            f"scale='auto' compares with y, but y was not given. {_WAY_OUT}"
+        )
+    if model.kind in {"probability", "label"}:
+        targets = model.class_indicators(y)
+    elif y.dtype.kind not in "fbiu":
+        try:
+            targets = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"scale='auto' needs a numeric y, got dtype {y.dtype}. {_WAY_OUT}"
+            ) from None
+    else:
+        targets = y.astype(np.float64)
+    if targets is not None and targets.ndim == 1:
+        targets = targets[:, np.newaxis]
+    if targets is None or targets.shape[1] != n_outputs:
+        shape = y.shape if targets is None else targets.shape
+        raise ValueError(
+            f"scale='auto' needs one column of y an output, got y {shape} for "
+            f"{n_outputs} outputs. {_WAY_OUT}"
+        )
+    return targets

@@ -1,0 +1,1 @@
+"""How a block of ICE curves is represented: steps, lines, Chebyshev nodes, kinks."""

@@ -1,0 +1,279 @@
+"""Curves that are constant but for a few steps, another few for each row.
+
+With d the response moved minus unmoved, of row i over the cells c of one entry:
+
+    d[o, i, c] = first[o, i] + sum of jumps[o, s] over row i's steps s at or before c
+
+A row's *pieces* are what lies between its steps. The reductions run over pieces, so
+that an ensemble's thousands of cells cost only those a row's own curve needs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._response.contract import numbers_at_once
+from skvarimp._response.reductions.states import Block
+
+CHUNK_PIECES = 2**17  # of one array, so that a few stay in the processor's cache
+
+
+@dataclass
+class Steps:
+    """The curves of some rows; see the module's formula.
+
+    Attributes
+    ----------
+    first : ndarray of shape (n_outputs, n_rows)
+    starts : ndarray of shape (n_rows + 1,)
+        Row i has the steps starts[i] to starts[i + 1].
+    positions : ndarray of shape (n_steps,)
+        Cells at which they happen, ascending in each row, none at cell 0.
+    jumps : ndarray of shape (n_outputs, n_steps)
+    n_cells : int
+    """
+
+    first: np.ndarray
+    starts: np.ndarray
+    positions: np.ndarray
+    jumps: np.ndarray
+    n_cells: int
+
+    @staticmethod
+    def none(n_outputs, n_rows):
+        """Rows that nothing moves: one cell."""
+        return Steps(
+            np.zeros((n_outputs, n_rows)),
+            np.zeros(n_rows + 1, dtype=np.intp),
+            np.empty(0, dtype=np.int32),
+            np.empty((n_outputs, 0)),
+            1,
+        )
+
+    @staticmethod
+    def joined(parts):
+        """Those of consecutive rows."""
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([part.starts[-1] for part in parts])
+        starts = [parts[0].starts] + [
+            part.starts[1:] + end for part, end in zip(parts[1:], ends)
+        ]
+        return Steps(
+            np.concatenate([part.first for part in parts], axis=1),
+            np.concatenate(starts),
+            np.concatenate([part.positions for part in parts]),
+            np.concatenate([part.jumps for part in parts], axis=1),
+            parts[0].n_cells,
+        )
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return len(self.starts) - 1
+
+    @property
+    def rows(self):
+        """The row of each step."""
+        return np.repeat(np.arange(self.n_rows), np.diff(self.starts))
+
+    def chunks(self):
+        """Slices of rows of about `CHUNK_PIECES` pieces."""
+        most = int(np.diff(self.starts).max(initial=0)) + 1
+        step = max(1, numbers_at_once(CHUNK_PIECES) // (most * len(self.first)))
+        for start in range(0, self.n_rows, step):
+            yield slice(start, min(start + step, self.n_rows))
+
+    def part(self, rows):
+        """Those of a slice of the rows."""
+        starts = self.starts[rows.start : rows.stop + 1]
+        steps = slice(starts[0], starts[-1])
+        return Steps(
+            self.first[:, rows],
+            starts - starts[0],
+            self.positions[steps],
+            self.jumps[:, steps],
+            self.n_cells,
+        )
+
+    def pieces(self):
+        """Rows padded to equally many pieces with pieces of no cells.
+
+        Returns
+        -------
+        positions : ndarray of shape (n_rows, n_pieces + 1)
+            First cell of each piece, and the end.
+        moved : ndarray of shape (n_outputs, n_rows, n_pieces)
+        at : ndarray of shape (n_steps,)
+            Flat position of the piece behind each step.
+        """
+        counts = np.diff(self.starts)
+        n_pieces = int(counts.max(initial=0)) + 1
+        at = np.arange(len(self.positions)) + np.repeat(
+            np.arange(self.n_rows) * n_pieces + 1 - self.starts[:-1], counts
+        )
+        positions = np.full((self.n_rows, n_pieces + 1), self.n_cells)
+        positions[:, 0] = 0
+        columns = positions[:, :-1]
+        columns[np.divmod(at, n_pieces)] = self.positions
+        moved = np.zeros((len(self.first), self.n_rows * n_pieces))
+        moved[:, ::n_pieces] = self.first
+        moved[:, at] = self.jumps
+        moved = moved.reshape(-1, self.n_rows, n_pieces)
+        return positions, np.cumsum(moved, axis=2, out=moved), at
+
+    def mapped(self, function):
+        """The curves of function(d), computed once a piece.
+
+        Parameters
+        ----------
+        function : callable
+            function(moved, rows, cells) -> (n_outputs, n) of moved (n_raw, n), the
+            values of d on pieces of the rows, of which `cells` is the first cell.
+        """
+        firsts, jumps = [], []
+        for chunk in self.chunks():
+            part = self.part(chunk)
+            _, moved, at = part.pieces()
+            moved = moved.reshape(len(moved), -1)[:, at]
+            n_steps, rows = len(at), part.rows
+            at_first = np.zeros(part.n_rows, dtype=np.intp)
+            values = function(
+                np.concatenate([part.first, moved], axis=1),
+                chunk.start + np.concatenate([np.arange(part.n_rows), rows]),
+                np.concatenate([at_first, part.positions]),
+            )
+            first, after = values[:, : part.n_rows], values[:, part.n_rows :]
+            jump = np.diff(after, axis=1, prepend=0.0) if n_steps else after
+            opening = part.starts[:-1][np.diff(part.starts) > 0]
+            jump[:, opening] = after[:, opening] - first[:, rows[opening]]
+            firsts.append(first)
+            jumps.append(jump)
+        first, jumps = np.concatenate(firsts, axis=1), np.concatenate(jumps, axis=1)
+        left = np.flatnonzero(jumps.any(axis=0))
+        starts = np.searchsorted(left, self.starts)
+        return Steps(first, starts, self.positions[left], jumps[:, left], self.n_cells)
+
+    def over_rows(self, weights):
+        """sum_i weights[i] d[o, i, c], (n_outputs, n_cells)."""
+        return self.by_group(weights, np.zeros(self.n_rows, dtype=np.intp), 1)[:, 0]
+
+    def by_group(self, weights, groups, n_groups):
+        """Sums of weights[i] d[o, i, c] over the rows of each group.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_groups, n_cells)
+        """
+        rows = self.rows
+        key = groups[rows] * self.n_cells + self.positions
+        weight = weights[rows]
+        sums = np.empty((len(self.first), n_groups, self.n_cells))
+        for o, (first, jumps) in enumerate(zip(self.first, self.jumps)):
+            at_steps = np.bincount(key, jumps * weight, n_groups * self.n_cells)
+            sums[o] = at_steps.reshape(n_groups, -1)
+            sums[o, :, 0] += np.bincount(groups, first * weights, n_groups)
+        return np.cumsum(sums, axis=2, out=sums)
+
+    def dense(self):
+        """d itself, (n_outputs, n_rows, n_cells)."""
+        moved = np.zeros((len(self.first), self.n_rows * self.n_cells))
+        moved[:, self.rows * self.n_cells + self.positions] = self.jumps
+        moved[:, :: self.n_cells] = self.first
+        moved = moved.reshape(-1, self.n_rows, self.n_cells)
+        return np.cumsum(moved, axis=2, out=moved)
+
+
+class StepBlock(Block):
+    """A `Block` of one entry whose ICE values are those on each row's own pieces.
+
+    `ice` has shape (1, n_outputs, n_rows, n_pieces), `chances` and `multiplicity` say
+    of each row's pieces how probable and how many values they are.
+
+    Parameters
+    ----------
+    steps : Steps
+    base : ndarray of shape (1, n_outputs, n_rows)
+    weights, rows, y, categorical
+        As in `Block`.
+    probabilities, multiplicity : ndarray of shape (n_cells,)
+        Of the cells.
+    """
+
+    def __init__(
+        self, steps, base, weights, rows, probabilities, multiplicity, y, categorical
+    ):
+        self.steps, self.base, self.weights, self.rows = steps, base, weights, rows
+        self.of_cells = probabilities, multiplicity
+        self.y, self.categorical = y, categorical
+        self._pieces = self._chances = None
+
+    def chunks(self):
+        """See `Block.chunks`."""
+        for part in self.steps.chunks():
+            yield StepBlock(
+                self.steps.part(part),
+                self.base[:, :, part],
+                self.weights[part],
+                slice(self.rows.start + part.start, self.rows.start + part.stop),
+                *self.of_cells,
+                None if self.y is None else self.y[part],
+                self.categorical,
+            )
+
+    def _form(self):
+        if self._pieces is None:
+            self._pieces = self.steps.pieces()[:2]
+        return self._pieces
+
+    def _on_pieces(self, of_cells):
+        """Sums over the cells of each piece, (n_rows, n_pieces)."""
+        below = np.concatenate([[0.0], np.cumsum(of_cells)])
+        return np.diff(below[self._form()[0]], axis=1)
+
+    @property
+    def moved(self):
+        """See `Block.moved`."""
+        return self._form()[1][np.newaxis]
+
+    @property
+    def ice(self):
+        """The response on each row's pieces, (1, n_outputs, n_rows, n_pieces)."""
+        return self.moved + self.base[..., np.newaxis]
+
+    @property
+    def chances(self):
+        """See `Block.chances`."""
+        if self._chances is None:
+            self._chances = self._on_pieces(self.of_cells[0])[np.newaxis, np.newaxis]
+        return self._chances
+
+    @property
+    def multiplicity(self):
+        """Number of grid values on each piece, (1, n_rows, n_pieces)."""
+        return self._on_pieces(self.of_cells[1])[np.newaxis]
+
+    def over_cells(self, values):
+        """See `Block.over_cells`."""
+        return np.einsum("boik,boik->boi", values, self.chances)
+
+    def over_rows(self, values, weights=None):
+        """See `Block.over_rows`; the result is over the cells."""
+        n_cells = self.steps.n_cells
+        behind = self._form()[0][:, 1:-1].ravel()
+        weights = self.weights if weights is None else weights[0]
+        weights = np.broadcast_to(weights, values.shape[1:3])
+        sums = np.empty((1, values.shape[1], n_cells))
+        for o, (of_output, weight) in enumerate(zip(values[0], weights)):
+            jumps = np.diff(of_output, axis=1) * weight[:, np.newaxis]
+            sums[0, o] = np.bincount(behind, jumps.ravel(), n_cells + 1)[:n_cells]
+            sums[0, o, 0] += weight @ of_output[:, 0]
+        return np.cumsum(sums, axis=2, out=sums)
+
+    def moved_over_rows(self):
+        """See `Block.moved_over_rows`; forms no pieces."""
+        return self.steps.over_rows(self.weights)[np.newaxis]
+
+    def moved_by_group(self, signs, groups, n_groups):
+        """See `Block.moved_by_group`; forms no pieces."""
+        return self.steps.by_group(signs, groups, n_groups)[np.newaxis]

@@ -1,0 +1,1 @@
+"""Feature selection driven by any importance."""

@@ -1,0 +1,125 @@
+"""`ImportanceEstimator`: any importance for scikit-learn's own selectors."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+from skvarimp._data.table import as_table
+from skvarimp._measures.base import BaseImportance
+from skvarimp._running.whole_fit import whole_fit
+from skvarimp._selection.delegation import Delegating
+from skvarimp._selection.steps import (
+    check_can_serve,
+    check_one_a_column,
+    check_refittable,
+    check_takes_weights,
+    routed,
+)
+from skvarimp._types import AnyEstimator, Matrix
+
+
+class ImportanceEstimator(Delegating, BaseEstimator):
+    """An estimator that exposes an importance as `feature_importances_`.
+
+    Fits the estimator, then the importance on the same rows, so that
+    `SelectFromModel`, `RFE` and `RFECV` take any measure with any model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator; cloned.
+    importance : importance
+        Any importance class of skvarimp with one entry a column; cloned.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator; `predict`, `score` and so on ask it.
+    importance_ : importance
+        The fitted importance.
+    feature_importances_ : ndarray of shape (n_features,)
+        Its `importances_`.
+    n_features_in_ : int
+        Number of columns seen.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    See Also
+    --------
+    BackwardEliminationSelector : Selection on held-out importances.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.feature_selection import SelectFromModel
+    >>> from sklearn.svm import SVR
+    >>> from skvarimp import ImportanceEstimator, SensitivityImportance
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> importance = SensitivityImportance(contrast="observed")
+    >>> machine = ImportanceEstimator(SVR(C=10.0), importance)
+    >>> SelectFromModel(machine, max_features=3).fit(X, y).get_support(indices=True)
+    array([0, 1, 3])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "estimator": [object],
+        "importance": [BaseImportance],
+    }
+
+    def __init__(self, estimator: AnyEstimator, importance: BaseImportance) -> None:
+        self.estimator = estimator
+        self.importance = importance
+
+    @whole_fit
+    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
+        """Fit the estimator and the importance.
+
+        Parameters
+        ----------
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target.
+        **params : dict
+            Without metadata routing `sample_weight` for both; with routing, what
+            they request.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        self._validate_params()
+        check_refittable(self.estimator)
+        check_one_a_column(self.importance)
+        check_can_serve(self.importance, self.estimator)
+        X = self._validated(X, reset=True)
+        passed = routed(self, self.estimator, params, as_table(X).n_samples)
+        check_takes_weights(self.estimator, passed)
+        self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
+        self.importance_ = clone(self.importance).fit(
+            self.estimator_, X, y, **passed.importance
+        )
+        self.feature_importances_ = np.array(self.importance_.importances_)
+        return self
+
+    def _selected(self, X):
+        return X
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata given to `fit` goes.
+
+        Returns
+        -------
+        router : MetadataRouter
+            To the estimator's and the importance's fit.
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        return (
+            MetadataRouter(owner=self)
+            .add(estimator=self.estimator, method_mapping=to_fit)
+            .add(importance=self.importance, method_mapping=to_fit)
+        )

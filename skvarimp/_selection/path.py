@@ -1,0 +1,324 @@
+"""What selectors share: the checks, the splits, the path of subsets, the rule."""
+
+import time
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+    check_cv,
+)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import (
+    Interval,
+    check_class_labels,
+    check_target,
+    n_jobs_constraint,
+    random_state_constraint,
+)
+from skvarimp._display.path import SelectionPathDisplay
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.scoring import check_scorer_name
+from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._running.whole_fit import whole_fit
+from skvarimp._selection.delegation import Delegating
+from skvarimp._selection.steps import (
+    Evaluation,
+    check_can_serve,
+    check_one_a_column,
+    check_refittable,
+    check_takes_weights,
+    routed,
+    smallest_good_enough,
+)
+from skvarimp._stability.refits import splits_of
+from skvarimp._types import (
+    AnyEstimator,
+    Axes,
+    CrossValidation,
+    ImportanceFunction,
+    Matrix,
+    RandomState,
+    Scoring,
+)
+
+HELD_OUT = 0.3  # share held out for cv=None (Lemaire & Clérot, section IV.A)
+
+
+class Path:
+    """Evaluates subsets of columns one after the other and keeps the record.
+
+    Parameters
+    ----------
+    table : Table
+    evaluation : Evaluation
+    changes : str
+        What sets a subset apart from the one before: columns "dropped" or "added".
+    on_step : callable
+        Told of each step; returns whether a callback asks to stop.
+
+    Attributes
+    ----------
+    steps : dict
+        What becomes the selector's `path_`.
+    stopped : bool
+        Whether a callback asked to stop.
+    """
+
+    def __init__(self, table, evaluation, changes, on_step):
+        self.table, self.evaluation = table, evaluation
+        self._changes, self._on_step = changes, on_step
+        self.steps, self.stopped = {}, False
+
+    def visit(self, columns, changed, with_importance):
+        """The `Fold`s of a subset, which becomes the next step."""
+        start = time.perf_counter()
+        folds = self.evaluation.folds(self.table, columns, with_importance)
+        scores = np.array([fold.score for fold in folds])
+        step = {
+            "n_features": len(columns),
+            "score": float(scores.mean()),
+            "fold_scores": scores,
+            self._changes: np.asarray(changed, dtype=np.intp),
+            "seconds": time.perf_counter() - start,
+        }
+        for name, value in step.items():
+            self.steps.setdefault(name, []).append(value)
+        self.stopped = self._on_step()
+        return folds
+
+
+class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimator):
+    """Walks along a path of subsets and keeps the smallest that is good enough.
+
+    A subclass visits its subsets in `_walk(path)`, names in `_changes` what a step
+    does, and lists in `_not_kept(chosen)` the columns that are not kept by rank.
+    """
+
+    _changes: str
+
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "estimator": [object],
+        "importance": [BaseImportance, callable, None],
+        "performance_threshold": [Interval(Real, 0, 1, closed="both")],
+        "importance_threshold": [Interval(Real, 0, 1, closed="left")],
+        "step": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "min_features_to_select": [Interval(Integral, 1, None, closed="left")],
+        "scoring": [str, callable, None],
+        "cv": ["cv_object"],
+        "n_jobs": n_jobs_constraint,
+        "random_state": random_state_constraint,
+    }
+
+    def __init__(
+        self,
+        estimator: AnyEstimator,
+        importance: BaseImportance | ImportanceFunction | None = None,
+        *,
+        performance_threshold: float = 0.95,
+        importance_threshold: float = 1e-6,
+        step: int | float = 1,
+        min_features_to_select: int = 1,
+        scoring: Scoring = None,
+        cv: CrossValidation = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.importance = importance
+        self.performance_threshold = performance_threshold
+        self.importance_threshold = importance_threshold
+        self.step = step
+        self.min_features_to_select = min_features_to_select
+        self.scoring = scoring
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @whole_fit
+    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
+        """Find the columns to keep and refit the estimator on them.
+
+        Parameters
+        ----------
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Training rows, in a container that the estimator takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target.
+        **params : dict
+            Without metadata routing: `sample_weight` for the estimator, the
+            importance and the scorer, and `groups` for the splitter. With routing,
+            what those request.
+
+        Returns
+        -------
+        self : object
+            Fitted selector.
+        """
+        self._validate_params()
+        check_refittable(self.estimator)
+        return self._fit(X, y, params)
+
+    @with_callbacks
+    def _fit(self, X, y, params):
+        table, y = self._checked(X, y)
+        importance = self._importance()
+        check_one_a_column(importance)
+        check_can_serve(importance, self.estimator)
+        passed = routed(self, self.estimator, params, table.n_samples)
+        check_takes_weights(self.estimator, passed)
+        splits = self._splits(table, y, passed.groups)
+        check_scorer_name(self.scoring)
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        evaluation = Evaluation(
+            self.estimator, importance, scorer, y, splits, passed, self.n_jobs
+        )
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self)
+        path = Path(table, evaluation, self._changes, lambda: self._report(context))
+        self._walk(path)
+        context.call_on_fit_task_end(estimator=self)
+        self._keep(path.steps)
+        kept = table.select(np.flatnonzero(self.support_))
+        self.estimator_ = evaluation.refit(kept)
+        return self
+
+    def _checked(self, X, y):
+        """X as a table and y as an array, checked as scikit-learn does."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None."
+            )
+        table = as_table(self._validated(X, reset=True))
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        check_target(y, table.n_samples)
+        if is_classifier(self.estimator):
+            check_class_labels(y)
+        if self.min_features_to_select > table.n_columns:
+            raise ValueError(
+                f"`min_features_to_select` is {self.min_features_to_select}, but X has "
+                f"only {table.n_columns} columns."
+            )
+        return table, y
+
+    def _importance(self):
+        """The importance used at each step; never the instance given."""
+        importance = self.importance
+        if importance is None:
+            importance = SensitivityImportance(contrast="observed", scale=None)
+        if not isinstance(importance, BaseImportance):
+            return importance
+        importance = clone(importance)
+        if importance.get_params(deep=False).get("random_state", 0) is None:
+            importance.set_params(random_state=self.random_state)
+        return importance
+
+    def _splits(self, table, y, groups):
+        """(train, held-out) rows of each fold."""
+        classifier = is_classifier(self.estimator)
+        if self.cv is not None:
+            splitter = check_cv(self.cv, y, classifier=classifier)
+        else:
+            kind = (
+                StratifiedShuffleSplit if classifier and y.ndim == 1 else ShuffleSplit
+            )
+            kind = kind if groups is None else GroupShuffleSplit
+            random_state = self.random_state
+            if isinstance(random_state, np.random.Generator):
+                random_state = int(random_state.integers(2**32))
+            splitter = kind(1, test_size=HELD_OUT, random_state=random_state)
+        return splits_of(splitter, table.n_samples, y, groups)
+
+    def _n_steps(self, n_left):
+        """How many columns a step takes, of those left."""
+        if isinstance(self.step, Integral):
+            return int(self.step)
+        return max(1, int(self.step * n_left))
+
+    def _report(self, context):
+        """Tell the callbacks of a step; returns whether one asks to stop."""
+        step = context.subcontext(task_name="step")
+        step.call_on_fit_task_begin(estimator=self)
+        return step.call_on_fit_task_end(estimator=self)
+
+    def _keep(self, path):
+        """Choose the subset and set what depends on it."""
+        self.path_ = path
+        chosen = smallest_good_enough(
+            path["n_features"], path["score"], self.performance_threshold
+        )
+        self.ranking_ = np.ones(self.n_features_in_, dtype=np.intp)
+        for rank, columns in enumerate(self._not_kept(chosen), start=2):
+            self.ranking_[columns] = rank
+        self.support_ = self.ranking_ == 1
+        self.n_features_ = int(self.support_.sum())
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def _selected(self, X):
+        """The selected columns in X's own container."""
+        return as_table(X).select(np.flatnonzero(self.support_)).native
+
+    def plot_path(self, ax: Axes | None = None) -> SelectionPathDisplay:
+        """Draw the score against the number of features.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+
+        Returns
+        -------
+        display : SelectionPathDisplay
+            Holds `ax_` and `figure_`.
+        """
+        check_is_fitted(self)
+        return SelectionPathDisplay.from_selector(self, ax=ax)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata given to `fit` goes.
+
+        Returns
+        -------
+        router : MetadataRouter
+            To the estimator's and the importance's fit, the scorer and the splitter.
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add(
+            estimator=self.estimator, method_mapping=to_fit
+        )
+        if isinstance(self.importance, BaseImportance):
+            router.add(importance=self.importance, method_mapping=to_fit)
+        if self.cv is None or hasattr(self.cv, "split"):
+            router.add(
+                splitter=self.cv or GroupShuffleSplit(),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        return router.add(
+            scorer=scorer,
+            method_mapping=MethodMapping().add(caller="fit", callee="score"),
+        )

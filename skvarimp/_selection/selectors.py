@@ -1,0 +1,217 @@
+"""Feature selection driven by any importance: backward elimination, forward growth."""
+
+import numpy as np
+
+from skvarimp._selection.path import PathSelector
+from skvarimp._selection.steps import check_named_columns, mean_importances
+
+
+class BackwardEliminationSelector(PathSelector):
+    """Refit, drop the least important columns, repeat; keep the smallest good subset.
+
+    At each step the estimator is refitted on the training rows of each fold; its
+    score and the importances come from the held-out rows. Every column whose
+    importance is below a small share of the largest goes at once, and at least
+    `step` columns go. The subset kept is the smallest whose score is at least
+    ``best - (1 - performance_threshold) * abs(best)``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator, pipelines included; cloned.
+    importance : importance, callable or None, default=None
+        Any importance class of skvarimp with one entry a column, or a callable
+        (estimator, X, y) -> (n_features,), which sees held-out rows only. None:
+        `SensitivityImportance(contrast="observed", scale=None)`. Measures that read
+        the fit itself (`ImpurityImportance`, `CoefficientImportance`, out-of-bag
+        permutation) are given the training rows.
+    performance_threshold : float, default=0.95
+        Share of the best score that the kept subset must reach.
+    importance_threshold : float, default=1e-6
+        Columns below this share of the largest importance go at once.
+    step : int or float, default=1
+        Columns dropped at least a step; a float in (0, 1) is a share of those left.
+    min_features_to_select : int, default=1
+        Where the path ends.
+    scoring : str, callable or None, default=None
+        Scorer; None: the estimator's own `score`.
+    cv : int, splitter, iterable or None, default=None
+        None: one split with 30% held out, stratified for classifiers; else folds,
+        over which scores and importances are averaged.
+    n_jobs : int, default=None
+        Number of joblib workers over the folds.
+    random_state : int, RandomState, Generator or None, default=None
+        Of the split, and of an importance whose own is None.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the kept columns.
+    ranking_ : ndarray of shape (n_features,)
+        1 = kept; columns dropped together share a rank, the first dropped the
+        largest.
+    n_features_ : int
+        Number of kept columns.
+    estimator_ : estimator
+        Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
+    path_ : dict
+        One entry a step in each of `n_features`, `score`, `fold_scores`, `dropped`
+        (columns dropped to come to this step) and `seconds`; the first step has all
+        columns.
+    n_features_in_ : int
+        Number of columns seen.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    See Also
+    --------
+    ForwardSelector : Ranks once and grows along the ranking.
+    ImportanceEstimator : Any importance for `SelectFromModel`, `RFE` and `RFECV`.
+
+    Notes
+    -----
+    Cost: one refit, one score and one importance a fold and step.
+
+    References
+    ----------
+    .. [1] V. Lemaire and F. Clérot, "An Input Variable Importance Definition based on
+       Empirical Data Probability", sections II.D and IV.A.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from skvarimp import BackwardEliminationSelector
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    >>> selector = BackwardEliminationSelector(tree, cv=5).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([0, 1, 3])
+    """
+
+    _changes = "dropped"
+
+    def _walk(self, path):
+        """Eliminate down to `min_features_to_select`."""
+        columns = np.arange(path.table.n_columns)
+        dropped = columns[:0]
+        while True:
+            last = len(columns) == self.min_features_to_select
+            folds = path.visit(columns, dropped, with_importance=not last)
+            if path.stopped or last:
+                return
+            keep = self._kept(mean_importances(folds))
+            dropped, columns = columns[~keep], columns[keep]
+            check_named_columns(self.estimator, path.table, dropped)
+
+    def _kept(self, importances):
+        """Mask of the columns that stay; ties drop the highest index first."""
+        n_left = len(importances)
+        weakest_first = np.lexsort((-np.arange(n_left), importances))
+        low = importances < self.importance_threshold * importances.max()
+        n_drop = max(int(low.sum()), self._n_steps(n_left))
+        n_drop = min(n_drop, n_left - self.min_features_to_select)
+        keep = np.ones(n_left, dtype=bool)
+        keep[weakest_first[:n_drop]] = False
+        return keep
+
+    def _not_kept(self, chosen):
+        return self.path_["dropped"][chosen:0:-1]
+
+
+class ForwardSelector(PathSelector):
+    """Rank the columns once with all of them, then grow along the ranking.
+
+    The importances of the estimator fitted on all columns give one ranking; the
+    estimator is then refitted on its first columns, more at every step. The subset
+    kept follows the same rule as in `BackwardEliminationSelector`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator, pipelines included; cloned.
+    importance : importance, callable or None, default=None
+        As in `BackwardEliminationSelector`.
+    performance_threshold : float, default=0.95
+        Share of the best score that the kept subset must reach.
+    importance_threshold : float, default=1e-6
+        Columns below this share of the largest importance are never added.
+    step : int or float, default=1
+        Columns added a step; a float in (0, 1) is a share of those not yet added.
+    min_features_to_select : int, default=1
+        Where the path starts.
+    scoring : str, callable or None, default=None
+        Scorer; None: the estimator's own `score`.
+    cv : int, splitter, iterable or None, default=None
+        None: one split with 30% held out, stratified for classifiers; else folds,
+        over which scores and importances are averaged.
+    n_jobs : int, default=None
+        Number of joblib workers over the folds.
+    random_state : int, RandomState, Generator or None, default=None
+        Of the split, and of an importance whose own is None.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the kept columns.
+    ranking_ : ndarray of shape (n_features,)
+        1 = kept; columns added together share a rank, those added last or never the
+        largest.
+    n_features_ : int
+        Number of kept columns.
+    estimator_ : estimator
+        Refitted on the kept columns of all rows.
+    path_ : dict
+        One entry a step in each of `n_features`, `score`, `fold_scores`, `added` and
+        `seconds`.
+    n_features_in_ : int
+        Number of columns seen.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    See Also
+    --------
+    BackwardEliminationSelector : Refits and ranks anew after every drop.
+
+    References
+    ----------
+    .. [1] V. Lemaire and F. Clérot, "An Input Variable Importance Definition based on
+       Empirical Data Probability", section II.D.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from skvarimp import ForwardSelector
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    >>> selector = ForwardSelector(tree, cv=5).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([0, 1, 3])
+    """
+
+    _changes = "added"
+
+    def _walk(self, path):
+        """Grow from `min_features_to_select` along the ranking of all columns."""
+        table = path.table
+        everything = np.arange(table.n_columns)
+        folds = path.evaluation.folds(table, everything, with_importance=True)
+        importances = mean_importances(folds)
+        order = np.argsort(-importances, kind="stable")
+        high = importances >= self.importance_threshold * importances.max()
+        n_used = self.min_features_to_select
+        last = max(int(high.sum()), n_used)
+        check_named_columns(self.estimator, table, order[n_used:])
+        added = order[:n_used]
+        while True:
+            path.visit(np.sort(order[:n_used]), added, with_importance=False)
+            if path.stopped or n_used >= last:
+                return
+            more = min(last, n_used + self._n_steps(table.n_columns - n_used))
+            n_used, added = more, order[n_used:more]
+
+    def _not_kept(self, chosen):
+        added = self.path_["added"]
+        never = np.setdiff1d(np.arange(self.n_features_in_), np.concatenate(added))
+        return [*added[chosen + 1 :], never]

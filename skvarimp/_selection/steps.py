@@ -1,0 +1,324 @@
+"""One step of a selection: refit, score and importances on every fold."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn import config_context, get_config
+from sklearn.base import clone, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from skvarimp._data.validation import as_array, check_sample_weight
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.scoring import is_finite_number
+from skvarimp._running.shared import Shared
+
+LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
+
+
+@dataclass
+class Fold:
+    """What one fold gives: a score, and importances or None."""
+
+    score: float
+    importances: np.ndarray | None
+
+
+@dataclass
+class Passed:
+    """Metadata for each part, one array a parameter with an entry a row."""
+
+    fit: dict
+    importance: dict
+    score: dict
+    groups: np.ndarray | None
+
+
+def routed(router, estimator, params, n_samples):
+    """Sort the metadata given to `fit`, with scikit-learn's routing on or off.
+
+    Parameters
+    ----------
+    router : MetadataRouter, or an object that has one
+    estimator : estimator or None
+        Gets sample weights if it takes them, when routing is off.
+    params : dict
+    n_samples : int
+    """
+    params = {name: value for name, value in params.items() if value is not None}
+    for name, value in params.items():
+        if not np.iterable(value) or len(value) != n_samples:
+            raise ValueError(f"`{name}` must have {n_samples} entries, one a row of X.")
+    params = {name: as_array(value, f"`{name}`") for name, value in params.items()}
+    if "sample_weight" in params:
+        weight = check_sample_weight(params["sample_weight"], n_samples)
+        params["sample_weight"] = weight
+    if not params:
+        return Passed({}, {}, {}, None)
+    if get_config()["enable_metadata_routing"]:
+        by_part = process_routing(router, "fit", **params)
+        groups = None
+        if "splitter" in by_part:
+            groups = by_part.splitter.split.get("groups")
+        return Passed(
+            dict(by_part.estimator.fit) if "estimator" in by_part else {},
+            dict(by_part.importance.fit) if "importance" in by_part else {},
+            dict(by_part.scorer.score) if "scorer" in by_part else {},
+            groups,
+        )
+    unknown = sorted(set(params) - {"sample_weight", "groups"})
+    if unknown:
+        raise TypeError(
+            f"Only sample_weight and groups are passed on, got {unknown}. Other "
+            "metadata needs sklearn.set_config(enable_metadata_routing=True)."
+        )
+    weight = {k: v for k, v in params.items() if k == "sample_weight"}
+    takes = estimator is not None and has_fit_parameter(estimator, "sample_weight")
+    return Passed(weight if takes else {}, weight, weight, params.get("groups"))
+
+
+def check_takes_weights(estimator, passed):
+    """Raise where weights, given without routing, would not reach the model."""
+    if get_config()["enable_metadata_routing"] or passed.fit or not passed.importance:
+        return
+    raise ValueError(
+        f"{type(estimator).__name__} takes no sample_weight. Leave it out, or say what "
+        "it is for with sklearn.set_config(enable_metadata_routing=True)."
+    )
+
+
+@dataclass
+class Evaluation:
+    """Refits an estimator on narrowing tables and looks at every fold.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Cloned for each refit.
+    importance : BaseImportance or callable
+    scorer : callable
+    y : ndarray
+    splits : list of (ndarray, ndarray)
+    passed : Passed
+    n_jobs : int or None
+
+    A subset of columns is cut out of the table fold by fold, so that there are never
+    more copies of X than the rows of one fold.
+    """
+
+    estimator: object
+    importance: object
+    scorer: object
+    y: np.ndarray
+    splits: list
+    passed: Passed
+    n_jobs: int | None
+
+    def folds(self, table, columns, with_importance):
+        """A `Fold` for each split of the table's rows; some of its columns."""
+        shared = Shared(self, table)
+        calls = (
+            delayed(_evaluate)(shared, columns, train, held_out, with_importance)
+            for train, held_out in self.splits
+        )
+        with warnings.catch_warnings():  # models in threads may mix up the filters
+            return Parallel(n_jobs=self.n_jobs)(calls)
+
+    def refit(self, table):
+        """The estimator fitted on all rows."""
+        return clone(self.estimator).fit(table.native, self.y, **self.passed.fit)
+
+
+def _evaluate(shared, *task):
+    with shared.settings():
+        return _fold(*shared.parts, *task)
+
+
+def _fold(step, table, columns, train, held_out, with_importance):
+    estimator = clone(step.estimator)
+    estimator.fit(
+        table.part(train, columns).native,
+        step.y[train],
+        **rows_of(step.passed.fit, train),
+    )
+    part, y = table.part(held_out, columns), step.y[held_out]
+    params = rows_of(step.passed.score, held_out)
+    score = step.scorer(estimator, part.native, y, **params)
+    if not is_finite_number(score):
+        raise ValueError(
+            f"The scorer returned {score} for {len(held_out)} held-out rows; subsets "
+            "cannot be compared. Use another `scoring`, or a `cv` that holds out more."
+        )
+    if not with_importance:
+        return Fold(float(score), None)
+    rows = held_out
+    if reads_training_rows(step.importance):
+        part, y, rows = table.part(train, columns), step.y[train], train
+    params = rows_of(step.passed.importance, rows)
+    with config_context(working_memory=_working_memory(table)):
+        found = measured(step.importance, estimator, part, y, params)
+    return Fold(float(score), one_a_column(found, part))
+
+
+def _working_memory(table):
+    """MiB for the blocks of a measure: the setting, but not much more than X.
+
+    Of the moved rows that a measure asks a model for at once, it makes an eighth.
+    """
+    X = table.native
+    n_values = X.nnz if sparse.issparse(X) else table.n_samples * table.n_columns
+    half_of_X_at_once = 4 * 8 * n_values / 2**20
+    largest = max(LEAST_WORKING_MEMORY, half_of_X_at_once)
+    return min(get_config()["working_memory"], largest)
+
+
+def mean_importances(folds):
+    """Mean over the folds of the importances' sizes, of shape (n_columns,)."""
+    return np.mean([np.abs(fold.importances) for fold in folds], axis=0)
+
+
+def rows_of(params, rows):
+    """Some rows of metadata that have one entry a row."""
+    return {name: value[rows] for name, value in params.items()}
+
+
+def measured(importance, estimator, table, y, params):
+    """A measure fitted on rows of a table, or what a callable returned for them."""
+    if isinstance(importance, BaseImportance):
+        return clone(importance).fit(estimator, table.native, y, **params)
+    return importance(estimator, table.native, y)
+
+
+def one_a_column(found, table):
+    """The importances that `measured` found, of shape (n_columns,), all finite."""
+    values = np.asarray(getattr(found, "importances_", found), dtype=np.float64)
+    if values.shape != (table.n_columns,):
+        raise ValueError(
+            f"The importance must give one number for each of the {table.n_columns} "
+            f"columns, got shape {values.shape}."
+        )
+    check_finite(values, table.column_names())
+    return values
+
+
+def check_finite(values, names):
+    """Raise ValueError that names the first entry without a finite importance."""
+    if not np.all(np.isfinite(values)):
+        bad = names[int(np.argmin(np.isfinite(values)))]
+        raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
+
+
+def reads_training_rows(importance):
+    """Whether a measure reads the fit itself and needs the rows it was fitted on."""
+    return getattr(importance, "_reads_training_rows", False)
+
+
+def check_instance(importance):
+    """Raise TypeError for a class in place of an importance."""
+    if isinstance(importance, type):
+        name = importance.__name__
+        raise TypeError(
+            f"`importance` must be an instance, got the class {name}. Use {name}()."
+        )
+
+
+def check_refittable(estimator):
+    """Raise TypeError unless an estimator can be cloned and fitted."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            "`estimator` must be an estimator with a `fit` method, which is cloned and "
+            f"refitted, got {estimator!r:.60}. For one model fitted already use the "
+            "importance's own `fit`."
+        )
+
+
+def check_one_a_column(importance):
+    """Raise where a measure does not give one number a column."""
+    check_instance(importance)
+    if not isinstance(importance, BaseImportance):
+        return
+    if importance.get_params(deep=False).get("features") is not None:
+        raise ValueError(
+            "The importance of a selector gives one number a column. Use it with "
+            "features=None."
+        )
+    reason = importance._not_per_column()
+    if reason:
+        raise TypeError(reason)
+
+
+def check_can_serve(importance, estimator):
+    """Raise before the first fit where a measure is known not to serve an estimator."""
+    if not isinstance(importance, BaseImportance):
+        return
+    importance._validate_params()
+    reason = _lacks_response(importance, estimator)
+    reason = reason or importance._cannot_serve(estimator)
+    if reason:
+        raise TypeError(reason)
+
+
+def _lacks_response(importance, estimator):
+    """Why an estimator surely has not the response method named, or None."""
+    method = getattr(importance, "response_method", "auto")
+    if method in {"auto", "predict"} or not is_regressor(estimator):
+        return None
+    return (
+        f"{type(importance).__name__} watches {method!r}, which "
+        f"{type(estimator).__name__}, a regressor, does not have. Use "
+        "response_method='auto'."
+    )
+
+
+def smallest_good_enough(n_features, scores, performance_threshold):
+    """Position of the smallest subset that scores well enough.
+
+    score >= best - (1 - performance_threshold) |best|; of equally small subsets the
+    better one.
+    """
+    n_features, scores = np.asarray(n_features), np.asarray(scores)
+    best = scores.max()
+    enough = best - (1.0 - performance_threshold) * abs(best)
+    candidates = np.flatnonzero(scores >= enough)
+    return candidates[np.lexsort((-scores[candidates], n_features[candidates]))[0]]
+
+
+def check_named_columns(estimator, table, dropped):
+    """Raise where a ColumnTransformer asks for a column that was dropped.
+
+    Also where it asks by position: positions shift when a column goes.
+    """
+    if len(dropped) == 0:
+        return
+    gone = {table.column_names()[j] for j in dropped}
+    for transformer in _column_transformers(estimator):
+        for name, _, columns in transformer.transformers:
+            if callable(columns):
+                continue
+            wanted = [columns] if isinstance(columns, str) else columns
+            names = (
+                [c for c in wanted if isinstance(c, str)] if np.iterable(wanted) else []
+            )
+            lost = sorted(gone.intersection(names))
+            if lost:
+                what = f"asks for the dropped column {lost[0]!r} by name"
+            elif len(names) != np.size(wanted):
+                what = "asks for columns by position, which shifts when others go"
+            else:
+                continue
+            raise ValueError(
+                f"The ColumnTransformer inside the estimator {what} (its part "
+                f"{name!r}). Select columns by type with make_column_selector instead."
+            )
+
+
+def _column_transformers(estimator):
+    parts = [estimator]
+    if hasattr(estimator, "get_params"):
+        parts += list(estimator.get_params(deep=True).values())
+    found = {id(p): p for p in parts if isinstance(p, ColumnTransformer)}
+    return list(found.values())

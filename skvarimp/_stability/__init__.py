@@ -1,0 +1,1 @@
+"""Importances over refits: folds and null models."""

@@ -1,0 +1,282 @@
+"""`importance_across_folds`: how much an importance depends on the training rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from skvarimp._data.validation import StrOptions
+from skvarimp._display.stability import FoldsDisplay
+from skvarimp._measures.base import BaseImportance, entry_frame, frame_library, ranking
+from skvarimp._running.warn import warn
+from skvarimp._stability.refits import (
+    check_parameters,
+    generator,
+    prepare,
+    run_refits,
+    seeded_splitter,
+    seeds_of,
+    splits_of,
+)
+from skvarimp._types import (
+    AnyEstimator,
+    Axes,
+    CrossValidation,
+    Floats,
+    Frame,
+    ImportanceFunction,
+    Integers,
+    Matrix,
+    RandomState,
+)
+
+
+def importance_across_folds(
+    estimator: AnyEstimator | None,
+    X: Matrix,
+    y: ArrayLike | None,
+    importance: BaseImportance | ImportanceFunction,
+    cv: CrossValidation = None,
+    *,
+    rows: Literal["held_out", "training"] = "held_out",
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    params: Mapping[str, ArrayLike] | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    callbacks: Any = None,
+) -> "FoldImportances":
+    """Importances of an estimator refitted on every fold: mean, spread and ranks.
+
+    Answers "may this column go?": a column that is near zero, or last, in every fold
+    may; one that is so on average only, may be needed by other training rows.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        Cloned and refitted on each fold's training rows. None for measures without a
+        model, such as `FilterImportance`.
+    X : {array-like, frame, sparse} of shape (n_samples, n_features)
+        Rows, in a container that the estimator takes.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+        Target; None for estimators and measures that need none.
+    importance : importance or callable
+        Any importance class of skvarimp, cloned for each fold, or a callable
+        (estimator, X, y) -> (n_features,).
+    cv : int, splitter, iterable or None, default=None
+        Folds or repeats; None: 5 folds; an integer: so many, stratified for
+        classifiers. `RepeatedKFold` and `ShuffleSplit` give as many as one likes.
+    rows : {"held_out", "training"}, default="held_out"
+        The rows to measure on. Measures that read the fit itself
+        (`ImpurityImportance`, `CoefficientImportance`, out-of-bag permutation) are
+        given the training rows in any case.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights for the estimator, which must take them, and the measure; a pipeline
+        needs metadata routing for it.
+    groups : array-like of shape (n_samples,), default=None
+        Labels for the splitter, such as `GroupKFold`.
+    params : dict, default=None
+        Further metadata, one entry a row, with scikit-learn's metadata routing on.
+    n_jobs : int, default=None
+        Number of joblib workers over the folds. The numbers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds every `random_state` inside the estimator, the importance and the
+        splitter that is None, each refit anew.
+    callbacks : callback or list of them, default=None
+        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. One that
+        stops leaves the folds done so far.
+
+    Returns
+    -------
+    FoldImportances
+        Importances of every fold, their mean, spread and ranks; `to_frame()` and
+        `plot()`.
+
+    See Also
+    --------
+    null_importances : Is an importance more than noise?
+    BackwardEliminationSelector : Drops columns and keeps a subset that scores well.
+
+    Notes
+    -----
+    The spread over folds is *not* a standard error. Training sets overlap: any two of
+    five folds share three quarters of their rows, so that the folds agree with each
+    other more than with a new sample. The spread divided by the square root of the
+    number of folds understated the error of the mean by factors of 1.1 to 4.5 in
+    simulations (``benchmarks/fold_spread.py``), more so with more repeats. Nadeau and
+    Bengio's correction of test errors [1]_ did not repair it: an importance varies
+    with the fit more than a test error does, and half the error was still missing at
+    times. None is offered, therefore; how far an importance would be from the one of
+    a new sample is a question for new samples.
+
+    Cost: one refit and one importance a fold.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the Generalization Error", Machine
+       Learning 52 (2003), section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import PermutationImportance, importance_across_folds
+    >>> X, y = make_friedman1(200, n_features=6, random_state=0)
+    >>> folds = importance_across_folds(
+    ...     LinearRegression(), X, y, PermutationImportance()
+    ... )
+    >>> folds.importances.shape
+    (5, 6)
+    >>> print(folds.to_frame()[["entry", "mean", "sd", "best_rank"]].round(1).head(3))
+      entry  mean   sd  best_rank
+    0    x3  18.3  5.1        1.0
+    1    x1   9.8  2.1        1.0
+    2    x0   5.9  1.9        3.0
+    """
+    caller = "importance_across_folds"
+    given = {"importance": importance, "cv": cv, "rows": rows, "n_jobs": n_jobs}
+    given["random_state"] = random_state
+    options = {"rows": [StrOptions({"held_out", "training"})]}
+    check_parameters(caller, options, given)
+    cv = 5 if cv is None else cv
+    refits, splitter = prepare(
+        caller, estimator, importance, X, y, cv, sample_weight, groups, params
+    )
+    random = generator(random_state)
+    splitter = seeded_splitter(splitter, random)
+    splits = splits_of(splitter, refits.table.n_samples, refits.y, refits.passed.groups)
+    tasks = [
+        (train, train if rows == "training" else held_out, seed)
+        for (train, held_out), seed in zip(splits, seeds_of(random, len(splits)))
+    ]
+    folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
+    if len(folds) < len(tasks):
+        warn(f"A callback stopped {caller}: {len(folds)} of {len(tasks)} folds done.")
+    for number, fold in enumerate(folds[1:], start=2):
+        folds[0].check_agrees(fold, f"refit {number}")
+    return FoldImportances(
+        folds[0].entry_names,
+        np.array([fold.importances for fold in folds]),
+        np.array([fold.per_output for fold in folds]),
+        folds[0].output_names,
+        frame_library(refits.table.native),
+    )
+
+
+def _of_fold(task, refits):
+    train, rows, seed = task
+    return refits.measure(train, rows, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldImportances:
+    """Importances of an estimator refitted on every fold.
+
+    Made by :func:`importance_across_folds`.
+
+    Parameters
+    ----------
+    entry_names : list of str
+        Names of the entries.
+    importances : ndarray of shape (n_folds, n_entries)
+        Importances of each fold, in the measure's unit.
+    importances_per_output : ndarray of shape (n_folds, n_entries, n_outputs)
+        The same for each output of the estimator.
+    output_names : list of str
+        Names of the outputs.
+    frame_library : str, default="pandas"
+        Library of the frames that `to_frame` makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skvarimp import FoldImportances
+    >>> values = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
+    >>> names = ["age", "bmi", "sex"]
+    >>> folds = FoldImportances(names, values, values[:, :, np.newaxis], ["y"])
+    >>> folds.mean
+    array([2. , 1.5, 0. ])
+    >>> folds.ranks
+    array([[1., 2., 3.],
+           [2., 1., 3.]])
+    """
+
+    entry_names: list[str]
+    importances: Floats
+    importances_per_output: Floats
+    output_names: list[str]
+    frame_library: str = "pandas"
+
+    def __repr__(self) -> str:
+        n_folds, n_entries = np.shape(self.importances)
+        return f"<importances of {n_entries} entries over {n_folds} folds: to_frame()>"
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over the folds, of shape (n_entries,)."""
+        return self.importances.mean(axis=0)
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation over the folds, divisor n_folds - 1; NaN for one fold.
+
+        Not a standard error, see `importance_across_folds`.
+        """
+        if len(self.importances) < 2:
+            return np.full(self.importances.shape[1], np.nan)
+        return self.importances.std(axis=0, ddof=1)
+
+    @property
+    def ranks(self) -> Floats:
+        """Rank in each fold, 1 = most important, of shape (n_folds, n_entries).
+
+        Equal importances share the mean of their ranks.
+        """
+        return rankdata(-self.importances, axis=1)
+
+    @property
+    def ranking(self) -> Integers:
+        """Rank of the mean importances, 1 = most important, of shape (n_entries,)."""
+        return ranking(self.mean)
+
+    def to_frame(self) -> Frame:
+        """Table of the entries, the largest mean first.
+
+        Returns
+        -------
+        frame of shape (n_entries, 8)
+            Columns entry, mean, sd, lowest and highest importance, mean_rank,
+            best_rank and worst_rank over the folds, in the frame library X came in
+            (pandas for arrays).
+        """
+        ranks, values = self.ranks, self.importances
+        columns = {
+            "mean": self.mean,
+            "sd": self.sd,
+            "lowest": values.min(axis=0),
+            "highest": values.max(axis=0),
+            "mean_rank": ranks.mean(axis=0),
+            "best_rank": ranks.min(axis=0),
+            "worst_rank": ranks.max(axis=0),
+        }
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> FoldsDisplay:
+        """Draw the folds' importances as boxes, the largest mean on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `FoldsDisplay.from_folds`.
+
+        Returns
+        -------
+        display : FoldsDisplay
+            Holds `ax_` and `figure_`.
+        """
+        return FoldsDisplay.from_folds(self, ax=ax, **kwargs)

@@ -1,0 +1,359 @@
+"""`null_importances`: is an importance more than noise?"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._data.validation import Interval
+from skvarimp._display.stability import NullDisplay
+from skvarimp._measures.base import BaseImportance, entry_frame, frame_library, ranking
+from skvarimp._running.warn import warn
+from skvarimp._stability.refits import (
+    check_parameters,
+    generator,
+    prepare,
+    run_refits,
+    seeded_splitter,
+    seeds_of,
+    splits_of,
+)
+from skvarimp._types import (
+    AnyEstimator,
+    CrossValidation,
+    Floats,
+    Frame,
+    ImportanceFunction,
+    Integers,
+    Matrix,
+    RandomState,
+)
+
+TIE = 1e-12  # a relative difference that is rounding
+
+
+def null_importances(
+    estimator: AnyEstimator | None,
+    X: Matrix,
+    y: ArrayLike,
+    importance: BaseImportance | ImportanceFunction,
+    *,
+    n_permutations: int = 99,
+    n_repeats: int = 1,
+    cv: CrossValidation = None,
+    strata: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    params: Mapping[str, ArrayLike] | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    callbacks: Any = None,
+) -> "NullImportances":
+    """Importances after shuffling y and refitting, with p-values.
+
+    Answers "is this importance more than noise?": the importance of each entry is
+    compared with what the same estimator gives it on targets that have nothing to do
+    with X.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        Cloned and refitted for y and for each shuffled y. None for measures without a
+        model, such as `FilterImportance`.
+    X : {array-like, frame, sparse} of shape (n_samples, n_features)
+        Rows, in a container that the estimator takes.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Target.
+    importance : importance or callable
+        Any importance class of skvarimp, cloned for each refit, or a callable
+        (estimator, X, y) -> (n_features,). Larger must be more important.
+    n_permutations : int, default=99
+        Shuffled targets; the smallest possible p-value is 1 / (1 + n_permutations).
+    n_repeats : int, default=1
+        Refits, with seeds of their own, whose mean is one importance, shuffled or
+        not: for estimators or measures that draw random numbers.
+    cv : int, splitter, iterable or None, default=None
+        None: fitted and measured on all rows. Otherwise one importance is the mean
+        over folds, measured on the held-out rows; splits are made anew for each
+        shuffled y.
+    strata : array-like of shape (n_samples,), default=None
+        Labels; y is shuffled within each of them only. For rows that can be exchanged
+        within a centre or a batch, but not across.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights for the estimator, which must take them, and the measure; a pipeline
+        needs metadata routing for it. A row's weight moves along with its target, as
+        weights for classes or for the precision of a measurement must; rows of weight
+        0 keep theirs.
+    groups : array-like of shape (n_samples,), default=None
+        Labels for the splitter of `cv`; they stay with the rows of X.
+    params : dict, default=None
+        Further metadata, one entry a row, with scikit-learn's metadata routing on;
+        it stays with the rows of X.
+    n_jobs : int, default=None
+        Number of joblib workers over the permutations. The numbers do not depend on
+        it.
+    random_state : int, RandomState, Generator or None, default=None
+        Of the shuffles; also seeds every `random_state` inside the estimator, the
+        importance and the splitter that is None, each refit anew.
+    callbacks : callback or list of them, default=None
+        Such as :class:`sklearn.callback.ProgressBar`; told of each permutation. One
+        that stops leaves the permutations done so far.
+
+    Returns
+    -------
+    NullImportances
+        The importances, those of the shuffled targets, p-values; `to_frame()` and
+        `plot()`.
+
+    See Also
+    --------
+    importance_across_folds : How much an importance depends on the training rows.
+
+    Notes
+    -----
+    With T_j the importance of entry j and T_jb that of the b-th of B shuffled targets,
+
+        p_j = (1 + #{b : T_jb >= T_j}) / (1 + B).
+
+    The one in it is y itself, which is one of its own permutations: without it p could
+    be 0 and would be too small on average. Ties count against the entry: an entry that
+    is 0 with every target has p = 1. The family-wise p-value compares T_j with the
+    largest null importance of *any* entry, each entry standardised by its mean and
+    standard deviation over the 1 + B targets [3]_: it is below 0.05 for one entry or
+    more in at most 5% of the data sets where y has nothing to do with X, however many
+    entries there are.
+
+    What is tested is that y has nothing to do with *any* column, given the strata. If
+    some columns matter, those that do not are compared with models fitted to noise
+    alone, which give them more: their p-values then tend to be too large. A column
+    that is correlated with one that matters gets some importance from many models, and
+    a small p-value for good reason. Many ties (trees, few rows) make p-values larger
+    than uniform, never smaller.
+
+    Measures that look at the response alone, such as `SensitivityImportance`, find a
+    model that overfits shuffled targets as lively as the real one, and few entries
+    stand out; `PermutationImportance` with ``cv=5`` is near 0 for such a model.
+
+    Cost: (1 + n_permutations) * n_repeats refits and importances, times the folds.
+
+    References
+    ----------
+    .. [1] A. Altmann, L. Tolosi, O. Sander and T. Lengauer, "Permutation importance: a
+       corrected feature importance measure", Bioinformatics 26 (2010), section 2.2.
+    .. [2] B. Phipson and G. K. Smyth, "Permutation P-values Should Never Be Zero",
+       Statistical Applications in Genetics and Molecular Biology 9 (2010).
+    .. [3] P. H. Westfall and S. S. Young, "Resampling-Based Multiple Testing", Wiley
+       (1993), section 2.3: the distribution of the maximum.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import SensitivityImportance, null_importances
+    >>> X, y = make_friedman1(200, n_features=7, random_state=0)
+    >>> null = null_importances(
+    ...     LinearRegression(), X, y, SensitivityImportance(), random_state=0
+    ... )
+    >>> null.pvalues.round(2)
+    array([0.01, 0.01, 0.98, 0.01, 0.01, 0.8 , 0.71])
+    """
+    caller = "null_importances"
+    given = {"importance": importance, "cv": cv, "n_jobs": n_jobs}
+    given |= {"random_state": random_state}
+    given |= {"n_permutations": n_permutations, "n_repeats": n_repeats}
+    at_least_one = [Interval(Integral, 1, None, closed="left")]
+    options = {"n_permutations": at_least_one, "n_repeats": at_least_one}
+    check_parameters(caller, options, given)
+    if y is None:
+        raise ValueError("y is required: its permutations are what is compared with.")
+    refits, splitter = prepare(
+        caller, estimator, importance, X, y, cv, sample_weight, groups, params
+    )
+    blocks = _blocks(strata, sample_weight, refits.table.n_samples)
+    if splitter is not None:  # what the splitter refuses, it refuses now
+        n_samples, own_groups = refits.table.n_samples, refits.passed.groups
+        splits_of(deepcopy(splitter), n_samples, refits.y, own_groups)
+    seeds = seeds_of(generator(random_state), 1 + n_permutations)
+    tasks = [(number > 0, seed) for number, seed in enumerate(seeds)]
+    arguments = (refits, splitter, blocks, n_repeats)
+    found = run_refits(_of_permutation, tasks, arguments, n_jobs, callbacks)
+    if len(found) < len(tasks):
+        warn(
+            f"A callback stopped {caller}: {len(found) - 1} of {n_permutations} "
+            "permutations done."
+        )
+    names, actual = found[0]
+    return NullImportances(
+        names,
+        actual,
+        np.array([values for _, values in found[1:]]).reshape(-1, len(names)),
+        frame_library(refits.table.native),
+    )
+
+
+def _blocks(strata, sample_weight, n_samples):
+    """Positions of the rows that exchange their targets with each other."""
+    rows = np.arange(n_samples)
+    if sample_weight is not None:
+        rows = np.flatnonzero(sample_weight)
+    if strata is None:
+        blocks = [rows]
+    else:
+        labels = np.asarray(strata)
+        if labels.shape != (n_samples,):
+            raise ValueError(
+                f"`strata` must have shape ({n_samples},), one label a row of X, got "
+                f"{labels.shape}."
+            )
+        _, codes = np.unique(labels[rows], return_inverse=True)
+        blocks = [rows[codes == code] for code in range(codes.max() + 1)]
+    if max(len(block) for block in blocks) < 2:
+        raise ValueError(
+            "Every row is a stratum of its own: nothing can be shuffled. Use `strata` "
+            "with several rows each."
+        )
+    return blocks
+
+
+def _of_permutation(task, refits, splitter, blocks, n_repeats):
+    """Names and importances for y, or for one permutation of it."""
+    shuffled, seed = task
+    random = np.random.default_rng(seed)
+    if shuffled:
+        order = np.arange(refits.table.n_samples)
+        for block in blocks:
+            order[block] = random.permutation(block)
+        refits = refits.with_targets_of(order)
+    results = []
+    for _ in range(n_repeats):
+        for train, held_out in _splits(refits, splitter, random):
+            results.append(refits.measure(train, held_out, random))
+            results[0].check_agrees(results[-1], f"refit {len(results)}")
+    values = np.mean([result.importances for result in results], axis=0)
+    return results[0].entry_names, values
+
+
+def _splits(refits, splitter, random):
+    if splitter is None:
+        return [(None, None)]
+    splitter = seeded_splitter(deepcopy(splitter), random)
+    n_samples = refits.table.n_samples
+    return splits_of(splitter, n_samples, refits.y, refits.passed.groups)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NullImportances:
+    """Importances beside those for shuffled targets.
+
+    Made by :func:`null_importances`.
+
+    Parameters
+    ----------
+    entry_names : list of str
+        Names of the entries.
+    importances : ndarray of shape (n_entries,)
+        For y as it is, in the measure's unit.
+    null : ndarray of shape (n_permutations, n_entries)
+        For each shuffled y.
+    frame_library : str, default="pandas"
+        Library of the frames that `to_frame` makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skvarimp import NullImportances
+    >>> null = NullImportances(
+    ...     ["age", "bmi"], np.array([3.0, 1.0]), np.array([[1.0, 1.0], [0.5, 2.0]])
+    ... )
+    >>> null.pvalues * 3
+    array([1., 3.])
+    """
+
+    entry_names: list[str]
+    importances: Floats
+    null: Floats
+    frame_library: str = "pandas"
+
+    def __repr__(self) -> str:
+        n_shuffled, n_entries = np.shape(self.null)
+        return (
+            f"<importances of {n_entries} entries, and for {n_shuffled} shuffled "
+            "targets: to_frame()>"
+        )
+
+    @property
+    def pvalues(self) -> Floats:
+        """Share of importances, y's own included, as large; of shape (n_entries,).
+
+        (1 + #{b : T_jb >= T_j}) / (1 + n_permutations), ties up to rounding included.
+        """
+        return _pvalues(self.importances, self.null)
+
+    @property
+    def familywise_pvalues(self) -> Floats:
+        """The same for standardised importances against the largest of any entry.
+
+        Of shape (n_entries,). Each entry is standardised by its own mean and standard
+        deviation over y and the shuffled targets, so that entries whose importance
+        varies much do not drown the others; one that never varies stands at 0.
+        """
+        both = np.vstack([self.importances, self.null])
+        spread = both.std(axis=0)
+        varies = spread > TIE * np.abs(both).max(axis=0)
+        standard = np.zeros_like(both)
+        np.divide(both - both.mean(axis=0), spread, out=standard, where=varies)
+        return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
+
+    @property
+    def ranking(self) -> Integers:
+        """Rank of the importances, 1 = most important, of shape (n_entries,)."""
+        return ranking(self.importances)
+
+    def to_frame(self) -> Frame:
+        """Table of the entries, most important first.
+
+        Returns
+        -------
+        frame of shape (n_entries, 6)
+            Columns entry, importance, null_mean and null_sd (mean and standard
+            deviation, divisor n_permutations, for the shuffled targets), p_value and
+            familywise_p_value, in the frame library X came in (pandas for arrays).
+        """
+        null = self.null
+        if len(null) == 0:  # a callback stopped before the first of them
+            null = np.full((1, len(self.entry_names)), np.nan)
+        columns = {
+            "importance": self.importances,
+            "null_mean": null.mean(axis=0),
+            "null_sd": null.std(axis=0),
+            "p_value": self.pvalues,
+            "familywise_p_value": self.familywise_pvalues,
+        }
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+
+    def plot(self, axes: Any = None, **kwargs: Any) -> NullDisplay:
+        """Draw each entry's null importances as a histogram, with its own marked.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            One an entry drawn; None makes a figure.
+        **kwargs : dict
+            Passed to `NullDisplay.from_null`.
+
+        Returns
+        -------
+        display : NullDisplay
+            Holds `axes_` and `figure_`.
+        """
+        return NullDisplay.from_null(self, axes=axes, **kwargs)
+
+
+def _pvalues(importances, null):
+    """(1 + #{null >= importance}) / (1 + n) along the first axis of the null."""
+    reached = importances - TIE * np.abs(importances)
+    return (1 + (null >= reached).sum(axis=0)) / (1 + len(null))

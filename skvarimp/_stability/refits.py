@@ -1,0 +1,298 @@
+"""Refit an estimator on some rows and measure it on some rows, again and again.
+
+What `importance_across_folds` and `null_importances` have in common.
+"""
+
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.callback import CallbackSupportMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+from skvarimp._data.arithmetic import users_code
+from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import Table, as_table
+from skvarimp._data.validation import (
+    check_class_labels,
+    check_sample_weight,
+    check_target,
+    has_tags,
+    n_jobs_constraint,
+    random_state_constraint,
+    validate_parameter_constraints,
+)
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.response_importance import Progress, within_callbacks
+from skvarimp._response.engine import in_order
+from skvarimp._response.sampling import entry_seeds
+from skvarimp._selection.steps import (
+    Passed,
+    check_can_serve,
+    check_finite,
+    check_instance,
+    check_refittable,
+    check_takes_weights,
+    measured,
+    one_a_column,
+    reads_training_rows,
+    routed,
+    rows_of,
+)
+
+CONSTRAINTS = {
+    "importance": [BaseImportance, callable],
+    "cv": ["cv_object"],
+    "n_jobs": n_jobs_constraint,
+    "random_state": random_state_constraint,
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The importances of one refit.
+
+    Attributes
+    ----------
+    entry_names : list of str
+    output_names : list of str
+    importances : ndarray of shape (n_entries,)
+    per_output : ndarray of shape (n_entries, n_outputs)
+    """
+
+    entry_names: list
+    output_names: list
+    importances: np.ndarray
+    per_output: np.ndarray
+
+    @classmethod
+    def of(cls, found, table):
+        """From what `measured` found; NaN and infinity raise."""
+        if isinstance(found, BaseImportance):
+            check_finite(found.importances_, found.entry_names_)
+            return cls(
+                found.entry_names_,
+                found.output_names_,
+                found.importances_,
+                found.importances_per_output_,
+            )
+        values = one_a_column(found, table)
+        return cls(table.column_names(), ["importance"], values, values[:, np.newaxis])
+
+    def check_agrees(self, other, where):
+        """Raise ValueError where another refit has other entries or outputs."""
+        for what, own, of_other in (
+            ("entries", self.entry_names, other.entry_names),
+            ("outputs", self.output_names, other.output_names),
+        ):
+            if own != of_other:
+                raise ValueError(
+                    f"The first refit has the {what} {own}, {where} has {of_other}: "
+                    "their importances cannot be put side by side. Use a splitter "
+                    "that leaves every class in each training set, such as "
+                    "StratifiedKFold."
+                )
+
+
+@dataclass(frozen=True)
+class Refits:
+    """An estimator and a measure, validated, with the rows to refit them on.
+
+    Attributes
+    ----------
+    estimator : estimator or None
+        None: nothing to fit, the measure looks at the data alone.
+    importance : BaseImportance or callable
+    table : Table
+    y : ndarray or None
+    passed : Passed
+        Metadata for the estimator and the measure.
+    """
+
+    estimator: object
+    importance: object
+    table: Table
+    y: np.ndarray | None
+    passed: Passed
+
+    def measure(self, train, rows, random):
+        """Fit on the rows `train`, measure on `rows` (None: all of them).
+
+        Every `random_state` that is None gets a seed from the Generator `random`.
+        """
+        with users_code():
+            return self._measure(train, rows, random)
+
+    def _measure(self, train, rows, random):
+        if reads_training_rows(self.importance):
+            rows = train
+        estimator = None
+        if self.estimator is not None:
+            estimator = seeded(clone(self.estimator), random)
+            table, y = self._some(train)
+            target = () if y is None else (y,)
+            estimator.fit(table.native, *target, **self._params("fit", train))
+        importance = self.importance
+        if isinstance(importance, BaseImportance):
+            importance = seeded(clone(importance), random)
+        table, y = self._some(rows)
+        params = self._params("importance", rows)
+        return Measured.of(measured(importance, estimator, table, y, params), table)
+
+    def _some(self, rows):
+        if rows is None:
+            return self.table, self.y
+        return self.table.take(rows), None if self.y is None else self.y[rows]
+
+    def _params(self, part, rows):
+        params = getattr(self.passed, part)
+        return params if rows is None else rows_of(params, rows)
+
+    def with_targets_of(self, order):
+        """Row i gets the target and the sample weight of row order[i]."""
+        fit, importance = (
+            {k: v[order] if k == "sample_weight" else v for k, v in part.items()}
+            for part in (self.passed.fit, self.passed.importance)
+        )
+        passed = replace(self.passed, fit=fit, importance=importance)
+        return replace(self, y=self.y[order], passed=passed)
+
+
+def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, params):
+    """Check what the user gave; returns the `Refits` and the splitter, or None."""
+    check_instance(importance)
+    check_can_serve(importance, estimator)
+    if estimator is not None:
+        check_refittable(estimator)
+    table = as_table(X)
+    y = check_target(y, table.n_samples)
+    if y is None and has_tags(estimator) and get_tags(estimator).target_tags.required:
+        raise ValueError(
+            f"y is required: {type(estimator).__name__} is refitted and learns from it."
+        )
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, table.n_samples)
+    classifier = estimator is not None and is_classifier(estimator)
+    if classifier:
+        check_class_labels(y)
+    if isinstance(importance, BaseImportance):
+        features = importance.get_params(deep=False).get("features")
+        resolve_features(features, table.names, table.n_columns)
+    splitter = None if cv is None else check_cv(cv, y, classifier=classifier)
+    given = {"sample_weight": sample_weight, "groups": groups, **(params or {})}
+    router = None
+    if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
+        router = _router(caller, estimator, importance, splitter)
+    passed = routed(router, estimator, given, table.n_samples)
+    if estimator is not None:
+        check_takes_weights(estimator, passed)
+    return Refits(estimator, importance, table, y, passed), splitter
+
+
+def _router(caller, estimator, importance, splitter):
+    to_fit = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner=caller)
+    if estimator is not None:
+        router.add(estimator=estimator, method_mapping=to_fit)
+    if isinstance(importance, BaseImportance):
+        router.add(importance=importance, method_mapping=to_fit)
+    if splitter is not None:
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=splitter, method_mapping=to_split)
+    return router
+
+
+def check_parameters(caller, constraints, given):
+    """Raise in scikit-learn's style for a parameter that is out of its range."""
+    validate_parameter_constraints(CONSTRAINTS | constraints, given, caller)
+
+
+def generator(random_state):
+    """One Generator from a seed, RandomState or Generator, which is consumed."""
+    return np.random.default_rng(int(entry_seeds(random_state, 1)[0]))
+
+
+def seeds_of(random, n):
+    """One seed a refit, so that nothing depends on the order of the work."""
+    return random.integers(2**63, size=n).tolist()
+
+
+def seeded(part, random):
+    """Give every `random_state` in an estimator that is None a seed of its own."""
+    if not hasattr(part, "get_params"):
+        return part
+    free = sorted(
+        name
+        for name, value in part.get_params(deep=True).items()
+        if value is None and name.split("__")[-1] == "random_state"
+    )
+    if free:
+        part.set_params(**{name: int(random.integers(2**31)) for name in free})
+    return part
+
+
+def seeded_splitter(splitter, random):
+    """The splitter; one that shuffles without a seed of its own gets one."""
+    shuffles = getattr(splitter, "shuffle", True)
+    if shuffles and getattr(splitter, "random_state", 0) is None:
+        splitter = copy(splitter)
+        splitter.random_state = int(random.integers(2**31))
+    return splitter
+
+
+def splits_of(splitter, n_samples, y, groups):
+    """(train, held-out) positions of each split; empty or foreign ones raise."""
+    rows = np.zeros((n_samples, 1))  # splitters look at the length only
+    try:
+        splits = list(splitter.split(rows, y, groups))
+    except (TypeError, ValueError) as error:
+        if "unpack" not in str(error):
+            raise
+        raise ValueError(
+            "`cv` must give the positions of training and of held-out rows, two arrays "
+            f"a split, got {splitter.cv!r:.60}. Use for example cv=5."
+        ) from None
+    if not splits:
+        raise ValueError("`cv` makes no split. Use for example cv=5.")
+    return [tuple(_positions(part, n_samples) for part in split) for split in splits]
+
+
+def _positions(rows, n_samples):
+    rows = np.asarray(rows)
+    if rows.dtype == bool and len(rows) == n_samples:
+        rows = np.flatnonzero(rows)
+    if rows.size == 0:
+        raise ValueError("`cv` makes a split without training or held-out rows.")
+    if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_samples:
+        raise ValueError(f"`cv` makes a split with rows that X does not have: {rows}.")
+    return rows
+
+
+class Refitting(CallbackSupportMixin, BaseEstimator):
+    """What callbacks are told about: functions have no `set_callbacks`."""
+
+
+def run_refits(function, tasks, arguments, n_jobs, callbacks):
+    """The results of function(task, *arguments), in order.
+
+    Fewer than tasks where a callback asks to stop.
+    """
+    runner = Refitting()
+    if callbacks is not None:
+        several = isinstance(callbacks, list | tuple)
+        runner.set_callbacks(*(callbacks if several else [callbacks]))
+
+    def run():
+        results = []
+        with Progress([runner], len(tasks), "refit") as progress:
+            for _, result in in_order(function, tasks, arguments, n_jobs):
+                results.append(result)
+                if progress.step():
+                    break
+        return results
+
+    return within_callbacks([runner], run)

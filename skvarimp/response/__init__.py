@@ -1,1 +1,0 @@
-"""The response engine: how a model's output moves as one entry of X moves."""
