@@ -64,7 +64,7 @@ def neighbours_lowered(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
     monkeypatch.setattr(_lowering, "_stand_in", stand_in, raising=False)
     more = [
-        _lowering.Lowering("sklearn.neighbors", name, "_lowering", "_stand_in")
+        _lowering.Lowering("sklearn.neighbors", name, "_response.lowering", "_stand_in")
         for name in ("KNeighborsRegressor", "KNeighborsClassifier")
     ]
     monkeypatch.setattr(_lowering, "REGISTRY", _lowering.REGISTRY + more)

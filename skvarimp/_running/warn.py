@@ -11,7 +11,7 @@ from skvarimp.exceptions import ImportanceWarning
 
 # Where frames between the user and the warning come from: us, and our decorators.
 _NOT_THE_USER = (
-    str(Path(__file__).parent),
+    str(Path(__file__).parents[1]),
     str(Path(sklearn.callback.__file__).parent),
     contextlib.__file__,
 )
