@@ -264,7 +264,7 @@ DEGENERATE = """
     from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
     from skvarimp._response.responses.trees import curves as _tree_curves
     from skvarimp._response.responses.trees.curves import Member
-    from skvarimp._response.responses.trees.tables import RawTree, TreeTable
+    from skvarimp._models.tree_table import RawTree, TreeTable
 
     def measures():
         return [

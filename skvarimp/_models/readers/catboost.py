@@ -17,8 +17,7 @@ from skvarimp._data.table import Table
 from skvarimp._data.values import is_missing
 from skvarimp._models.readers.sklearn_trees import Ensemble
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.links import (
+from skvarimp._models.tree_links import (
     Exponential,
     Labels,
     Logistic,
@@ -26,8 +25,9 @@ from skvarimp._response.responses.trees.links import (
     Sign,
     Softmax,
 )
+from skvarimp._models.tree_table import RawTree
+from skvarimp._response.lowering import NotLowerable
 from skvarimp._response.responses.trees.response import tree_response
-from skvarimp._response.responses.trees.tables import RawTree
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)

@@ -14,8 +14,7 @@ from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._models.readers.sklearn_trees import Ensemble
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.readers.tree_encoders import Band, Positions, Recoded
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.links import (
+from skvarimp._models.tree_links import (
     Exponential,
     Labels,
     Logistic,
@@ -25,8 +24,9 @@ from skvarimp._response.responses.trees.links import (
     Softmax,
     Softplus,
 )
+from skvarimp._models.tree_table import RawTree
+from skvarimp._response.lowering import NotLowerable
 from skvarimp._response.responses.trees.response import tree_response
-from skvarimp._response.responses.trees.tables import RawTree
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type

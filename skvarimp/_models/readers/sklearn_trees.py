@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skvarimp._models.model import RESPONSE_METHODS
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.links import (
+from skvarimp._models.tree_links import (
     Exponential,
     Labels,
     Logistic,
@@ -18,7 +17,8 @@ from skvarimp._response.responses.trees.links import (
     Softmax,
     shown,
 )
-from skvarimp._response.responses.trees.tables import RawTree
+from skvarimp._models.tree_table import RawTree
+from skvarimp._response.lowering import NotLowerable
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
 

@@ -16,9 +16,7 @@ from skvarimp._models.native_boosters import rows_for
 from skvarimp._models.readers.sklearn_trees import Ensemble
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.readers.tree_encoders import Band, Marked, Positions, Recoded
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.descent import Descent
-from skvarimp._response.responses.trees.links import (
+from skvarimp._models.tree_links import (
     Exponential,
     Labels,
     LargestNumber,
@@ -27,8 +25,10 @@ from skvarimp._response.responses.trees.links import (
     Sign,
     Softmax,
 )
+from skvarimp._models.tree_table import RawTree
+from skvarimp._response.lowering import NotLowerable
+from skvarimp._response.responses.trees.descent import Descent
 from skvarimp._response.responses.trees.response import tree_response
-from skvarimp._response.responses.trees.tables import RawTree
 
 IDENTITY = {
     "reg:squarederror",

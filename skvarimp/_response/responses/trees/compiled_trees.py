@@ -7,6 +7,7 @@ no kernel knows, and links that jump, are served from the curves' steps.
 
 import numpy as np
 
+from skvarimp._models.tree_links import Exponential, Logistic, Softmax
 from skvarimp._response.reductions.losses import AbsoluteErrorLoss
 from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
@@ -19,7 +20,6 @@ from skvarimp._response.reductions.reductions import (
 )
 from skvarimp._response.reductions.states import State
 from skvarimp._response.responses.trees import compiled_walk as kernels
-from skvarimp._response.responses.trees.links import Exponential, Logistic, Softmax
 from skvarimp._response.shapes.steps import Steps
 
 QUESTIONS = 8  # splits of trees so small that all answers to them are remembered,

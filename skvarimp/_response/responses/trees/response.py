@@ -13,6 +13,7 @@ import numpy as np
 
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.readers.sklearn_trees import read
+from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Response, Task, numbers_at_once, working_bytes
 from skvarimp._response.reductions.reductions import Reduction
 from skvarimp._response.reductions.states import State
@@ -20,7 +21,6 @@ from skvarimp._response.responses.trees.curves import Member, steps_of_rows
 from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
-from skvarimp._response.responses.trees.tables import TreeTable
 from skvarimp._response.shapes.steps import StepBlock, Steps
 from skvarimp._running.compiled import use_compiled
 
