@@ -21,7 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from skvarimp import FIRMImportance, _firm_covariance
+from skvarimp import FIRMImportance
+from skvarimp._measures.firm import covariance as _firm_covariance
 from skvarimp.feature_functions import Linear, Product
 
 rng = np.random.default_rng(0)

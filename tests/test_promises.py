@@ -39,11 +39,11 @@ from skvarimp import (
     ImpurityImportance,
     PermutationImportance,
     SensitivityImportance,
-    _impurity_search,
     importance_across_folds,
     null_importances,
 )
 from skvarimp._data.table import as_table
+from skvarimp._measures.impurity import search as _impurity_search
 from skvarimp._models.model import Model
 from skvarimp._response.lowering import NotLowerable, lowered
 from skvarimp._response.responses.black_box import BlackBoxResponse

@@ -8,7 +8,9 @@ from literal_surrogates import literal_surrogates
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skvarimp import ImpurityImportance, _impurity_search, _surrogates
+from skvarimp import ImpurityImportance
+from skvarimp._measures.impurity import search as _impurity_search
+from skvarimp._measures.impurity import surrogates as _surrogates
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
 from skvarimp._measures.impurity.surrogates import find_surrogates

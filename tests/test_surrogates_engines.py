@@ -15,11 +15,12 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skvarimp import ImpurityImportance, SurrogateTreePredictor, _compiled
+from skvarimp import ImpurityImportance, SurrogateTreePredictor
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
 from skvarimp._measures.impurity.surrogates import find_surrogates
 from skvarimp._measures.impurity.tables import Grove, Training, TreeTable
+from skvarimp._running import compiled as _compiled
 
 FIELDS = ("tree", "node", "feature", "threshold", "direction", "rank")
 
