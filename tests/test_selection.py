@@ -48,6 +48,21 @@ def test_smallest_good_enough_subset(kind, threshold, scoring):
 
 
 @BOTH
+def test_negative_importances_are_noise(kind):
+    """A column whose importance is -5 in each fold ranks last, not first."""
+    selector = kind(
+        LinearRegression(),
+        lambda model, X, y: np.array([-5.0, 1.0, 0.5, 2.0])[: X.shape[1]],
+        cv=3,
+    )
+    selector.fit(X[:, :4], Y)
+    if kind is BackwardEliminationSelector:
+        assert selector.path_["dropped"][1].tolist() == [0]
+    else:
+        assert np.concatenate(selector.path_["added"]).tolist() == [3, 1, 2]
+
+
+@BOTH
 def test_recovers_informative_columns(kind):
     """Friedman 1 with a kernel machine, and a classification with noise columns."""
     machine = make_pipeline(StandardScaler(), SVR(C=10.0))

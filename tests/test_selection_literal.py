@@ -67,7 +67,7 @@ def evaluated(selector, importance, columns, X, y, splits, weights, measure=True
             rows = train if isinstance(importance, TRAINING_ROWS) else test
             shown = part(X, rows, columns)
             fitted = clone(importance).fit(model, shown, y[rows], **at[id(rows)])
-            found.append(np.abs(fitted.importances_))
+            found.append(fitted.importances_)
     return np.mean(scores), np.mean(found, axis=0) if measure else None
 
 

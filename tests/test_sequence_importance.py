@@ -218,3 +218,17 @@ def test_weights_of_high_order_stay_sparse():
         last = PositionalOligomerImportance(1, markov_order=d).fit(weights)
         assert last.poim_[22, 1] == pytest.approx(4.0**-19 - 4.0**-20, rel=1e-9)
         assert last.poim_[23, 1] == pytest.approx(0, abs=1e-25)
+
+
+def test_fitted_state_does_not_read_parameters():
+    """`set_params(order=2)` after `fit` relabels nothing; only a new fit does."""
+    weights = OligomerWeights({2: [[0, 1, 0, 0], [2, 0, 0, 1]]}, alphabet="AB")
+    fitted = PositionalOligomerImportance(order=1).fit(weights)
+    before, frame = fitted.max_by_order(2), fitted.to_frame()
+    fitted.set_params(order=2)
+    assert fitted.oligomers_.tolist() == ["A", "B"]
+    assert fitted.score_of("A").tolist() == fitted.importances_[:, 0].tolist()
+    assert fitted.to_frame().equals(frame)
+    np.testing.assert_array_equal(fitted.max_by_order(2), before)
+    with pytest.raises(ValueError, match="1 letters, as in this fit"):
+        fitted.score_of("AB")

@@ -96,13 +96,13 @@ default="auto"
     Examples
     --------
     The derivative of x0 squared is 2 x0, its mean square here 4 (1 + 1 + 4) / 4 = 6,
-    and the variance of x0 is 3 / 2:
+    and the variance of x0 is 5 / 4:
 
     >>> import numpy as np
     >>> from skvarimp import DerivativeImportance
     >>> X = np.array([[1.0, 7.0], [-1.0, 5.0], [2.0, 6.0], [0.0, 4.0]])
     >>> imp = DerivativeImportance().fit(lambda X: X[:, 0] ** 2, X)
-    >>> imp.importances_.round(6)  # sqrt(6 x 5 / 4)
+    >>> imp.importances_.round(6)  # sqrt(6 * 5 / 4)
     array([2.738613, 0.      ])
     """
 

@@ -155,7 +155,8 @@ default="auto"
 
     Examples
     --------
-    Of a model that doubles its first input, whose pairs differ by 3 / 4 on average:
+    A model doubles its first input. The 16 ordered pairs of 0, 1, 0, 2 differ by
+    14 / 16 on average, so its response moves by 2 * 14 / 16:
 
     >>> from skvarimp import SensitivityImportance
     >>> X = [[0.0, 7.0], [1.0, 5.0], [0.0, 6.0], [2.0, 4.0]]

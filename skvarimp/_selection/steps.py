@@ -177,8 +177,8 @@ def _working_memory(table):
 
 
 def mean_importances(folds):
-    """Mean over the folds of the importances' sizes, of shape (n_columns,)."""
-    return np.mean([np.abs(fold.importances) for fold in folds], axis=0)
+    """Mean over the folds of the importances, of shape (n_columns,)."""
+    return np.mean([fold.importances for fold in folds], axis=0)
 
 
 def rows_of(params, rows):

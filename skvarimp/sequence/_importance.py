@@ -189,7 +189,12 @@ class PositionalOligomerImportance(BaseEstimator):
     def oligomers_(self) -> NDArray[Any]:
         """Names of the columns of `importances_`, array of str."""
         check_is_fitted(self)
-        return oligomer_names(self.weights_.alphabet, self.order)
+        return oligomer_names(self.weights_.alphabet, self._fitted_order)
+
+    @property
+    def _fitted_order(self):
+        """Letters of the oligomers in `importances_`, whatever `order` says now."""
+        return self.weights_.sequence_length - len(self.importances_) + 1
 
     @no_overflow()
     def score_of(self, oligomer: str) -> Floats:
@@ -211,9 +216,9 @@ class PositionalOligomerImportance(BaseEstimator):
     def _column(self, oligomer, name):
         check_is_fitted(self)
         code = oligomer_code(oligomer, self.weights_.alphabet, name)
-        if len(oligomer) != self.order:
+        if len(oligomer) != self._fitted_order:
             raise ValueError(
-                f"`{name}` must have {self.order} letters, the order of this fit, got "
+                f"`{name}` must have {self._fitted_order} letters, as in this fit, got "
                 f"{oligomer!r}. Fit with order={len(oligomer)} for it."
             )
         return code
@@ -241,9 +246,8 @@ class PositionalOligomerImportance(BaseEstimator):
         check_order("max_order", max_order, length)
         largest = np.full((max_order, length), np.nan)
         for order in range(1, max_order + 1):
-            importances = (
-                self.importances_ if order == self.order else self._compute(order)[1]
-            )
+            known = order == self._fitted_order
+            importances = self.importances_ if known else self._compute(order)[1]
             largest[order - 1, : len(importances)] = np.abs(importances).max(axis=1)
         return largest
 

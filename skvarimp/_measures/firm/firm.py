@@ -150,14 +150,16 @@ default="auto"
 
     Examples
     --------
-    A score that uses only the first of two correlated columns:
+    The score uses only the first of two correlated columns. Given x0 it is -2 or 2,
+    each in half of the rows; given x1 = -1 it is -2 in one row, and given x1 = 1 it is
+    2 / 3 on average in the other three:
 
     >>> import numpy as np
     >>> from skvarimp import FIRMImportance
     >>> X = np.array([[-1, -1], [-1, 1], [1, 1], [1, 1]])
     >>> firm = FIRMImportance().fit(lambda X: 2.0 * X[:, 0], X)
-    >>> firm.importances_.round(3).tolist()  # 4 * 1/2 and (1.333 + 2) sqrt(3/16) - ...
-    [2.0, 1.155]
+    >>> firm.importances_.round(3)  # 4 * sqrt(1 / 4) and (2 / 3 + 2) * sqrt(3 / 16)
+    array([2.   , 1.155])
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
