@@ -23,11 +23,11 @@ from scipy import sparse, special
 from scipy.stats import rankdata
 from sklearn.utils.multiclass import type_of_target
 
-from skvarimp._data.arithmetic import no_overflow
 from skvarimp._data.blocks import column_blocks
 from skvarimp._data.lowess import lowess_fit
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_target
+from skvarimp._running.arithmetic import no_overflow
 from skvarimp._types import Floats, Matrix
 
 __all__ = ["auc", "group_statistic", "lowess_r2"]

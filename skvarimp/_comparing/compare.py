@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skvarimp._data.arithmetic import no_overflow
 from skvarimp._data.validation import check_fitted, check_no_data
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._running.arithmetic import no_overflow
 from skvarimp._types import AnyEstimator, Comparison, Matrix
 
 

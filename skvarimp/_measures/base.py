@@ -9,10 +9,10 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.arithmetic import no_overflow
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.validation import check_features_seen, check_fitted, check_no_data
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 

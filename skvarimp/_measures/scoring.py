@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from skvarimp._data.arithmetic import users_code
+from skvarimp._running.arithmetic import users_code
 
 
 @dataclass

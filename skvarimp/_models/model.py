@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._data.validation import check_finite_response, check_fitted, has_tags
 from skvarimp._models.native_boosters import is_native, rows_for
+from skvarimp._running.arithmetic import users_code
 
 RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
 

@@ -14,9 +14,9 @@ forming curves, overrides `tasks` and `run`.
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn import get_config
 
 from skvarimp._response.reductions.reductions import Block, Sample, State
+from skvarimp._running.memory import numbers_at_once
 
 
 @dataclass
@@ -249,16 +249,3 @@ class Response:
             for reduction, of_blocks in zip(reductions, states):
                 of_blocks.append(reduction.reduce(block))
         return [State.merged(of_blocks) for of_blocks in states]
-
-
-def working_bytes():
-    """Memory for one block: a quarter of scikit-learn's `working_memory`, in bytes."""
-    return get_config()["working_memory"] * 2**20 / 4
-
-
-def numbers_at_once(most):
-    """`most`, or as many as eight arrays of them leave room for, and at least 1.
-
-    At the default `working_memory` there is room for 2**22.
-    """
-    return max(1, int(min(most, working_bytes() / (8 * 8))))

@@ -1,18 +1,16 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
-import warnings
 from collections import deque
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
-from skvarimp._data.arithmetic import no_overflow
-from skvarimp._response.contract import working_bytes
 from skvarimp._response.grid import Moves
 from skvarimp._response.reductions.states import Finished, Merging
-from skvarimp._running.shared import Shared
+from skvarimp._running.memory import working_bytes
+from skvarimp._running.parallel import in_order
 
 
 @dataclass
@@ -101,10 +99,13 @@ def _sort_in_threads(moves, n_jobs):
         return
     if 32 * len(moves) * moves.table.n_samples > moves.KEPT_BYTES:
         return
-    make = delayed(moves.__getitem__)
-    Parallel(n_jobs=n_jobs, require="sharedmem")(
-        make(position) for position in range(len(moves))
-    )
+    positions = range(len(moves))
+    made = in_order(_make, positions, (moves,), n_jobs, require="sharedmem")
+    deque(made, maxlen=0)
+
+
+def _make(position, moves):
+    moves[position]
 
 
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
@@ -116,51 +117,6 @@ def _run_task(task, walk):
     # once, it keeps as much. A sixth of the time of a walk.
     np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
     return walk.response.run(walk, task)
-
-
-def _guarded(shared, task):
-    function, arguments = shared.parts
-    # here, where a worker does not share the caller's settings
-    with shared.settings(), no_overflow():
-        return function(task, *arguments)
-
-
-def in_order(function, tasks, arguments, n_jobs, prefer=None):
-    """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
-
-    Results arrive while later tasks run, so that little is held; a backend that cannot
-    hand out results one by one gives them at once. A consumer may close the generator:
-    no more tasks are sent then, and those under way are waited for (killing joblib's
-    workers at their work makes them complain). `prefer="threads"` serves functions
-    that let go of the interpreter.
-    """
-    shared = Shared(function, arguments)
-    sent = deque()  # kept here: a worker need not send its task back
-    closed = False
-
-    def calls():
-        for task in tasks:
-            if closed:
-                return
-            sent.append(task)
-            yield delayed(_guarded)(shared, task)
-
-    try:
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
-    except ValueError:  # "Backend ... does not support return_as"
-        parallel = Parallel(n_jobs=n_jobs, prefer=prefer)
-    with warnings.catch_warnings():  # models in threads may mix up the filters
-        results = iter(parallel(calls()))
-        try:
-            for result in results:
-                yield sent.popleft(), result
-        except GeneratorExit:
-            closed = True
-            with suppress(Exception):
-                deque(results, maxlen=0)
-        finally:
-            if hasattr(results, "close"):
-                results.close()
 
 
 class _Outcomes:

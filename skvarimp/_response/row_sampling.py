@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._response.contract import working_bytes
 from skvarimp._response.engine import merged_states
 from skvarimp._response.kalman import Batch
 from skvarimp._response.sampling import draw_by
+from skvarimp._running.memory import working_bytes
 
 MIN_ROWS = 100  # a repeat, at least
 

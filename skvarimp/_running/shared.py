@@ -1,19 +1,30 @@
 """What all tasks of one run share, such as X: sent to a worker once, not per task."""
 
+import io
 import os
+import pickle
 import sys
+import threading
+import uuid
 import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from joblib.externals.loky.backend.reduction import get_loky_pickler
 from scipy import sparse
 from sklearn import config_context, get_config
 
 DEEPEST = 6
+LARGE = 2**20  # bytes; joblib maps arrays from this size on into the workers' memory
+KEPT_SECONDS = 5.0  # that an idle worker keeps what it was sent
 
 
 class Shared:
     """Objects that every task of a run is given.
+
+    They are pickled once for all tasks. Arrays of at least a megabyte stay beside the
+    pickle, where joblib finds them and maps them into the workers' memory. A worker
+    unpickles once, so that what it computes and keeps serves its later tasks too.
 
     joblib's Dask backend sends an argument of every task once if it is large, and
     with each task if it is small. It asks `sys.getsizeof`, which by itself sees
@@ -29,6 +40,7 @@ class Shared:
         self.parts = parts
         self._home, self._config = os.getpid(), get_config()
         self._filters = list(warnings.filters)
+        self._packed = None
 
     @contextmanager
     def settings(self):
@@ -48,16 +60,82 @@ class Shared:
                 yield
 
     def __sizeof__(self):
-        return max(10_000, _bytes_of(self.parts, DEEPEST, set()))
+        return max(10_000, bytes_of(self.parts))
+
+    def __reduce__(self):
+        if self._packed is None:
+            self._packed = (uuid.uuid4().hex, *_packed(vars(self)))
+        return _received, self._packed
+
+
+class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
+    """Leaves large arrays out, and lists them."""
+
+    def __init__(self, file):
+        super().__init__(file)
+        self.arrays, self._position = [], {}
+
+    def persistent_id(self, value):
+        """Position of a large array in the list; None: pickle the value."""
+        if type(value) not in (np.ndarray, np.memmap):
+            return None
+        if value.nbytes < LARGE or value.dtype.hasobject:
+            return None
+        if id(value) not in self._position:
+            self._position[id(value)] = len(self.arrays)
+            self.arrays.append(value)
+        return self._position[id(value)]
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file, arrays):
+        super().__init__(file)
+        self._arrays = arrays
+
+    def persistent_load(self, position):
+        return self._arrays[position]
+
+
+def _packed(attributes):
+    """The pickle as an array of bytes, and the arrays that were left out."""
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump(attributes)
+    return np.frombuffer(file.getvalue(), dtype=np.uint8), pickler.arrays
+
+
+_latest = {}  # in a worker: name -> what it was sent last
+_timer = None
+
+
+def _received(name, pickled, arrays):
+    """In a worker: the `Shared` of that name, unpickled if it is new."""
+    global _timer
+    shared = _latest.get(name)
+    if shared is None:
+        shared = Shared.__new__(Shared)
+        vars(shared).update(_Unpickler(io.BytesIO(pickled), arrays).load())
+        _latest.clear()
+        _latest[name] = shared
+    if _timer is not None:
+        _timer.cancel()
+    _timer = threading.Timer(KEPT_SECONDS, _latest.clear)
+    _timer.daemon = True
+    _timer.start()
+    return shared
+
+
+def bytes_of(value):
+    """Bytes that an object and what it refers to hold, near enough."""
+    return _bytes_of(value, DEEPEST, set())
 
 
 def _bytes_of(value, depth, seen):
-    """Bytes that an object and what it refers to hold, near enough."""
     if id(value) in seen or depth == 0:
         return 0
     seen.add(id(value))
     if isinstance(value, np.ndarray):
-        return value.nbytes
+        return value.nbytes + (64 * value.size if value.dtype.hasobject else 0)
     if sparse.issparse(value) or type(value).__name__ == "DataFrame":
         values = getattr(value, "memory_usage", getattr(value, "estimated_size", None))
         if values is not None:

@@ -14,7 +14,6 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import Table, as_table
 from skvarimp._data.validation import (
@@ -30,6 +29,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.response_importance import Progress, within_callbacks
 from skvarimp._response.engine import in_order
 from skvarimp._response.sampling import entry_seeds
+from skvarimp._running.arithmetic import users_code
 from skvarimp._selection.steps import (
     Passed,
     check_can_serve,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from skvarimp._data.arithmetic import no_overflow
+from skvarimp._running.arithmetic import no_overflow
 from skvarimp._types import AnyEstimator, Axes, Floats
 from skvarimp.sequence._motif import MotifProfile, motif_profile
 from skvarimp.sequence._plots import MotifDisplay

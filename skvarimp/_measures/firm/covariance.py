@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._data.blocks import column_blocks
+from skvarimp._running.arithmetic import users_code
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._measures.firm.feature_function import FeatureFunction
+from skvarimp._running.arithmetic import users_code
 from skvarimp.feature_functions import Linear
 
 

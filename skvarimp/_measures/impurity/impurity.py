@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.arithmetic import no_overflow
 from skvarimp._data.entries import column_names
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
@@ -33,6 +32,7 @@ from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
 from skvarimp._measures.response_importance import Progress, within_callbacks
 from skvarimp._response.engine import in_order
+from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.compiled import use_compiled
 from skvarimp._running.warn import warn
 from skvarimp._running.whole_fit import whole_fit

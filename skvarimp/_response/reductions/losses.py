@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._data.validation import has_tags
 from skvarimp._models.model import check_known_labels, class_indicators
 from skvarimp._response.reductions.reductions import Loss, SquaredError
 from skvarimp._response.sampling import Draw
+from skvarimp._running.arithmetic import users_code
 
 LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
 EQUAL_PROBABILITIES = 1e-10

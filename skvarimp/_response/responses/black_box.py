@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skvarimp._response.contract import Response, working_bytes
+from skvarimp._response.contract import Response
+from skvarimp._running.memory import working_bytes
 
 
 class BlackBoxResponse(Response):

@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.column_sources import NotColumnwise, is_monotone, sources
@@ -18,6 +17,7 @@ from skvarimp._models.model import Model
 from skvarimp._response.contract import Response
 from skvarimp._response.grid import Move, is_categorical
 from skvarimp._response.responses.line_columns import SortedColumns, batches
+from skvarimp._running.arithmetic import users_code
 
 
 def lower_pipeline(model, table):

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from skvarimp._data.arithmetic import users_code
 from skvarimp._data.validation import check_finite_response
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.model import Model
 from skvarimp._response.contract import Response
+from skvarimp._running.arithmetic import users_code
 
 
 def lower_best_estimator(model, table):

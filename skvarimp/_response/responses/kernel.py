@@ -16,7 +16,6 @@ from skvarimp._models.links import (
     PositiveScore,
     Sign,
 )
-from skvarimp._response.contract import working_bytes
 from skvarimp._response.lowering import NotLowerable
 from skvarimp._response.responses.kernel_terms import (
     Gaussian,
@@ -34,6 +33,7 @@ from skvarimp._response.responses.scores import (
     refuse_unless_double,
 )
 from skvarimp._response.shapes.chebyshev import TOO_MANY, interpolation, nodes
+from skvarimp._running.memory import working_bytes
 
 
 def lower_support_vectors(model, table):

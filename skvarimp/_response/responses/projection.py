@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.table import SparseTable
-from skvarimp._response.contract import Task, working_bytes
+from skvarimp._response.contract import Task
 from skvarimp._response.responses import few_values as _few_values
 from skvarimp._response.responses.scores import (
     ScoreResponse,
     numeric_values,
     own_values,
 )
+from skvarimp._running.memory import working_bytes
 
 
 @dataclass(frozen=True)

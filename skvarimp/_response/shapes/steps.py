@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._response.contract import numbers_at_once
 from skvarimp._response.reductions.states import Block
+from skvarimp._running.memory import numbers_at_once
 
 CHUNK_PIECES = 2**17  # of one array, so that a few stay in the processor's cache
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skvarimp._response.contract import numbers_at_once
 from skvarimp._response.responses.trees.descent import Descent, Visits, rows_at_once
 from skvarimp._response.shapes.steps import Steps
+from skvarimp._running.memory import numbers_at_once
 
 VISITS = 2**20  # at a time, but those of one row
 JUMPS = 2**20  # numbers that steps are added up in, at a time: 8 MB

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._response.contract import numbers_at_once
+from skvarimp._running.memory import numbers_at_once
 
 # How many at a time, where there is memory for them (`numbers_at_once`). States are
 # those on one level, so that arrays stay small whatever the trees.

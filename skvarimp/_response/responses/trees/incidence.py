@@ -18,8 +18,8 @@ some leaves at a time.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._response.contract import numbers_at_once
 from skvarimp._response.responses.trees.descent import Descent, own_raw, rows_at_once
+from skvarimp._running.memory import numbers_at_once
 
 REACHED = 2**20  # leaves reached at a time, but those of one row
 MEETINGS = 2**22  # numbers of the dense one at a time: 32 MB

@@ -14,7 +14,7 @@ import numpy as np
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.readers.sklearn_trees import read
 from skvarimp._models.tree_table import TreeTable
-from skvarimp._response.contract import Response, Task, numbers_at_once, working_bytes
+from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.reductions import Reduction
 from skvarimp._response.reductions.states import State
 from skvarimp._response.responses.trees.curves import Member, steps_of_rows
@@ -23,6 +23,7 @@ from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
 from skvarimp._response.shapes.steps import StepBlock, Steps
 from skvarimp._running.compiled import use_compiled
+from skvarimp._running.memory import numbers_at_once, working_bytes
 
 
 def lower_trees(model, table):

@@ -1,0 +1,80 @@
+"""How much to work on at once: the one memory policy.
+
+Work goes through the data in blocks. Two sizes of one array of a block are worth
+having:
+
+======= ==================================================================
+CACHE   a few such arrays stay in the processor's cache
+BLOCK   arrays that stream through memory; larger ones gain nothing
+======= ==================================================================
+
+All arrays of a block together take at most a quarter of scikit-learn's
+`working_memory`.
+"""
+
+from sklearn import get_config
+
+CACHE = 2**17  # numbers: 1 MB
+BLOCK = 2**20  # numbers: 8 MB
+CALL_ROWS = 32_768  # per call of a model; 20 000 to 50 000 measured best nearly always
+ARRAYS = 8  # of a block that are alive at the same time, at most
+
+
+def working_bytes():
+    """Memory for one block: a quarter of scikit-learn's `working_memory`, in bytes."""
+    return get_config()["working_memory"] * 2**20 / 4
+
+
+def numbers_at_once(most=BLOCK):
+    """Numbers in one array of a block: `most`, or what memory allows; at least 1.
+
+    At the default `working_memory` there is room for 2**22.
+    """
+    return max(1, int(min(most, working_bytes() / (8 * ARRAYS))))
+
+
+def at_once(numbers_each, most=BLOCK):
+    """How many items to work on at once, at least 1.
+
+    Parameters
+    ----------
+    numbers_each : int
+        How many numbers of the largest array belong to one item.
+    most : int, default=BLOCK
+        Numbers in one array, where memory allows.
+
+    Returns
+    -------
+    int
+    """
+    return max(1, numbers_at_once(most) // max(1, int(numbers_each)))
+
+
+def slices(n, numbers_each=1, most=BLOCK):
+    """Consecutive slices of range(n), `at_once` items each or one fewer.
+
+    Their lengths differ by at most one, so that workers end together.
+
+    Parameters
+    ----------
+    n : int
+    numbers_each, most : see `at_once`
+
+    Returns
+    -------
+    list of slice
+
+    Examples
+    --------
+    >>> slices(10, numbers_each=2, most=8)
+    [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None)]
+    """
+    return even_slices(n, at_once(numbers_each, most))
+
+
+def even_slices(n, at_most):
+    """Consecutive slices of range(n), as few and as even as `at_most` items allow."""
+    n_parts = max(1, -(-n // at_most)) if n else 0
+    return [
+        slice(part * n // n_parts, (part + 1) * n // n_parts) for part in range(n_parts)
+    ]
