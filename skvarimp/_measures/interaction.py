@@ -24,9 +24,10 @@ from skvarimp._measures.pairs import (
     resolve_pairs,
     variance,
 )
-from skvarimp._measures.response_importance import Progress, Request, ResponseImportance
+from skvarimp._measures.response_importance import Request, ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._response.reductions.reductions import Finished, Reduction, State
+from skvarimp._running.progress import Progress
 from skvarimp._types import Axes, CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 
 

@@ -18,7 +18,6 @@ from skvarimp._data.validation import (
 from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
 from skvarimp._measures.response_importance import (
     CHEAP_EVALUATIONS,
-    Progress,
     Request,
     ResponseImportance,
 )
@@ -33,6 +32,7 @@ from skvarimp._response.reductions.losses import (
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
+from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
 

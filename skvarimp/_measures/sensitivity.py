@@ -20,7 +20,6 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.response_importance import (
     CHEAP_EVALUATIONS,
-    Progress,
     Request,
     ResponseImportance,
 )
@@ -37,6 +36,7 @@ from skvarimp._response.sampling import (
     sample_repeats,
 )
 from skvarimp._response.scale import scale_of
+from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
 
