@@ -15,12 +15,14 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skvarimp import ImpurityImportance, SurrogateTreePredictor
+from skvarimp import ImpurityImportance, SurrogateTreePredictor, _compiled
+from skvarimp._compiled import built
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
 from skvarimp._measures.impurity.surrogates import find_surrogates
 from skvarimp._measures.impurity.tables import Grove, Training, TreeTable
-from skvarimp._running import compiled as _compiled
+
+pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
 
 FIELDS = ("tree", "node", "feature", "threshold", "direction", "rank")
 
@@ -184,7 +186,6 @@ def agree(first, second):
 )
 def test_engines_agree(monkeypatch, problem, weighted):
     """Every kind of column, tree, weight and criterion; splits are the same ones."""
-    pytest.importorskip("numba")
     model, X, y = PROBLEMS[problem]()
     weight = weights(weighted, len(X))
     model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
@@ -212,7 +213,6 @@ class _Weighted:
 @pytest.mark.parametrize("capacity", [1, 3000, 10**9])
 def test_room_changes_nothing(monkeypatch, capacity):
     """One column at a time, a few, all at once; threads."""
-    pytest.importorskip("numba")
     from skvarimp._measures.impurity import surrogates_compiled as _surrogates_compiled
 
     model, X, y = PROBLEMS["missing"]()
@@ -226,7 +226,6 @@ def test_room_changes_nothing(monkeypatch, capacity):
 
 def test_predictor_agrees(monkeypatch):
     """The same surrogates lead rows with missing values."""
-    pytest.importorskip("numba")
     model, X, y = PROBLEMS["missing"]()
     predictor = SurrogateTreePredictor(model.fit(X, y))
     first, second = both(monkeypatch, predictor, X, y)
@@ -235,7 +234,6 @@ def test_predictor_agrees(monkeypatch):
 
 def test_trees_without_rows():
     """Nodes that no training row reaches have no surrogates."""
-    pytest.importorskip("numba")
     table = TreeTable(
         left=np.array([1, -1, 3, -1, -1]),
         right=np.array([2, -1, 4, -1, -1]),
@@ -256,8 +254,8 @@ def test_trees_without_rows():
                 np.testing.assert_array_equal(*(getattr(e, name) for e in engines))
 
 
-def test_numpy_without_numba(monkeypatch):
-    """Where numba cannot be imported, or is switched off, nothing asks for it."""
+def test_numpy_without_kernels(monkeypatch):
+    """Where kernels were not built, or are switched off, nothing asks for them."""
     monkeypatch.setitem(
         sys.modules, "skvarimp._measures.impurity.surrogates_compiled", None
     )
@@ -267,5 +265,5 @@ def test_numpy_without_numba(monkeypatch):
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
     switched_off = measure.fit(model, X, y).importances_
     monkeypatch.delenv("SKVARIMP_COMPILED")
-    monkeypatch.setattr(_compiled, "find_spec", lambda name: None)
+    monkeypatch.setattr(_compiled, "built", lambda: False)
     np.testing.assert_array_equal(measure.fit(model, X, y).importances_, switched_off)

@@ -1,7 +1,6 @@
 """`SensitivityImportance`: how far the response moves when an input does."""
 
 from contextlib import closing
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal
 
@@ -21,7 +20,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.response_importance import (
     CHEAP_EVALUATIONS,
-    Plan,
+    Progress,
     Request,
     ResponseImportance,
 )
@@ -38,32 +37,11 @@ from skvarimp._response.sampling import (
     sample_repeats,
 )
 from skvarimp._response.scale import scale_of
-from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
 
 REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
 DRAWS = {"pairs": PairsDraw(), "observed": ObservedDraw()}
-
-
-@dataclass
-class SensitivityPlan(Plan):
-    """How one sensitivity is to be estimated.
-
-    Attributes
-    ----------
-    request : Request
-        Of the contrast, whoever carries it out.
-    estimation : {"exact", "sampled", "rows"}
-    """
-
-    request: Request
-    estimation: str
-
-    @property
-    def scale(self):
-        """What the importances are divided by, (n_outputs,)."""
-        return self.request.scales[0]
 
 
 class SensitivityImportance(ResponseImportance):
@@ -235,20 +213,20 @@ default="auto"
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
         n_outputs = len(problem.base)
-        scale = np.ones(n_outputs)
+        self._scale = np.ones(n_outputs)
         if self.scale == "auto":
-            scale = scale_of(
+            self._scale = scale_of(
                 self.contrast, problem.model, problem.y, problem.base, problem.weights
             )
         request = Request(
             self._grid_used(),
             [REDUCTIONS[self.contrast]],
-            [scale],
+            [self._scale],
             self._categorical(problem),
         )
-        estimation = self._choose_estimation(problem, entries, request)
-        shared = [request] if estimation == "exact" else []
-        return SensitivityPlan(problem, entries, shared, request, estimation)
+        self._request = request
+        self.estimation_ = self._choose_estimation(problem, entries, request)
+        return [request] if self.estimation_ == "exact" else []
 
     def _grid_used(self):
         if isinstance(self.grid, str) and self.grid == "auto":
@@ -272,26 +250,26 @@ default="auto"
             return "exact"
         return "rows" if self.contrast == "range" else "sampled"
 
-    def _conclude(self, plan, outcomes):
-        self.estimation_ = plan.estimation
+    def _conclude(self, problem, entries, outcomes):
         self.n_draws_ = self.monte_carlo_errors_ = None
-        if plan.estimation == "exact":
+        if self.estimation_ == "exact":
             outcome = outcomes[0][0]
-        elif plan.estimation == "sampled" and self.tol is None:
-            outcome = self._sample(plan)
+        elif self.estimation_ == "sampled" and self.tol is None:
+            outcome = self._sample(problem, entries)
         else:
-            outcome = self._draw_in_rounds(plan)
-        self._store_outcome(plan, outcome)
-        scale = plan.scale
+            outcome = self._draw_in_rounds(problem, entries)
+        self._store_outcome(problem, entries, outcome)
+        scale = self._scale
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
-        self.goodness_of_fit_ = goodness_of_fit(plan.problem)
+        self.goodness_of_fit_ = goodness_of_fit(problem)
+        del self._scale, self._request
 
-    def _sample(self, plan):
+    def _sample(self, problem, entries):
         """Every row `n_repeats` times, entry by entry."""
-        n, n_outputs = len(plan.entries), len(plan.scale)
+        n, n_outputs = len(entries), len(problem.base)
         seeds = entry_seeds(self.random_state, n)
-        walk = self._black_box_walk(plan)
-        arguments = (walk, DRAWS[self.contrast], plan.scale, self.n_repeats, seeds)
+        walk = self._black_box_walk(problem, entries)
+        arguments = (walk, DRAWS[self.contrast], self._scale, self.n_repeats, seeds)
         outcome = Outcome(
             np.full((n, n_outputs), np.nan), np.full(n, np.nan), [None] * n
         )
@@ -308,29 +286,27 @@ default="auto"
                     break
         return outcome
 
-    def _black_box_walk(self, plan):
+    def _black_box_walk(self, problem, entries):
         """Draws of (row, donor) ask the model itself, whatever response it has."""
-        model, n_outputs = plan.problem.model, len(plan.scale)
-        black_box = BlackBoxResponse(model, n_outputs, "drawn rows")
+        black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
         self.response_path_ = black_box.path
-        return plan.problem.walk(black_box, plan.entries, [plan.request])
+        return problem.walk(black_box, entries, [self._request])
 
-    def _draw_in_rounds(self, plan):
+    def _draw_in_rounds(self, problem, entries):
         """Random rows, or random (row, donor) until `tol` is reached."""
-        problem, entries = plan.problem, plan.entries
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
-        if plan.estimation == "rows":
-            sizes = problem.grid_sizes(entries, plan.request)
+        if self.estimation_ == "rows":
+            sizes = problem.grid_sizes(entries, self._request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            walk = problem.walk(problem.response(entries), entries, [plan.request])
+            walk = problem.walk(problem.response(entries), entries, [self._request])
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
-            walk = self._black_box_walk(plan)
+            walk = self._black_box_walk(problem, entries)
             kind = DRAWS[self.contrast]
-            draw = DonorDraws(walk, kind, plan.scale, seeds, self.n_jobs)
-        size = float(np.mean(np.ptp(problem.base, axis=1) / plan.scale))
+            draw = DonorDraws(walk, kind, self._scale, seeds, self.n_jobs)
+        size = float(np.mean(np.ptp(problem.base, axis=1) / self._scale))
         filters = Filters(n, len(problem.base), self.tol, cap, size)
         with Progress([self], n) as progress:
             stopped = draw_in_rounds(filters, draw, progress.step)

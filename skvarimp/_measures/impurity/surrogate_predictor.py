@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skvarimp._compiled import use_compiled
 from skvarimp._data.table import as_table, checked_frame
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.impurity.credit import SplitRecords
@@ -26,7 +27,6 @@ from skvarimp._measures.impurity.search import Plan, batches, search_batch
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
 from skvarimp._measures.impurity.tables import LEAF
-from skvarimp._running.compiled import use_compiled
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.delegation import estimator_has
 from skvarimp._types import AnyEstimator, Matrix
