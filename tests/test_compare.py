@@ -11,6 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import SensitivityImportance, compare_importances
 from skvarimp._comparing.comparison_frame import Comparison
+from skvarimp._measures import response_importance
+from skvarimp._response.engine import run_walk
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:50, :4], Y[:50]
@@ -57,6 +59,42 @@ def test_measures_share_one_walk(monkeypatch):
     ]
     distinct = [X.iloc[:, j].nunique() for j in range(4)]
     assert sum(asked) == 50 + sum(50 * k - 50 for k in distinct)
+
+
+class Hundredfold(SensitivityImportance):
+    """A measure whose `fit` does more than its parent's."""
+
+    def fit(self, estimator, X, y=None, *, sample_weight=None):
+        """Multiply by a hundred."""
+        super().fit(estimator, X, y, sample_weight=sample_weight)
+        self.importances_ = 100 * self.importances_
+        return self
+
+
+def test_own_fit_of_a_subclass():
+    """A subclass that overrides `fit` is fitted by it, beside one that shares."""
+    measures = {"own": Hundredfold(), "plain": SensitivityImportance()}
+    table = compare_importances(MODELS["ridge"], X, Y, measures)
+    expected = 100 * table["Ridge/plain"]
+    np.testing.assert_allclose(table["Ridge/own"], expected, rtol=1e-12)
+
+
+def test_most_workers_of_a_shared_walk(monkeypatch):
+    """The measure that asks for most workers gets them, wherever it stands."""
+    used = []
+
+    def noted(walk, n_jobs, *rest):
+        used.append(n_jobs)
+        return run_walk(walk, 1, *rest)
+
+    monkeypatch.setattr(response_importance, "run_walk", noted)
+    measures = [
+        SensitivityImportance(),
+        SensitivityImportance(contrast="observed", n_jobs=2),
+        SensitivityImportance(contrast="observed", n_jobs=1),
+    ]
+    compare_importances(MODELS["ridge"], X, Y, measures)
+    assert used == [2]
 
 
 def test_many_entries():

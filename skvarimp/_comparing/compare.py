@@ -98,12 +98,16 @@ def compare_importances(
 
 @no_overflow()
 def fit_measures(measures, estimator, X, y, sample_weight):
-    """Fit measures on one model; those on the response engine share its walks."""
-    on_engine = [m for m in measures if isinstance(m, ResponseImportance)]
-    if on_engine:
-        fit_together(on_engine, estimator, X, y, sample_weight)
+    """Fit measures on one model; those on the response engine share its walks.
+
+    A subclass that overrides `fit` is fitted by its own.
+    """
+    walks = ResponseImportance.fit, ResponseImportance._fit
+    sharing = [m for m in measures if (type(m).fit, type(m)._fit) == walks]
+    if sharing:
+        fit_together(sharing, estimator, X, y, sample_weight)
     for measure in measures:
-        if not isinstance(measure, ResponseImportance):
+        if measure not in sharing:
             measure.fit(estimator, X, y, sample_weight=sample_weight)
 
 

@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from skvarimp._display.html import comparison_html
+
 
 class Comparison(pd.DataFrame):
     """Importances and ranks, one row an entry; see `compare_importances`."""
@@ -39,6 +41,15 @@ class Comparison(pd.DataFrame):
         table.index.name = "entry"
         table.fitted, table.labels = fitted, labels
         return table
+
+    def _repr_html_(self):
+        """Bars of the whole table; a part of it is shown as pandas shows it."""
+        fitted = getattr(self, "fitted", None)
+        if not fitted or self.shape[1] != 2 * len(fitted):
+            return super()._repr_html_()
+        if len(self) != len({e for m in fitted.values() for e in m.entry_names_}):
+            return super()._repr_html_()
+        return comparison_html(fitted)
 
     def plot(self, ax=None, **kwargs):
         """Draw the table.

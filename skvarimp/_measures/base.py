@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.validation import check_features_seen, check_fitted, check_no_data
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
@@ -23,6 +25,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     A subclass lists its parameters in `_parameter_constraints` and implements
     `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
     """
+
+    _doc_link_module = "skvarimp"
+    _doc_link_template = DOCUMENTATION
 
     # What `fit` sets.
     importances_: Floats
@@ -78,6 +83,12 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         check_no_data(estimator)
         self._fit(estimator, X, y, sample_weight)
         return self
+
+    def _html_repr(self):
+        """What a notebook shows: the importances once there are any."""
+        if hasattr(self, "importances_"):
+            return measure_html(self)
+        return estimator_html_repr(self)
 
     def _set_entries(self, table, features, estimator=None):
         """Resolve `features` against X; sets what fit knows about X's columns."""

@@ -9,10 +9,8 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.response_importance import (
-    Progress,
     make_problem,
     warn_stopped,
-    within_callbacks,
 )
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
 from skvarimp._models.gradients.gradient import (
@@ -24,6 +22,7 @@ from skvarimp._models.gradients.gradient import (
 )
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._types import Features, ResponseMethod
 
 WAY_OUT = "Use SensitivityImportance, which moves an input by whole steps."

@@ -24,10 +24,24 @@ from skvarimp._measures.pairs import (
     resolve_pairs,
     variance,
 )
-from skvarimp._measures.response_importance import Progress, Request, ResponseImportance
+from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._response.reductions.reductions import Finished, Reduction, State
+from skvarimp._running.progress import Progress
 from skvarimp._types import Axes, CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
+
+
+@dataclass
+class PairsPlan(Plan):
+    """The plan of a statistic of pairs, which walks by itself.
+
+    Attributes
+    ----------
+    pairs : list of (int, int)
+        Positions of the entries.
+    """
+
+    pairs: list
 
 
 class InteractionImportance(ResponseImportance):
@@ -176,40 +190,40 @@ default="auto"
                 "grid, or grid='all'."
             )
         if self.statistic != "h_overall":
-            self._pairs = resolve_pairs(self.pairs, entries)
-            return []
+            return PairsPlan(problem, entries, [], resolve_pairs(self.pairs, entries))
         if self.pairs is not None:
             raise ValueError(
                 "`pairs` has no meaning for statistic='h_overall', which sets each "
                 "entry against all others. Use `features` to choose entries."
             )
         scale = np.ones(len(problem.base))
-        return [Request("all", [OverallInteraction()], [scale])]
+        request = Request("all", [OverallInteraction()], [scale])
+        return Plan(problem, entries, [request])
 
-    def _conclude(self, problem, entries, outcomes):
+    def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
         self.pairs_ = self.matrix_ = None
         if self.statistic == "h_overall":
-            self._store_outcome(problem, entries, outcomes[0][0])
+            self._store_outcome(plan, outcomes[0][0])
             return
-        strengths = self._strengths(problem, entries)
-        self.matrix_names_ = [entry.name for entry in entries]
-        self.pairs_ = [(entries[j].name, entries[k].name) for j, k in self._pairs]
-        names = [f"{first}:{second}" for first, second in self.pairs_]
-        self._store(strengths, names, problem.model.output_names)
-        self.matrix_ = np.full((len(entries), len(entries)), np.nan)
-        j, k = np.transpose(self._pairs)
+        strengths = self._strengths(plan)
+        self.matrix_names_ = names = [entry.name for entry in plan.entries]
+        self.pairs_ = [(names[j], names[k]) for j, k in plan.pairs]
+        pair_names = [f"{first}:{second}" for first, second in self.pairs_]
+        self._store(strengths, pair_names, plan.problem.model.output_names)
+        self.matrix_ = np.full((len(names), len(names)), np.nan)
+        j, k = np.transpose(plan.pairs)
         self.matrix_[j, k] = self.matrix_[k, j] = self.importances_
-        del self._pairs
 
-    def _strengths(self, problem, entries):
+    def _strengths(self, plan):
         """Statistic of each pair and output; NaN from where a callback stopped."""
-        joint = [entries[j].together_with(entries[k]) for j, k in self._pairs]
+        problem, entries, pairs = plan.problem, plan.entries, plan.pairs
+        joint = [entries[j].together_with(entries[k]) for j, k in pairs]
         response = problem.response(joint)
         self.response_path_ = response.path
         statistic = self._statistic(problem, response)
         strengths = np.full((len(joint), len(problem.base)), np.nan)
-        used = sorted({e for pair in self._pairs for e in pair})
+        used = sorted({e for pair in pairs for e in pair})
         with Progress([self], len(used) + len(joint)) as progress:
             alone = {}
             tasks = (entries[e] for e in used)
@@ -219,7 +233,7 @@ default="auto"
                     return strengths
             tasks = (
                 (p, joint[p], alone[entries[j].name], alone[entries[k].name])
-                for p, (j, k) in enumerate(self._pairs)
+                for p, (j, k) in enumerate(pairs)
             )
             for task, result in in_order(_of_pair, tasks, (statistic,), self.n_jobs):
                 strengths[task[0]] = result

@@ -14,7 +14,7 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.response_importance import Request, ResponseImportance
+from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.grid import distinct_values, is_categorical, make_move
 from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
@@ -155,17 +155,18 @@ default="auto"
                 PartialDependence.over(self.statistic, n_rows, 1),
             ]
         categorical = self._categorical(problem)
-        return [Request(self.grid, reductions, [one] * len(reductions), categorical)]
+        request = Request(self.grid, reductions, [one] * len(reductions), categorical)
+        return Plan(problem, entries, [request])
 
-    def _conclude(self, problem, entries, outcomes):
+    def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
-        self._store_outcome(problem, entries, outcomes[0][0])
-        categorical = self._categorical(problem)
+        self._store_outcome(plan, outcomes[0][0])
+        (request,) = plan.requests
         self.curves_, self.deciles_ = {}, {}
-        for entry, curve in zip(entries, outcomes[0][-1].curves):
+        for entry, curve in zip(plan.entries, outcomes[0][-1].curves):
             if curve is None:  # a callback stopped before
                 continue
-            values = self._grid_and_deciles(problem, entry, categorical)
+            values = self._grid_and_deciles(plan.problem, entry, request.categorical)
             averages = curve[0] if len(curve) == 1 else curve.T
             self.curves_[entry.name] = (values, averages)
 

@@ -1,6 +1,8 @@
 """`PermutationImportance`: loss gained when an input is taken from another row."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
@@ -18,7 +20,7 @@ from skvarimp._data.validation import (
 from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
 from skvarimp._measures.response_importance import (
     CHEAP_EVALUATIONS,
-    Progress,
+    Plan,
     Request,
     ResponseImportance,
 )
@@ -33,8 +35,49 @@ from skvarimp._response.reductions.losses import (
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
+from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
+
+
+@dataclass
+class Lost:
+    """The loss gained, or score lost, of all entries.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_entries,)
+    standard_errors : ndarray of shape (n_entries,) or None
+    baseline : float
+        Of the unmoved rows.
+    name : str
+        Of the loss or scorer.
+    path : str or None
+        How the response was computed; None: as the shared walk did.
+    monte_carlo_errors : ndarray of shape (n_entries,) or None
+    """
+
+    importances: np.ndarray
+    standard_errors: np.ndarray | None
+    baseline: float
+    name: str
+    path: str | None = None
+    monte_carlo_errors: np.ndarray | None = None
+
+
+@dataclass
+class PermutationPlan(Plan):
+    """The plan of one of the three ways: a loss, a scorer, out-of-bag trees.
+
+    Attributes
+    ----------
+    estimation : {"exact", "sampled"}
+    conclude : callable
+        conclude(plan, outcomes) -> Lost.
+    """
+
+    estimation: str
+    conclude: Callable
 
 
 class PermutationImportance(ResponseImportance):
@@ -206,27 +249,39 @@ default="auto"
                 "SensitivityImportance needs no y."
             )
         if self.scoring is not None:
-            self._plan_scoring(problem)
-            return []
+            return self._plan_scores(problem, entries)
         if self.subset == "oob":
-            self._plan_out_of_bag(problem, entries)
-            return []
-        self._loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
-        self._base = unmoved_loss(self._loss, problem)
-        self.baseline_ = float(problem.weights @ self._base)
-        self._check_ratio(self.baseline_)
-        request = Request("all", [self._loss.reduction(self.relative)], [np.ones(1)])
-        self.estimation_ = self._choose_estimation(problem, entries, request)
-        return [request] if self.estimation_ == "exact" else []
+            return self._plan_trees(problem, entries)
+        return self._plan_loss(problem, entries)
 
-    def _check_ratio(self, baseline):
-        if self.relative and baseline == 0:
-            raise ValueError(
-                "relative=True divides by the mean loss of the unmoved rows, which is "
-                "0. Use relative=False."
-            )
+    def _plan_loss(self, problem, entries):
+        """A loss over all donors in the shared walk, or over drawn ones."""
+        loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
+        base = unmoved_loss(loss, problem)
+        baseline = float(problem.weights @ base)
+        self._check_ratio(baseline)
+        request = Request("all", [loss.reduction(self.relative)], [np.ones(1)])
+        if self._is_exact(problem, entries, request):
+            conclude = partial(_from_walk, loss.name, baseline)
+            return PermutationPlan(problem, entries, [request], "exact", conclude)
+        reference = baseline if self.relative else None
+        draw = LossDraw(loss, base, reference)
+        conclude = partial(self._from_draws, draw, baseline)
+        return PermutationPlan(problem, entries, [], "sampled", conclude)
 
-    def _plan_scoring(self, problem):
+    def _is_exact(self, problem, entries, request):
+        if self.estimation != "auto":
+            return self.estimation == "exact"
+        response, n = problem.response(entries), problem.table.n_samples
+        drawn, (reduction,) = self.n_repeats * n, request.reductions
+        if response.evaluations_for(reduction, n, n) <= drawn:
+            return True
+        sizes = problem.grid_sizes(entries, request)
+        exact = sum(response.evaluations_for(reduction, n, k) for k in sizes)
+        return exact <= max(CHEAP_EVALUATIONS, drawn * len(entries))
+
+    def _plan_scores(self, problem, entries):
+        """Scores of shuffled columns."""
         for parameter, default in {
             "loss": "auto",
             "relative": False,
@@ -245,99 +300,86 @@ default="auto"
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        self._lost = ScoreLost.of(self.scoring, problem)
-        self.baseline_ = self._lost.baseline
-        self.estimation_ = "sampled"
+        conclude = partial(self._from_scores, ScoreLost.of(self.scoring, problem))
+        return PermutationPlan(problem, entries, [], "sampled", conclude)
 
-    def _plan_out_of_bag(self, problem, entries):
-        self._of = out_of_bag(problem, self.loss, self.response_method)
-        exact, repeat = self._of.evaluations(entries)
-        limit = max(CHEAP_EVALUATIONS, repeat * self.n_repeats)
-        self.estimation_ = self.estimation
-        if self.estimation == "auto":
-            self.estimation_ = "exact" if exact <= limit else "sampled"
+    def _plan_trees(self, problem, entries):
+        """Each tree of a forest over its own out-of-bag rows."""
+        forest = out_of_bag(problem, self.loss, self.response_method)
+        estimation = self.estimation
+        if estimation == "auto":
+            exact, repeat = forest.evaluations(entries)
+            limit = max(CHEAP_EVALUATIONS, repeat * self.n_repeats)
+            estimation = "exact" if exact <= limit else "sampled"
+        conclude = partial(self._from_trees, forest)
+        return PermutationPlan(problem, entries, [], estimation, conclude)
 
-    def _choose_estimation(self, problem, entries, request):
-        if self.estimation != "auto":
-            return self.estimation
-        response, n = problem.response(entries), problem.table.n_samples
-        drawn, (reduction,) = self.n_repeats * n, request.reductions
-        if response.evaluations_for(reduction, n, n) <= drawn:
-            return "exact"
-        sizes = problem.grid_sizes(entries, request)
-        exact = sum(response.evaluations_for(reduction, n, k) for k in sizes)
-        cheap = exact <= max(CHEAP_EVALUATIONS, drawn * len(entries))
-        return "exact" if cheap else "sampled"
+    def _check_ratio(self, baseline):
+        if self.relative and baseline == 0:
+            raise ValueError(
+                "relative=True divides by the mean loss of the unmoved rows, which is "
+                "0. Use relative=False."
+            )
 
-    def _conclude(self, problem, entries, outcomes):
-        self.monte_carlo_errors_ = None
-        if self.scoring is not None:
-            results = self._from_scores(entries)
-        elif self.subset == "oob":
-            results = self._from_trees(entries)
-        elif self.estimation_ == "exact":
-            outcome = outcomes[0][0]
-            results = outcome.importances[:, 0], outcome.standard_errors
-            self._name = self._loss.name
-        else:
-            results = self._from_draws(problem, entries)
-        importances, errors = results
+    def _conclude(self, plan, outcomes):
+        lost = plan.conclude(plan, outcomes)
+        self.estimation_, self.baseline_ = plan.estimation, lost.baseline
+        self.monte_carlo_errors_ = lost.monte_carlo_errors
+        if lost.path is not None:
+            self.response_path_ = lost.path
+        errors = lost.standard_errors
         if errors is not None and np.all(np.isnan(errors)):
             errors = None
-        names = [entry.name for entry in entries]
-        self._store(importances[:, np.newaxis], names, [self._name], errors)
-        for temporary in ("_loss", "_base", "_lost", "_of", "_name"):
-            vars(self).pop(temporary, None)
+        names = [entry.name for entry in plan.entries]
+        self._store(lost.importances[:, np.newaxis], names, [lost.name], errors)
 
-    def _from_draws(self, problem, entries):
-        """Importances and standard errors; sets the errors of drawing."""
-        reference = self.baseline_ if self.relative else None
-        draw = LossDraw(self._loss, self._base, reference)
+    def _from_draws(self, draw, baseline, plan, outcomes):
+        """From drawn donors, which the model itself is asked for."""
+        problem, n = plan.problem, len(plan.entries)
         black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
-        self.response_path_, self._name = black_box.path, self._loss.name
-        walk = problem.walk(black_box, entries, [Request("all", [], [])])
-        scale = np.array([1.0 if reference is None else reference])
-        seeds = entry_seeds(self.random_state, len(entries))
+        walk = problem.walk(black_box, plan.entries, [Request("all", [], [])])
+        scale = np.array([1.0 if draw.reference is None else draw.reference])
+        seeds = entry_seeds(self.random_state, n)
+        importances, errors, drawn = np.full((3, n), np.nan)
         arguments = (walk, draw, scale, self.n_repeats, seeds)
-        importances, errors, drawn = np.full((3, len(entries)), np.nan)
-        with Progress([self], len(entries)) as progress:
-            tasks = range(len(entries))
-            for e, one in in_order(sample_repeats, tasks, arguments, self.n_jobs):
-                importances[e] = one.importances[0] + self.relative
-                errors[e], drawn[e] = one.standard_error, one.monte_carlo_error
-                if progress.step():
-                    break
-        self.monte_carlo_errors_ = drawn
-        return importances, errors
+        for e, one in self._entry_by_entry(sample_repeats, n, arguments):
+            importances[e] = one.importances[0] + self.relative
+            errors[e], drawn[e] = one.standard_error, one.monte_carlo_error
+        name, path = draw.loss.name, black_box.path
+        return Lost(importances, errors, baseline, name, path, drawn)
 
-    def _from_scores(self, entries):
+    def _from_scores(self, score, plan, outcomes):
         """Mean score lost over the repeats; no standard errors."""
-        self.response_path_ = "black box (the scorer asks the model)"
-        self._name = self._lost.name
-        seeds = entry_seeds(self.random_state, len(entries))
-        arguments = (entries, self._lost, self.n_repeats, seeds)
-        importances, drawn = np.full((2, len(entries)), np.nan)
-        with Progress([self], len(entries)) as progress:
-            tasks = range(len(entries))
-            for e, lost in in_order(score_lost, tasks, arguments, self.n_jobs):
-                importances[e] = lost.mean()
-                if len(lost) > 1:
-                    drawn[e] = lost.std(ddof=1) / np.sqrt(len(lost))
+        n = len(plan.entries)
+        importances, drawn = np.full((2, n), np.nan)
+        seeds = entry_seeds(self.random_state, n)
+        arguments = (plan.entries, score, self.n_repeats, seeds)
+        for e, lost in self._entry_by_entry(score_lost, n, arguments):
+            importances[e] = lost.mean()
+            if len(lost) > 1:
+                drawn[e] = lost.std(ddof=1) / np.sqrt(len(lost))
+        path = "black box (the scorer asks the model)"
+        return Lost(importances, None, score.baseline, score.name, path, drawn)
+
+    def _entry_by_entry(self, function, n_entries, arguments):
+        """Yield (entry, result) until all are done or a callback stops them."""
+        with Progress([self], n_entries) as progress:
+            tasks = in_order(function, range(n_entries), arguments, self.n_jobs)
+            for e, result in tasks:
+                yield e, result
                 if progress.step():
                     break
-        self.monte_carlo_errors_ = drawn
-        return importances, None
 
-    def _from_trees(self, entries):
+    def _from_trees(self, forest, plan, outcomes):
         """Mean over the trees of a forest."""
-        n_trees, seeds = len(self._of.trees), None
-        if self.estimation_ == "sampled":
-            seeds = entry_seeds(self.random_state, n_trees * len(entries))
-            seeds = seeds.reshape(n_trees, len(entries))
+        n_trees, seeds = len(forest.trees), None
+        if plan.estimation == "sampled":
+            seeds = entry_seeds(self.random_state, n_trees * len(plan.entries))
+            seeds = seeds.reshape(n_trees, len(plan.entries))
         with Progress([self], n_trees) as progress:
             result = average_over_trees(
-                self._of,
-                entries,
+                forest,
+                plan.entries,
                 self.relative,
                 seeds,
                 self.n_repeats,
@@ -349,9 +391,18 @@ default="auto"
                 f"A callback stopped PermutationImportance: its importances are means "
                 f"over {result.n_trees} of {n_trees} trees."
             )
-        self.baseline_ = result.baseline
-        self._check_ratio(self.baseline_)
-        self.response_path_ = f"out-of-bag, each tree: {result.path}"
-        self.monte_carlo_errors_ = result.monte_carlo_errors
-        self._name = result.loss_name
-        return result.importances, result.standard_errors
+        self._check_ratio(result.baseline)
+        return Lost(
+            result.importances,
+            result.standard_errors,
+            result.baseline,
+            result.loss_name,
+            f"out-of-bag, each tree: {result.path}",
+            result.monte_carlo_errors,
+        )
+
+
+def _from_walk(name, baseline, plan, outcomes):
+    """From the shared walk over all donors."""
+    outcome = outcomes[0][0]
+    return Lost(outcome.importances[:, 0], outcome.standard_errors, baseline, name)

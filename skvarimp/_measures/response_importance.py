@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.callback import with_callbacks
+from joblib import effective_n_jobs
 
 from skvarimp._data.entries import resolve_columns
 from skvarimp._data.table import as_table
@@ -15,6 +15,7 @@ from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Moves
 from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 
 CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
@@ -106,6 +107,23 @@ class Request:
     categorical: frozenset = frozenset()
 
 
+@dataclass
+class Plan:
+    """What a measure asks of the shared walk; subclasses add what it concludes from.
+
+    Attributes
+    ----------
+    problem : Problem
+    entries : list of Entry
+    requests : list of Request
+        None for a measure that does all its work by itself.
+    """
+
+    problem: Problem
+    entries: list
+    requests: list
+
+
 def make_problem(estimator, X, y, sample_weight, response_method):
     """Validate what `fit` was given and watch the unmoved response."""
     table = as_table(X)
@@ -138,19 +156,20 @@ def unmoved_response(model, table):
 class ResponseImportance(BaseImportance):
     """An importance that watches the response as one entry moves.
 
-    A subclass says in `_plan` which reductions it needs, and turns them into its
-    attributes in `_conclude`; several measures share one walk (`fit_together`).
+    A subclass says in `_plan` which reductions it needs, and turns their outcomes
+    into its attributes in `_conclude`. Several measures share one walk, see
+    `fit_together`.
     """
 
     def _fit(self, estimator, X, y, sample_weight):
         fit_together([self], estimator, X, y, sample_weight)
 
     def _plan(self, problem, entries):
-        """The requests to the shared walk; raises on bad input, before any work."""
+        """The `Plan` of a fit; raises on bad input, before any work."""
         raise NotImplementedError
 
-    def _conclude(self, problem, entries, outcomes):
-        """Set the fitted attributes from one list of outcomes a request."""
+    def _conclude(self, plan, outcomes):
+        """Set the fitted attributes from one list of outcomes per request."""
         raise NotImplementedError
 
     def _categorical(self, problem):
@@ -160,12 +179,12 @@ class ResponseImportance(BaseImportance):
             problem.table.n_columns,
         )
 
-    def _store_outcome(self, problem, entries, outcome):
+    def _store_outcome(self, plan, outcome):
         errors = outcome.standard_errors
         self._store(
             outcome.importances,
-            [entry.name for entry in entries],
-            problem.model.output_names,
+            [entry.name for entry in plan.entries],
+            plan.problem.model.output_names,
             None if np.all(np.isnan(errors)) else errors,
         )
 
@@ -187,27 +206,32 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
     for measure, of_measure in zip(measures, entries):
         key = (measure.response_method, tuple(of_measure))
         shared.setdefault(key, []).append(measure)
-    plans = []
-    for (method, of_group), group in shared.items():
-        problem = problems[method]
-        requests = [m._plan(problem, list(of_group)) for m in group]
-        plans.append((problem, list(of_group), group, requests))
-    within_callbacks(measures, lambda: [_carry_out(*plan) for plan in plans])
+    groups = [
+        [m._plan(problems[method], list(of_group)) for m in group]
+        for (method, of_group), group in shared.items()
+    ]
+    within_callbacks(
+        measures,
+        lambda: [_carry_out(*pair) for pair in zip(shared.values(), groups)],
+    )
 
 
-def _carry_out(problem, entries, group, requests):
+def _carry_out(measures, plans):
+    """Walk once for measures of the same response and entries, and conclude."""
+    problem, entries = plans[0].problem, plans[0].entries
     response = problem.response(entries)
-    merged, places = _merged(requests)
+    merged, places = _merged([plan.requests for plan in plans])
     outcomes = []
     if merged:
         walk = problem.walk(response, entries, merged)
-        asking = [m for m, of_measure in zip(group, requests) if of_measure]
+        asking = [m for m, plan in zip(measures, plans) if plan.requests]
+        n_jobs = max((m.n_jobs for m in asking), key=effective_n_jobs)
         with Progress(asking, len(walk.moves)) as progress:
-            outcomes = run_walk(walk, group[0].n_jobs, progress.step)
-    for measure, of_measure in zip(group, places):
+            outcomes = run_walk(walk, n_jobs, progress.step)
+    for measure, plan, of_measure in zip(measures, plans, places):
         measure.response_path_ = response.path
         of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
-        measure._conclude(problem, entries, of_requests)
+        measure._conclude(plan, of_requests)
         warn_stopped(measure)
 
 
@@ -248,43 +272,3 @@ def warn_stopped(measure):
             f"A callback stopped {type(measure).__name__}: {missing} of "
             f"{len(measure.importances_)} entries have no importance (NaN)."
         )
-
-
-def within_callbacks(measures, action):
-    """Run an action so that every measure's callbacks are torn down afterwards."""
-    if not measures:
-        return action()
-    return with_callbacks(lambda _: within_callbacks(measures[1:], action))(measures[0])
-
-
-class Progress:
-    """Drives the callbacks of measures that share work of `n_steps` steps."""
-
-    def __init__(self, measures, n_steps, task_name="entry"):
-        self.contexts = []
-        self.task_name = task_name
-        for measure in measures:
-            if hasattr(measure, "_skl_callbacks") or hasattr(
-                measure, "_parent_callback_ctx"
-            ):
-                context = measure._init_callback_context(max_subtasks=n_steps)
-                self.contexts.append((measure, context))
-
-    def __enter__(self):
-        for measure, context in self.contexts:
-            context.call_on_fit_task_begin(estimator=measure)
-        return self
-
-    def step(self, n_done=1):
-        """Report steps done; returns whether a callback asks to stop."""
-        stop = False
-        for measure, context in self.contexts:
-            for _ in range(n_done):
-                step = context.subcontext(task_name=self.task_name)
-                step.call_on_fit_task_begin(estimator=measure)
-                stop |= bool(step.call_on_fit_task_end(estimator=measure))
-        return stop
-
-    def __exit__(self, *failure):
-        for measure, context in self.contexts:
-            context.call_on_fit_task_end(estimator=measure)

@@ -1,6 +1,7 @@
 """`SensitivityImportance`: how far the response moves when an input does."""
 
 from contextlib import closing
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal
 
@@ -20,7 +21,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.response_importance import (
     CHEAP_EVALUATIONS,
-    Progress,
+    Plan,
     Request,
     ResponseImportance,
 )
@@ -37,11 +38,32 @@ from skvarimp._response.sampling import (
     sample_repeats,
 )
 from skvarimp._response.scale import scale_of
+from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
 
 REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
 DRAWS = {"pairs": PairsDraw(), "observed": ObservedDraw()}
+
+
+@dataclass
+class SensitivityPlan(Plan):
+    """How one sensitivity is to be estimated.
+
+    Attributes
+    ----------
+    request : Request
+        Of the contrast, whoever carries it out.
+    estimation : {"exact", "sampled", "rows"}
+    """
+
+    request: Request
+    estimation: str
+
+    @property
+    def scale(self):
+        """What the importances are divided by, (n_outputs,)."""
+        return self.request.scales[0]
 
 
 class SensitivityImportance(ResponseImportance):
@@ -213,20 +235,20 @@ default="auto"
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
         n_outputs = len(problem.base)
-        self._scale = np.ones(n_outputs)
+        scale = np.ones(n_outputs)
         if self.scale == "auto":
-            self._scale = scale_of(
+            scale = scale_of(
                 self.contrast, problem.model, problem.y, problem.base, problem.weights
             )
         request = Request(
             self._grid_used(),
             [REDUCTIONS[self.contrast]],
-            [self._scale],
+            [scale],
             self._categorical(problem),
         )
-        self._request = request
-        self.estimation_ = self._choose_estimation(problem, entries, request)
-        return [request] if self.estimation_ == "exact" else []
+        estimation = self._choose_estimation(problem, entries, request)
+        shared = [request] if estimation == "exact" else []
+        return SensitivityPlan(problem, entries, shared, request, estimation)
 
     def _grid_used(self):
         if isinstance(self.grid, str) and self.grid == "auto":
@@ -250,26 +272,26 @@ default="auto"
             return "exact"
         return "rows" if self.contrast == "range" else "sampled"
 
-    def _conclude(self, problem, entries, outcomes):
+    def _conclude(self, plan, outcomes):
+        self.estimation_ = plan.estimation
         self.n_draws_ = self.monte_carlo_errors_ = None
-        if self.estimation_ == "exact":
+        if plan.estimation == "exact":
             outcome = outcomes[0][0]
-        elif self.estimation_ == "sampled" and self.tol is None:
-            outcome = self._sample(problem, entries)
+        elif plan.estimation == "sampled" and self.tol is None:
+            outcome = self._sample(plan)
         else:
-            outcome = self._draw_in_rounds(problem, entries)
-        self._store_outcome(problem, entries, outcome)
-        scale = self._scale
+            outcome = self._draw_in_rounds(plan)
+        self._store_outcome(plan, outcome)
+        scale = plan.scale
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
-        self.goodness_of_fit_ = goodness_of_fit(problem)
-        del self._scale, self._request
+        self.goodness_of_fit_ = goodness_of_fit(plan.problem)
 
-    def _sample(self, problem, entries):
+    def _sample(self, plan):
         """Every row `n_repeats` times, entry by entry."""
-        n, n_outputs = len(entries), len(problem.base)
+        n, n_outputs = len(plan.entries), len(plan.scale)
         seeds = entry_seeds(self.random_state, n)
-        walk = self._black_box_walk(problem, entries)
-        arguments = (walk, DRAWS[self.contrast], self._scale, self.n_repeats, seeds)
+        walk = self._black_box_walk(plan)
+        arguments = (walk, DRAWS[self.contrast], plan.scale, self.n_repeats, seeds)
         outcome = Outcome(
             np.full((n, n_outputs), np.nan), np.full(n, np.nan), [None] * n
         )
@@ -286,27 +308,29 @@ default="auto"
                     break
         return outcome
 
-    def _black_box_walk(self, problem, entries):
+    def _black_box_walk(self, plan):
         """Draws of (row, donor) ask the model itself, whatever response it has."""
-        black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
+        model, n_outputs = plan.problem.model, len(plan.scale)
+        black_box = BlackBoxResponse(model, n_outputs, "drawn rows")
         self.response_path_ = black_box.path
-        return problem.walk(black_box, entries, [self._request])
+        return plan.problem.walk(black_box, plan.entries, [plan.request])
 
-    def _draw_in_rounds(self, problem, entries):
+    def _draw_in_rounds(self, plan):
         """Random rows, or random (row, donor) until `tol` is reached."""
+        problem, entries = plan.problem, plan.entries
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
-        if self.estimation_ == "rows":
-            sizes = problem.grid_sizes(entries, self._request)
+        if plan.estimation == "rows":
+            sizes = problem.grid_sizes(entries, plan.request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            walk = problem.walk(problem.response(entries), entries, [self._request])
+            walk = problem.walk(problem.response(entries), entries, [plan.request])
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
-            walk = self._black_box_walk(problem, entries)
+            walk = self._black_box_walk(plan)
             kind = DRAWS[self.contrast]
-            draw = DonorDraws(walk, kind, self._scale, seeds, self.n_jobs)
-        size = float(np.mean(np.ptp(problem.base, axis=1) / self._scale))
+            draw = DonorDraws(walk, kind, plan.scale, seeds, self.n_jobs)
+        size = float(np.mean(np.ptp(problem.base, axis=1) / plan.scale))
         filters = Filters(n, len(problem.base), self.tol, cap, size)
         with Progress([self], n) as progress:
             stopped = draw_in_rounds(filters, draw, progress.step)

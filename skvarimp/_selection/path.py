@@ -16,6 +16,7 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import (
     check_array,
@@ -31,6 +32,7 @@ from skvarimp._data.validation import (
     n_jobs_constraint,
     random_state_constraint,
 )
+from skvarimp._display.html import DOCUMENTATION, selector_html
 from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
@@ -127,6 +129,15 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
     }
+
+    _doc_link_module = "skvarimp"
+    _doc_link_template = DOCUMENTATION
+
+    def _html_repr(self):
+        """What a notebook shows: the columns kept once they are chosen."""
+        if not hasattr(self, "support_"):
+            return estimator_html_repr(self)
+        return selector_html(self)
 
     def __init__(
         self,

@@ -26,10 +26,10 @@ from skvarimp._data.validation import (
     validate_parameter_constraints,
 )
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.response_importance import Progress, within_callbacks
 from skvarimp._response.engine import in_order
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.arithmetic import users_code
+from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._selection.steps import (
     Passed,
     check_can_serve,

@@ -25,13 +25,12 @@ from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import gaussian_estimates
 from skvarimp._measures.firm.scores import label_scores, make_scores
 from skvarimp._measures.response_importance import (
-    Progress,
     unmoved_response,
     warn_stopped,
-    within_callbacks,
 )
 from skvarimp._models.gradients.gradient import linear_coefficients
 from skvarimp._models.model import Model
+from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._types import (
     AnyEstimator,
     FeatureFunctions,

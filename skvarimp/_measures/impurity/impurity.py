@@ -31,9 +31,9 @@ from skvarimp._measures.impurity.registry import READERS, read_trees
 from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
-from skvarimp._measures.response_importance import Progress, within_callbacks
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Matrix

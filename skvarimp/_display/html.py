@@ -1,0 +1,162 @@
+"""Tables with bars for notebooks: fitted importances, comparisons, selections."""
+
+from html import escape
+
+import numpy as np
+from sklearn.utils import estimator_html_repr
+
+# Where scikit-learn's notebook view finds the page of a class.
+DOCUMENTATION = (
+    "https://skvarimp.readthedocs.io/en/stable/generated/"
+    "{estimator_module}.{estimator_name}.html"
+)
+
+MOST_ROWS = 20
+
+_STYLE = """<style>
+.skvarimp {font-family: sans-serif; font-size: 90%}
+.skvarimp table {border-collapse: collapse; margin: 0.5em 0}
+.skvarimp th, .skvarimp td {padding: 0.15em 0.7em; text-align: right; border: none}
+.skvarimp th:first-child, .skvarimp td:first-child {
+  text-align: left; max-width: 22em; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap}
+.skvarimp .track {position: relative; width: 14em; height: 1em; padding: 0}
+.skvarimp .bar, .skvarimp .interval {position: absolute; display: block}
+.skvarimp .bar {top: 15%; height: 70%; background: #4878a8}
+.skvarimp .interval {top: 47%; height: 2px; background: currentColor; opacity: 0.6}
+.skvarimp summary {cursor: pointer}
+</style>"""
+
+
+def measure_html(measure):
+    """A fitted importance as a table with bars, its parameters folded away.
+
+    Parameters
+    ----------
+    measure : BaseImportance
+        Fitted.
+
+    Returns
+    -------
+    str
+        HTML; names are escaped.
+    """
+    names, values = measure.entry_names_, np.asarray(measure.importances_)
+    errors = measure.standard_errors_
+    how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
+    return _page(
+        type(measure).__name__,
+        escape(", ".join(str(part) for part in how if part)),
+        _table(
+            names,
+            {"importance": values}
+            | ({} if errors is None else {"standard error": np.asarray(errors)}),
+            measure.ranking_,
+            values,
+            errors,
+        ),
+        f"<details><summary>Parameters</summary>{estimator_html_repr(measure)}"
+        "</details>",
+    )
+
+
+def comparison_html(fitted):
+    """Measures side by side, one table with bars each.
+
+    Parameters
+    ----------
+    fitted : dict
+        ``model/measure`` -> fitted BaseImportance.
+    """
+    tables = "".join(
+        f'<div style="display: inline-block; vertical-align: top; margin-right: 2em">'
+        f"<b>{escape(label)}</b>"
+        + _table(
+            measure.entry_names_,
+            {"importance": np.asarray(measure.importances_)},
+            measure.ranking_,
+            np.asarray(measure.importances_),
+            measure.standard_errors_,
+        )
+        + "</div>"
+        for label, measure in fitted.items()
+    )
+    return _page("Comparison", "", tables)
+
+
+def selector_html(selector):
+    """A fitted selector: what is kept, the score, and its parameters folded away.
+
+    Parameters
+    ----------
+    selector : BackwardEliminationSelector or ForwardSelector
+    """
+    kept = [escape(str(name)) for name in selector.get_feature_names_out()]
+    shown = ", ".join(kept[:MOST_ROWS])
+    if len(kept) > MOST_ROWS:
+        shown += f" and {len(kept) - MOST_ROWS} more"
+    scores = np.asarray(selector.path_["score"], dtype=float)
+    sizes = np.asarray(selector.path_["n_features"])
+    chosen = scores[sizes == selector.n_features_]
+    total = len(selector.support_)
+    rows = f"<tr><td>kept</td><td>{selector.n_features_} of {total}</td></tr>"
+    if len(chosen):
+        rows += f"<tr><td>score</td><td>{chosen[0]:.4g}</td></tr>"
+    best = int(np.nanargmax(scores))
+    rows += (
+        f"<tr><td>best score</td><td>{scores[best]:.4g} with {sizes[best]} columns"
+        "</td></tr>"
+    )
+    return _page(
+        type(selector).__name__,
+        shown,
+        f"<table>{rows}</table>",
+        f"<details><summary>Parameters</summary>{estimator_html_repr(selector)}"
+        "</details>",
+    )
+
+
+def _page(title, note, *parts):
+    note = f"<div>{note}</div>" if note else ""
+    return (
+        f'{_STYLE}<div class="skvarimp"><div><b>{escape(title)}</b></div>{note}'
+        + "".join(parts)
+        + "</div>"
+    )
+
+
+def _table(names, columns, ranks, values, errors):
+    order = np.argsort(ranks, kind="stable")
+    shown = order[:MOST_ROWS]
+    half = 1.96 * np.nan_to_num(errors if errors is not None else np.zeros(len(values)))
+    low = np.nan_to_num(values[shown] - half[shown])
+    high = np.nan_to_num(values[shown] + half[shown])
+    left, right = min(0.0, low.min(initial=0.0)), max(0.0, high.max(initial=0.0))
+    width = (right - left) or 1.0
+
+    def across(begin, end, kind):
+        begin, end = min(begin, end), max(begin, end)
+        return (
+            f'<span class="{kind}" style="left: {100 * (begin - left) / width:.1f}%; '
+            f'width: {100 * (end - begin) / width:.1f}%"></span>'
+        )
+
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    digits = int(np.clip(3 - np.floor(np.log10(largest)), 0, 8)) if largest else 3
+    head = "".join(f"<th>{name}</th>" for name in ["entry", *columns, "", "rank"])
+    rows = []
+    for place, e in enumerate(shown):
+        cells = "".join(
+            f"<td>{column[e]:.{digits}f}</td>" for column in columns.values()
+        )
+        bar = "" if np.isnan(values[e]) else across(0.0, values[e], "bar")
+        if half[e] > 0:
+            bar += across(low[place], high[place], "interval")
+        name = escape(str(names[e]))
+        rows.append(
+            f'<tr><td title="{name}">{name}</td>{cells}'
+            f'<td class="track">{bar}</td><td>{ranks[e]}</td></tr>'
+        )
+    more = len(order) - len(shown)
+    rest = f"<div>and {more} more</div>" if more > 0 else ""
+    return f"<table><tr>{head}</tr>{''.join(rows)}</table>{rest}"

@@ -1,0 +1,43 @@
+"""Work of several steps that drives scikit-learn's callbacks, which may stop it."""
+
+from sklearn.callback import with_callbacks
+
+
+def within_callbacks(measures, action):
+    """Run an action so that every measure's callbacks are torn down afterwards."""
+    if not measures:
+        return action()
+    return with_callbacks(lambda _: within_callbacks(measures[1:], action))(measures[0])
+
+
+class Progress:
+    """Drives the callbacks of measures that share work of `n_steps` steps."""
+
+    def __init__(self, measures, n_steps, task_name="entry"):
+        self.contexts = []
+        self.task_name = task_name
+        for measure in measures:
+            if hasattr(measure, "_skl_callbacks") or hasattr(
+                measure, "_parent_callback_ctx"
+            ):
+                context = measure._init_callback_context(max_subtasks=n_steps)
+                self.contexts.append((measure, context))
+
+    def __enter__(self):
+        for measure, context in self.contexts:
+            context.call_on_fit_task_begin(estimator=measure)
+        return self
+
+    def step(self, n_done=1):
+        """Report steps done; returns whether a callback asks to stop."""
+        stop = False
+        for measure, context in self.contexts:
+            for _ in range(n_done):
+                step = context.subcontext(task_name=self.task_name)
+                step.call_on_fit_task_begin(estimator=measure)
+                stop |= bool(step.call_on_fit_task_end(estimator=measure))
+        return stop
+
+    def __exit__(self, *failure):
+        for measure, context in self.contexts:
+            context.call_on_fit_task_end(estimator=measure)

@@ -1,0 +1,96 @@
+"""What a notebook shows of fitted objects."""
+
+import re
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import Ridge
+
+from skvarimp import (
+    BackwardEliminationSelector,
+    SensitivityImportance,
+    compare_importances,
+)
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "<b>bold</b>", "noise"])
+y = 3 * X["age"] + X["<b>bold</b>"]
+MODEL = Ridge().fit(X, y)
+
+
+def html(shown):
+    """The HTML that a notebook takes."""
+    return shown._repr_mimebundle_()["text/html"]
+
+
+def test_a_fitted_importance_shows_its_entries_most_important_first():
+    """Names are escaped, parameters folded away, the class's page linked."""
+    fitted = SensitivityImportance().fit(MODEL, X, y)
+
+    page = html(fitted)
+
+    assert page.index("age") < page.index("&lt;b&gt;bold") < page.index("noise")
+    assert "<b>bold" not in page
+    assert "exact" in page
+    assert "linear" in page
+    assert "<summary>Parameters</summary>" in page
+    assert "skvarimp.SensitivityImportance.html" in page
+    assert repr(fitted) == "SensitivityImportance()"
+
+
+def test_an_unfitted_importance_shows_its_parameters():
+    """As every scikit-learn estimator does."""
+    page = html(SensitivityImportance(contrast="observed"))
+
+    assert "observed" in page
+    assert "track" not in page
+
+
+def test_the_longest_bar_is_the_largest_importance():
+    """Bars and intervals lie inside their track, whatever the signs."""
+    fitted = SensitivityImportance().fit(MODEL, X, y)
+    fitted.importances_ = np.array([-0.5, 1.0, np.nan])
+
+    page = html(fitted)
+
+    bars = re.findall(r'"bar" style="left: ([\d.]+)%; width: ([\d.]+)%', page)
+    (left, first), (_, second) = sorted(bars, key=lambda bar: float(bar[0]) > 0)
+    assert float(left) < 50
+    assert float(second) > 1.5 * float(first)
+    spans = re.findall(r'style="left: ([\d.]+)%; width: ([\d.]+)%', page)
+    assert all(float(a) + float(b) <= 100.1 for a, b in spans)
+
+
+def test_only_the_first_entries_of_many_are_shown():
+    """A note says how many are left out."""
+    wide = rng.normal(size=(50, 100))
+    fitted = SensitivityImportance().fit(
+        Ridge().fit(wide, wide[:, 0]), wide, wide[:, 0]
+    )
+
+    page = html(fitted)
+
+    assert page.count('class="track"') == 20
+    assert "and 80 more" in page
+
+
+def test_a_comparison_shows_one_table_a_model_and_measure():
+    """A part of the table is shown as pandas shows it."""
+    table = compare_importances({"a<": MODEL, "b": MODEL}, X, y)
+
+    assert table._repr_html_().count('class="track"') == 6
+    assert "a&lt;/" in table._repr_html_()
+    assert "track" not in table.head(1)._repr_html_()
+    assert "track" not in table[["b/SensitivityImportance"]]._repr_html_()
+
+
+def test_a_selector_shows_what_it_kept():
+    """And the score of the subset beside the best."""
+    selector = BackwardEliminationSelector(Ridge(), random_state=0)
+    assert "<td>kept</td>" not in html(selector)
+
+    page = html(selector.fit(X, y))
+
+    assert "age" in page
+    assert f"{selector.n_features_} of 3" in page
+    assert "<td>best score</td>" in page
