@@ -63,6 +63,65 @@ def test_negative_importances_are_noise(kind):
 
 
 @BOTH
+def test_one_standard_error(kind):
+    """The smallest subset within one standard error of the best score (CART)."""
+    tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    selector = kind(tree, cv=5, performance_threshold="one_standard_error").fit(X, Y)
+    path = selector.path_
+    best = int(np.argmax(path["score"]))
+    folds = path["fold_scores"][best]
+    needed = max(path["score"]) - np.sqrt(np.var(folds, ddof=1) / 5)
+    assert selector.score_needed_ == pytest.approx(needed)
+    good = [n for n, s in zip(path["n_features"], path["score"]) if s >= needed]
+    assert selector.n_features_ == min(good)
+    shown = repr(selector)
+    assert f"kept {min(good)} of 10 columns" in shown
+    assert (
+        f"best score {max(path['score']):.4g} with {path['n_features'][best]}" in shown
+    )
+    display = selector.plot_path()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert any(text.startswith("kept: ") for text in texts)
+    assert any(text.startswith("best: ") for text in texts)
+
+
+@BOTH
+@pytest.mark.parametrize("cv", [None, [(np.arange(9), np.arange(9, 20))]])
+def test_one_standard_error_needs_folds(kind, cv):
+    """Refused before the first fit, with the way out."""
+
+    class NeverFitted(LinearRegression):
+        def fit(self, X, y):
+            raise AssertionError
+
+    selector = kind(NeverFitted(), cv=cv, performance_threshold="one_standard_error")
+    with pytest.raises(ValueError, match="Use for example cv=5"):
+        selector.fit(X, Y)
+
+
+@BOTH
+@pytest.mark.parametrize("step", [1, 4, 0.3])
+@pytest.mark.parametrize("least", [1, 3])
+def test_progress_knows_the_number_of_steps(kind, step, least):
+    """A progress bar is told how many steps there are; drops at once end it early."""
+    kept_all = Recorder(step="step")
+    selector = kind(
+        LinearRegression(),
+        lambda model, X, y: np.abs(model.coef_),
+        step=step,
+        min_features_to_select=least,
+        importance_threshold=0.0,
+    )
+    selector.set_callbacks(kept_all)
+    selector.fit(X, Y)
+    assert kept_all.max_subtasks == kept_all.steps == len(selector.path_["score"])
+    some = Recorder(step="step")
+    selector.set_params(importance_threshold=0.5).set_callbacks(some)
+    selector.fit(X, Y)
+    assert some.steps == len(selector.path_["score"]) < some.max_subtasks
+
+
+@BOTH
 def test_recovers_informative_columns(kind):
     """Friedman 1 with a kernel machine, and a classification with noise columns."""
     machine = make_pipeline(StandardScaler(), SVR(C=10.0))

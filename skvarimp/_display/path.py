@@ -10,7 +10,7 @@ from skvarimp._types import Axes
 
 
 class SelectionPathDisplay:
-    """Score against number of features, with the chosen subset and folds' spread.
+    """Score against number of features, with the kept and the best subset.
 
     Parameters
     ----------
@@ -22,6 +22,8 @@ class SelectionPathDisplay:
         The scores of the folds.
     chosen : int
         Size of the subset kept.
+    needed : float, default=None
+        The score that was good enough.
 
     Attributes
     ----------
@@ -40,11 +42,13 @@ class SelectionPathDisplay:
         score: ArrayLike,
         fold_scores: ArrayLike,
         chosen: int,
+        needed: float | None = None,
     ) -> None:
         self.n_features = n_features
         self.score = score
         self.fold_scores = fold_scores
         self.chosen = chosen
+        self.needed = needed
 
     @classmethod
     def from_selector(cls, selector: Any, *, ax: Axes | None = None) -> Self:
@@ -68,6 +72,7 @@ class SelectionPathDisplay:
             score=path["score"],
             fold_scores=path["fold_scores"],
             chosen=selector.n_features_,
+            needed=selector.score_needed_,
         )
         return display.plot(ax=ax)
 
@@ -101,17 +106,13 @@ class SelectionPathDisplay:
                 label="± 1 standard deviation over folds",
             )
         (self.line_,) = ax.plot(n, score, ".-", color="C0", label="score")
-        at = int(np.flatnonzero(n == self.chosen)[0])
-        ax.plot(
-            n[at],
-            score[at],
-            "o",
-            ms=10,
-            mfc="none",
-            mec="black",
-            mew=1.5,
-            label=f"kept: {self.chosen} of {n.max()}",
-        )
+        kept, best = int(np.flatnonzero(n == self.chosen)[0]), int(np.argmax(score))
+        for at, what, mark in ((best, "best", "x"), (kept, "kept", "o")):
+            label = f"{what}: {score[at]:.4g} with {n[at]} of {n.max()}"
+            style = {"ms": 10, "mfc": "none", "mec": "black", "mew": 1.5}
+            ax.plot(n[at], score[at], mark, label=label, **style)
+        if self.needed is not None:
+            ax.axhline(self.needed, color="0.4", lw=0.8, ls="--", label="good enough")
         if n.max() / n.min() >= 50:
             ax.set_xscale("log")
         ax.set(xlabel="Number of features", ylabel="Held-out score")

@@ -2,7 +2,7 @@
 
 import time
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
+    StrOptions,
     check_class_labels,
     check_target,
     n_jobs_constraint,
@@ -37,15 +38,19 @@ from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.steps import (
+    ONE_STANDARD_ERROR,
     Evaluation,
+    best_step,
     check_can_serve,
     check_one_a_column,
     check_refittable,
     check_takes_weights,
     routed,
+    score_needed,
     smallest_good_enough,
 )
 from skvarimp._stability.refits import splits_of
@@ -108,8 +113,9 @@ class Path:
 class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimator):
     """Walks along a path of subsets and keeps the smallest that is good enough.
 
-    A subclass visits its subsets in `_walk(path)`, names in `_changes` what a step
-    does, and lists in `_not_kept(chosen)` the columns that are not kept by rank.
+    A subclass visits its subsets in `_walk(path)`, which takes at most
+    `_most_steps(n_columns)`; it names in `_changes` what a step does, and lists in
+    `_not_kept(chosen)` the columns that are not kept, by rank.
     """
 
     _changes: str
@@ -117,7 +123,10 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
         "importance": [BaseImportance, callable, None],
-        "performance_threshold": [Interval(Real, 0, 1, closed="both")],
+        "performance_threshold": [
+            Interval(Real, 0, 1, closed="both"),
+            StrOptions({ONE_STANDARD_ERROR}),
+        ],
         "importance_threshold": [Interval(Real, 0, 1, closed="left")],
         "step": [
             Interval(Integral, 1, None, closed="left"),
@@ -144,7 +153,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         estimator: AnyEstimator,
         importance: BaseImportance | ImportanceFunction | None = None,
         *,
-        performance_threshold: float = 0.95,
+        performance_threshold: float | Literal["one_standard_error"] = 0.95,
         importance_threshold: float = 1e-6,
         step: int | float = 1,
         min_features_to_select: int = 1,
@@ -197,16 +206,20 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         passed = routed(self, self.estimator, params, table.n_samples)
         check_takes_weights(self.estimator, passed)
         splits = self._splits(table, y, passed.groups)
+        if self.performance_threshold == ONE_STANDARD_ERROR and len(splits) < 2:
+            raise ValueError(
+                "performance_threshold='one_standard_error' needs the scores of "
+                f"several folds, but cv={self.cv!r} holds out rows once. Use for "
+                "example cv=5."
+            )
         check_scorer_name(self.scoring)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(
             self.estimator, importance, scorer, y, splits, passed, self.n_jobs
         )
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self)
-        path = Path(table, evaluation, self._changes, lambda: self._report(context))
-        self._walk(path)
-        context.call_on_fit_task_end(estimator=self)
+        with Progress([self], self._most_steps(table.n_columns), "step") as progress:
+            path = Path(table, evaluation, self._changes, progress.step)
+            self._walk(path)
         self._keep(path.steps)
         kept = table.select(np.flatnonzero(self.support_))
         self.estimator_ = evaluation.refit(kept)
@@ -267,23 +280,34 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             return int(self.step)
         return max(1, int(self.step * n_left))
 
-    def _report(self, context):
-        """Tell the callbacks of a step; returns whether one asks to stop."""
-        step = context.subcontext(task_name="step")
-        step.call_on_fit_task_begin(estimator=self)
-        return step.call_on_fit_task_end(estimator=self)
+    def _steps_between(self, n_left, least):
+        """Steps of the longest possible path, each of them no larger than `step`."""
+        n_steps = 1
+        while n_left > least:
+            n_left, n_steps = n_left - self._n_steps(n_left), n_steps + 1
+        return n_steps
 
     def _keep(self, path):
         """Choose the subset and set what depends on it."""
         self.path_ = path
-        chosen = smallest_good_enough(
-            path["n_features"], path["score"], self.performance_threshold
-        )
+        self.score_needed_ = float(score_needed(path, self.performance_threshold))
+        chosen = smallest_good_enough(path, self.score_needed_)
         self.ranking_ = np.ones(self.n_features_in_, dtype=np.intp)
         for rank, columns in enumerate(self._not_kept(chosen), start=2):
             self.ranking_[columns] = rank
         self.support_ = self.ranking_ == 1
         self.n_features_ = int(self.support_.sum())
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "path_"):
+            return text
+        sizes, scores = self.path_["n_features"], self.path_["score"]
+        kept, best = sizes.index(self.n_features_), best_step(self.path_)
+        return (
+            f"<{text}: kept {self.n_features_} of {self.n_features_in_} columns, score "
+            f"{scores[kept]:.4g}; best score {scores[best]:.4g} with {sizes[best]}>"
+        )
 
     def _get_support_mask(self):
         check_is_fitted(self)

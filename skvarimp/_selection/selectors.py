@@ -12,21 +12,25 @@ class BackwardEliminationSelector(PathSelector):
     At each step the estimator is refitted on the training rows of each fold; its
     score and the importances come from the held-out rows. Every column whose
     importance is below a small share of the largest goes at once, and at least
-    `step` columns go. The subset kept is the smallest whose score is at least
-    ``best - (1 - performance_threshold) * abs(best)``.
+    `step` columns go. The subset kept is the smallest whose score is good enough, see
+    `performance_threshold`.
 
     Parameters
     ----------
     estimator : estimator
         Any estimator, pipelines included; cloned.
     importance : importance, callable or None, default=None
-        Any importance class of skvarimp with one entry a column, or a callable
-        (estimator, X, y) -> (n_features,), which sees held-out rows only. None:
+        Any importance class of skvarimp with one entry per column, or a callable
+        (estimator, X, y) -> (n_features,) that is given held-out rows only; larger is
+        more important, and negative means noise. None:
         `SensitivityImportance(contrast="observed", scale=None)`. Measures that read
         the fit itself (`ImpurityImportance`, `CoefficientImportance`, out-of-bag
         permutation) are given the training rows.
-    performance_threshold : float, default=0.95
-        Share of the best score that the kept subset must reach.
+    performance_threshold : float or "one_standard_error", default=0.95
+        How good the kept subset must be. A number t: its score must be at least
+        best - (1 - t) abs(best), for 0.95 the paper's 95% of the best score.
+        "one_standard_error": at least the best score minus the standard error of its
+        mean over the folds [2]_, which needs `cv`.
     importance_threshold : float, default=1e-6
         Columns below this share of the largest importance go at once.
     step : int or float, default=1
@@ -52,6 +56,8 @@ class BackwardEliminationSelector(PathSelector):
         largest.
     n_features_ : int
         Number of kept columns.
+    score_needed_ : float
+        The score that was good enough.
     estimator_ : estimator
         Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
     path_ : dict
@@ -76,6 +82,8 @@ class BackwardEliminationSelector(PathSelector):
     ----------
     .. [1] V. Lemaire and F. Clérot, "An Input Variable Importance Definition based on
        Empirical Data Probability", sections II.D and IV.A.
+    .. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and
+       Regression Trees, 1984, section 3.4.3: the one standard error rule.
 
     Examples
     --------
@@ -90,6 +98,9 @@ class BackwardEliminationSelector(PathSelector):
     """
 
     _changes = "dropped"
+
+    def _most_steps(self, n_columns):
+        return self._steps_between(n_columns, self.min_features_to_select)
 
     def _walk(self, path):
         """Eliminate down to `min_features_to_select`."""
@@ -132,8 +143,8 @@ class ForwardSelector(PathSelector):
         Any estimator, pipelines included; cloned.
     importance : importance, callable or None, default=None
         As in `BackwardEliminationSelector`.
-    performance_threshold : float, default=0.95
-        Share of the best score that the kept subset must reach.
+    performance_threshold : float or "one_standard_error", default=0.95
+        As in `BackwardEliminationSelector`.
     importance_threshold : float, default=1e-6
         Columns below this share of the largest importance are never added.
     step : int or float, default=1
@@ -159,6 +170,8 @@ class ForwardSelector(PathSelector):
         largest.
     n_features_ : int
         Number of kept columns.
+    score_needed_ : float
+        The score that was good enough.
     estimator_ : estimator
         Refitted on the kept columns of all rows.
     path_ : dict
@@ -191,6 +204,9 @@ class ForwardSelector(PathSelector):
     """
 
     _changes = "added"
+
+    def _most_steps(self, n_columns):
+        return self._steps_between(n_columns - self.min_features_to_select, 0)
 
     def _walk(self, path):
         """Grow from `min_features_to_select` along the ranking of all columns."""

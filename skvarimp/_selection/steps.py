@@ -17,6 +17,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
 from skvarimp._running.shared import Shared
 
+ONE_STANDARD_ERROR = "one_standard_error"
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
 
@@ -274,16 +275,31 @@ def _lacks_response(importance, estimator):
     )
 
 
-def smallest_good_enough(n_features, scores, performance_threshold):
-    """Position of the smallest subset that scores well enough.
+def score_needed(path, performance_threshold):
+    """The score that a subset needs to be good enough.
 
-    score >= best - (1 - performance_threshold) |best|; of equally small subsets the
-    better one.
+    best - (1 - performance_threshold) |best|, or with "one_standard_error" the best
+    minus the standard error of its mean over the folds (Breiman et al. 1984).
     """
-    n_features, scores = np.asarray(n_features), np.asarray(scores)
-    best = scores.max()
-    enough = best - (1.0 - performance_threshold) * abs(best)
-    candidates = np.flatnonzero(scores >= enough)
+    score, best = np.asarray(path["score"]), best_step(path)
+    if performance_threshold == ONE_STANDARD_ERROR:
+        folds = path["fold_scores"][best]
+        return score[best] - folds.std(ddof=1) / np.sqrt(len(folds))
+    return score[best] - (1.0 - performance_threshold) * abs(score[best])
+
+
+def best_step(path):
+    """Position of the best score on a path; of several the smallest subset."""
+    return np.lexsort((path["n_features"], -np.asarray(path["score"])))[0]
+
+
+def smallest_good_enough(path, needed):
+    """Position of the smallest subset that scores at least as needed.
+
+    Of equally small subsets the better one.
+    """
+    n_features, scores = np.asarray(path["n_features"]), np.asarray(path["score"])
+    candidates = np.flatnonzero(scores >= needed)
     return candidates[np.lexsort((-scores[candidates], n_features[candidates]))[0]]
 
 
