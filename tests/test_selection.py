@@ -236,7 +236,8 @@ def test_plot_path():
     selector = BackwardEliminationSelector(Ridge(), cv=3).fit(X, Y)
     display = selector.plot_path()
     assert display.line_.get_xdata().tolist() == list(range(1, 11))
-    assert f"kept: {selector.n_features_} of 10" in [
-        t.get_text() for t in display.ax_.get_legend().get_texts()
-    ]
+    kept = selector.n_features_
+    score = dict(zip(selector.path_["n_features"], selector.path_["score"]))[kept]
+    texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
+    assert f"kept: {score:.4g} with {kept} of 10" in texts
     plt.close(display.figure_)
