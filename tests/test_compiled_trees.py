@@ -264,7 +264,9 @@ DEGENERATE = """
     from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
     from skvarimp._response.responses.trees import curves as _tree_curves
     from skvarimp._response.responses.trees.curves import Member
-    from skvarimp._models.tree_table import RawTree, TreeTable
+    from skvarimp._models.tree_encoders import Encoding
+    from skvarimp._models.tree_table import TreeTable
+    from skvarimp._models.trees import Tree
 
     def measures():
         return [
@@ -286,7 +288,7 @@ DEGENERATE = """
         # each split below the one before, against the NumPy walk
         inner, leaf = np.arange(n), np.arange(n, 2 * n + 1)
         none = np.full(n + 1, -1)
-        tree = RawTree(
+        tree = Tree(
             np.concatenate([inner % 2, none]),
             np.concatenate([inner.astype(float), none]),
             np.concatenate([leaf[:n], none]),
@@ -294,7 +296,7 @@ DEGENERATE = """
             np.zeros(2 * n + 1, dtype=bool),
             random.randn(2 * n + 1, 1),
         )
-        table = TreeTable([tree], False, {})
+        table = TreeTable([tree], Encoding(single=False))
         assert table.max_depth == n
         rows = random.uniform(0, n, (5, 2))
         codes = np.column_stack([table.codes(u, rows[:, u]) for u in (0, 1)])

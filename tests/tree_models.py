@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -191,6 +192,21 @@ MODELS = {
         HistGradientBoostingClassifier(**HIST),
         two_classes,
         "predict",
+    ),
+    "isolation forest": (
+        IsolationForest(max_features=0.6, **small),
+        None,
+        "decision_function",
+    ),
+    "isolation forest, labels": (
+        IsolationForest(max_samples=9, contamination=0.3, **small),
+        None,
+        "predict",
+    ),
+    "bagging of boosting": (
+        BaggingRegressor(GradientBoostingRegressor(**small), **small),
+        None,
+        "auto",
     ),
     "bagging": (
         BaggingRegressor(max_features=0.7, bootstrap_features=True, **small),

@@ -149,3 +149,42 @@ class Sign:
     def lead(self, raw):
         """See `Labels.lead`."""
         return np.abs(raw).min(axis=0)
+
+
+@dataclass(frozen=True)
+class PathLength:
+    """How normal a row is, -2^(-raw / scale) - threshold; raw: mean path length.
+
+    Parameters
+    ----------
+    scale, threshold : float
+    """
+
+    scale: float
+    threshold: float
+    discrete = False
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return -np.exp2(-raw / self.scale) - self.threshold
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """-1 for a path shorter than a bound, else 1.
+
+    Parameters
+    ----------
+    bound : float
+    """
+
+    bound: float
+    discrete = True
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return np.where(raw < self.bound, -1.0, 1.0)
+
+    def lead(self, raw):
+        """See `Labels.lead`."""
+        return np.abs(raw - self.bound).min(axis=0)

@@ -7,66 +7,21 @@ number of thresholds below it, so that
     x <= u_c  if and only if  code(x) < c,
 
 and all values of one code are one to every tree. A missing value has the code after
-the last; a categorical column's codes are its categories, then missing.
+the last; a categorical column's codes are its categories' positions, then missing.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.table import is_missing
-from skvarimp._response.lowering import NotLowerable
 
-
-@dataclass
-class RawTree:
-    """One tree as its library stores it.
-
-    Attributes
-    ----------
-    column : ndarray of shape (n_nodes,)
-        Column of the table split on; -1 at a leaf.
-    threshold : ndarray of shape (n_nodes,)
-        Values up to it go left.
-    left, right : ndarray of shape (n_nodes,)
-        Children.
-    missing_left : ndarray of shape (n_nodes,)
-        Whether missing values go left.
-    values : ndarray of shape (n_nodes, n_raw)
-        What a leaf adds to the raw outputs.
-    left_set : ndarray of shape (n_nodes,) or None
-        Row of `sets` at a categorical split, else -1.
-    sets : ndarray of shape (n_sets, n_categories) or None
-        Categories that go left.
-    """
-
-    column: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    missing_left: np.ndarray
-    values: np.ndarray
-    left_set: np.ndarray | None = None
-    sets: np.ndarray | None = None
-
-
-class TreeTable:
+class NodeTable:
     """All trees of an ensemble, node after node.
-
-    An *edge* is named by the node it leads to, and stands for what all splits up to
-    there on its feature (that of the parent) say of that feature together.
 
     Parameters
     ----------
-    trees : list of RawTree
-    single : bool
-        Whether values are compared in single precision.
-    categories : dict
-        Column -> its categories, whose positions are the codes.
-    encoders : dict or None
-        Column -> functions that turn its values, one after the other, into those
-        that the splits compare.
+    trees : list of Tree
+    encoding : Encoding
 
     Attributes
     ----------
@@ -91,82 +46,48 @@ class TreeTable:
         Codes that go left.
     values : ndarray of shape (n_raw, n_nodes)
         What a leaf adds to the raw outputs.
+    categorical : ndarray of shape (n_features,)
     cuts : list of ndarray
         Distinct thresholds of each feature, ascending.
     missing_code : ndarray of shape (n_features,)
     parent : ndarray of shape (n_nodes,)
         -1 at a root.
-    depth : ndarray of shape (n_nodes,)
-        0 at a root.
-    edge_feature : ndarray of shape (n_nodes,)
-        -1 at a root.
-    edge_rank : ndarray of shape (n_nodes,)
-        Number of an edge among those on its feature.
-    low, high : ndarray of shape (n_nodes,)
-        An edge admits the codes from low on and below high.
-    admits_missing : ndarray of shape (n_nodes,)
-    edge_set : ndarray of shape (n_nodes,) or None
-        Row of `edge_sets` for an edge on a categorical feature, else -1.
-    edge_sets : ndarray of shape (n_edge_sets, n_codes)
     """
 
-    def __init__(self, trees, single, categories, encoders=None):
-        self.single, self.encoders = single, encoders or {}
+    ROWS_AT_ONCE = 2**16  # (row, tree) pairs that go down together
+
+    def __init__(self, trees, encoding):
+        self.encoding = encoding
         sizes = np.array([len(tree.column) for tree in trees])
         self.roots = (np.cumsum(sizes) - sizes).astype(np.int32)
         self.tree = np.repeat(np.arange(len(trees), dtype=np.int32), sizes)
         self.values = np.concatenate([tree.values for tree in trees]).T.copy()
         self.missing_left = _joined(trees, "missing_left", bool)
-        self._read_splits(trees, categories)
+        self._read_splits(trees, encoding.n_categories)
         self._read_children(trees, sizes)
-        self._read_edges()
 
     @property
     def n_raw(self):
         """Number of raw outputs."""
         return len(self.values)
 
-    @cached_property
-    def max_depth(self):
-        """Depth of the deepest leaf."""
-        return int(self.depth.max())
-
-    @cached_property
-    def max_leaves(self):
-        """Leaves of the largest tree."""
-        return int(np.bincount(self.tree[self.feature < 0]).max())
-
-    @cached_property
-    def flat(self):
-        """As the compiled kernels read it."""
-        from skvarimp._response.responses.trees.compiled_trees import flat_trees
-
-        return flat_trees(self)
-
-    def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k != "flat"}
-
-    def _read_splits(self, trees, categories):
+    def _read_splits(self, trees, n_categories):
         column = _joined(trees, "column", np.intp)
         inner = column >= 0
         self.columns = np.unique(column[inner])
         self.feature = np.full(len(column), -1, dtype=np.int32)
         self.feature[inner] = np.searchsorted(self.columns, column[inner])
         self._read_sets(trees)
-        self.categories = {
-            u: {c: k for k, c in enumerate(categories[j]) if not is_missing(c)}
-            for u, j in enumerate(self.columns.tolist())
-            if j in categories
-        }
+        self.categorical = np.isin(self.columns, list(n_categories))
         threshold = _joined(trees, "threshold", np.float64)
         self.cut = np.zeros(len(column), dtype=np.int32)
         self.cuts, missing_code = [], []
         order = np.argsort(self.feature, kind="stable")
         ends = np.searchsorted(self.feature[order], np.arange(len(self.columns) + 1))
         for u, nodes in enumerate(np.split(order, ends)[1:-1]):
-            if u in self.categories:
+            if self.categorical[u]:
                 self.cuts.append(np.empty(0))
-                missing_code.append(len(self.categories[u]))
+                missing_code.append(n_categories[int(self.columns[u])])
                 continue
             cuts, at = np.unique(threshold[nodes], return_inverse=True)
             self.cut[nodes] = at + 1
@@ -213,6 +134,126 @@ class TreeTable:
             of_side = _joined(trees, name, np.int32)[inner] + first[inner]
             self.children[2 * inner + side] = of_side
             self.parent[of_side] = inner
+
+    def codes(self, feature, values):
+        """Codes of a column's values, (n,) int32."""
+        numbers = self.encoding.numbers(int(self.columns[feature]), values)
+        missing = np.isnan(numbers)
+        if self.categorical[feature]:
+            codes = np.where(missing, 0, numbers).astype(np.int32)
+        else:
+            codes = np.searchsorted(self.cuts[feature], numbers).astype(np.int32)
+        codes[missing] = self.missing_code[feature]
+        return codes
+
+    def codes_of(self, table):
+        """Codes of a table's rows, (n_samples, n_features), in few bytes each."""
+        most = int(self.missing_code.max(initial=0))
+        shape = (table.n_samples, len(self.columns))
+        codes = np.empty(shape, dtype=np.min_scalar_type(most))
+        for u, j in enumerate(self.columns):
+            codes[:, u] = self.codes(u, table.column(j))
+        return codes
+
+    def goes_left(self, node, feature, code, any_missing):
+        """Whether rows of the given codes go left at nodes, (n,) bool."""
+        left = code < self.cut.take(node)
+        if any_missing:
+            missing = code == self.missing_code.take(feature)
+            left |= missing & self.missing_left.take(node)
+        if self.left_set is not None:
+            which = self.left_set.take(node)
+            nominal = np.flatnonzero(which >= 0)
+            left[nominal] = self.sets[which[nominal], code[nominal]]
+        return left
+
+    def leaves(self, codes, trees=None):
+        """The leaf that each row is in, (n_trees, n_rows).
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, n_features)
+        trees : ndarray of shape (n_trees,), default=None
+            None: all of them.
+        """
+        roots = self.roots if trees is None else self.roots[trees]
+        leaves = np.empty((len(roots), len(codes)), dtype=np.int32)
+        step = max(1, self.ROWS_AT_ONCE // max(1, len(roots)))
+        for start in range(0, len(codes), step):
+            part = np.ascontiguousarray(codes[start : start + step])
+            at_end = leaves[:, start : start + step]
+            at_end[:] = self._at_end(part, roots)
+        return leaves
+
+    def _at_end(self, codes, roots):
+        any_missing = bool(np.any(codes == self.missing_code))
+        n_rows, n_features = codes.shape
+        node = np.repeat(roots, n_rows)
+        first = np.tile(np.arange(n_rows) * n_features, len(roots))
+        moving = np.flatnonzero(self.feature.take(node) >= 0)
+        while len(moving):
+            at = node.take(moving)
+            feature = self.feature.take(at)
+            code = codes.ravel().take(first.take(moving) + feature)
+            left = self.goes_left(at, feature, code, any_missing)
+            node[moving] = at = self.children.take(2 * at + left)
+            moving = moving[self.feature.take(at) >= 0]
+        return node.reshape(len(roots), n_rows)
+
+    def raw(self, codes):
+        """Sums of the leaves that rows are in, (n_raw, n_rows)."""
+        sums = np.zeros((self.n_raw, len(codes)))
+        for tree in range(len(self.roots)):
+            (leaves,) = self.leaves(codes, np.array([tree]))
+            sums += self.values.take(leaves, axis=1)
+        return sums
+
+
+class TreeTable(NodeTable):
+    """A table of nodes that also knows what each path says of every feature.
+
+    An *edge* is named by the node it leads to, and stands for what all splits up to
+    there on its feature (that of the parent) say of that feature together.
+
+    Attributes
+    ----------
+    depth : ndarray of shape (n_nodes,)
+        0 at a root.
+    edge_feature : ndarray of shape (n_nodes,)
+        -1 at a root.
+    edge_rank : ndarray of shape (n_nodes,)
+        Number of an edge among those on its feature.
+    low, high : ndarray of shape (n_nodes,)
+        An edge admits the codes from low on and below high.
+    admits_missing : ndarray of shape (n_nodes,)
+    edge_set : ndarray of shape (n_nodes,) or None
+        Row of `edge_sets` for an edge on a categorical feature, else -1.
+    edge_sets : ndarray of shape (n_edge_sets, n_codes)
+    """
+
+    def __init__(self, trees, encoding):
+        super().__init__(trees, encoding)
+        self._read_edges()
+
+    @cached_property
+    def max_depth(self):
+        """Depth of the deepest leaf."""
+        return int(self.depth.max())
+
+    @cached_property
+    def max_leaves(self):
+        """Leaves of the largest tree."""
+        return int(np.bincount(self.tree[self.feature < 0]).max())
+
+    @cached_property
+    def flat(self):
+        """As the compiled kernels read it."""
+        from skvarimp._response.responses.trees.compiled_trees import flat_trees
+
+        return flat_trees(self)
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != "flat"}
 
     def _read_edges(self):
         n_nodes = len(self.feature)
@@ -289,54 +330,13 @@ class TreeTable:
             climbing = climbing[here >= 0]
         return at
 
-    def codes(self, feature, values):
-        """Codes of a column's values, (n,) int32."""
-        for encode in self.encoders.get(int(self.columns[feature]), ()):
-            values = encode(values)
-        if feature in self.categories:
-            return self._category_codes(feature, values)
-        with np.errstate(over="ignore"):
-            try:
-                if self.single:
-                    values = np.asarray(values).astype(np.float32)
-                values = np.asarray(values, dtype=np.float64)
-            except (TypeError, ValueError):  # dates, which the model made numbers of
-                raise NotLowerable(
-                    "a column that trees split on holds no numbers"
-                ) from None
-        codes = np.searchsorted(self.cuts[feature], values).astype(np.int32)
-        codes[np.isnan(values)] = self.missing_code[feature]
-        return codes
-
-    def _category_codes(self, feature, values):
-        """A category never seen is as good as missing."""
-        known, missing = self.categories[feature], int(self.missing_code[feature])
-        if values.dtype.kind in "fiub":
-            distinct, inverse = np.unique(values, return_inverse=True)
-            codes = [known.get(v, missing) for v in distinct.tolist()]
-            return np.array(codes, dtype=np.int32)[inverse]
-        codes = [missing if is_missing(v) else known.get(v, missing) for v in values]
-        return np.array(codes, dtype=np.int32)
-
-    def goes_left(self, node, feature, code, any_missing):
-        """Whether rows of the given codes go left at nodes, (n,) bool."""
-        left = code < self.cut.take(node)
-        if any_missing:
-            missing = code == self.missing_code.take(feature)
-            left |= missing & self.missing_left.take(node)
-        if self.left_set is not None:
-            which = self.left_set.take(node)
-            nominal = np.flatnonzero(which >= 0)
-            left[nominal] = self.sets[which[nominal], code[nominal]]
-        return left
-
     def admits(self, edges, feature, codes):
         """Whether edges on a feature admit codes, (n_edges, n_codes) bool.
 
         Edge -1 admits every code.
         """
         edges = np.asarray(edges)[:, np.newaxis]
-        if feature in self.categories:
+        if self.categorical[feature]:
             inside = self.edge_sets[self.edge_set[edges], codes]
         else:
             inside = (self.low[edges] <= codes) & (codes < self.high[edges])
@@ -350,7 +350,7 @@ class TreeTable:
         cuts = self.cuts[feature]
         cuts = cuts[np.abs(cuts) < np.finfo(np.float32).max]
         near = [cuts, np.nextafter(cuts, -np.inf), np.nextafter(cuts, np.inf)]
-        if self.single:
+        if self.encoding.single:
             rounded = cuts.astype(np.float32)
             for toward in (-np.inf, np.inf):
                 step = np.nextafter(rounded, np.float32(toward))

@@ -96,22 +96,22 @@ REGISTRY: list[Lowering] = [
         "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
         "GradientBoostingClassifier HistGradientBoostingRegressor "
         "HistGradientBoostingClassifier BaggingRegressor BaggingClassifier "
-        "AdaBoostRegressor AdaBoostClassifier",
+        "AdaBoostRegressor AdaBoostClassifier IsolationForest",
     ),
     *_family(
-        "_models.readers.xgboost",
-        "lower_xgboost",
+        "_response.responses.trees.response",
+        "lower_trees",
         xgboost="XGBRegressor XGBClassifier XGBRanker XGBRFRegressor XGBRFClassifier "
         "Booster",
     ),
     *_family(
-        "_models.readers.lightgbm",
-        "lower_lightgbm",
+        "_response.responses.trees.response",
+        "lower_trees",
         lightgbm="LGBMRegressor LGBMClassifier LGBMRanker Booster",
     ),
     *_family(
-        "_models.readers.catboost",
-        "lower_catboost",
+        "_response.responses.trees.response",
+        "lower_trees",
         catboost="CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
     ),
     *_family(

@@ -15,8 +15,8 @@ import numpy as np
 
 from skvarimp._data.table import Table
 from skvarimp._data.values import is_missing
-from skvarimp._models.readers.sklearn_trees import Ensemble
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
+from skvarimp._models.tree_encoders import Encoding
 from skvarimp._models.tree_links import (
     Exponential,
     Labels,
@@ -25,17 +25,16 @@ from skvarimp._models.tree_links import (
     Sign,
     Softmax,
 )
-from skvarimp._models.tree_table import RawTree
+from skvarimp._models.trees import Tree, Trees
 from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.response import tree_response
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)
 EACH_CLASS = ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy")
 
 
-def lower_catboost(model, table):
-    """The response of a CatBoost model."""
+def read(model, table):
+    """The form of a CatBoost model."""
     with tempfile.TemporaryDirectory() as folder, reading("CatBoost"):
         content = _written(model.estimator, Path(folder) / "model.json")
         features = _Features(content)
@@ -44,14 +43,13 @@ def lower_catboost(model, table):
         if not trees:
             raise NotLowerable("the model has no trees")
         number_categories(trees, True)
-        encoders, categories = {}, {}
+        encoding = Encoding(single=True)
         if set(used_columns(trees)) & set(features.splits):
             stub = _stub(content, features, Path(folder) / "stub.json")
-            encoders, categories = _categories(stub, features, table)
+            encoding = _encoding(stub, features, table)
         link, shift = _link(content, model, table, trees[0].values.shape[1])
     offset = np.atleast_1d(bias) - shift
-    ensemble = Ensemble(trees, link, offset, True, categories, encoders)
-    return tree_response(model, table, ensemble)
+    return Trees(trees, encoding, link, offset, np.arange(len(trees)))
 
 
 def _written(estimator, path):
@@ -106,17 +104,22 @@ class _Features:
 
 
 def _expanded(content):
-    """Trees as nested {split, left, right} or {value}, oblivious ones by level."""
+    """Trees as nested {split, left, right} or {value, weight}, oblivious by level."""
     yield from content.get("trees", [])
     for tree in content.get("oblivious_trees", []):
         splits = tree["splits"] or []
         n_leaves = 2 ** len(splits)
         values = np.reshape(tree["leaf_values"], (n_leaves, -1))
-        level = [{"value": value} for value in values]
-        for split in splits:  # the first one tells neighbours apart
+        level = [
+            {"value": value, "weight": weight}
+            for value, weight in zip(values, tree["leaf_weights"])
+        ]
+        # bit k of a leaf's number is the answer to split k, the root's is split 0
+        for split in reversed(splits):
+            half = len(level) // 2
             level = [
                 {"split": split, "left": left, "right": right}
-                for left, right in zip(level[::2], level[1::2])
+                for left, right in zip(level[:half], level[half:])
             ]
         yield level[0]
 
@@ -135,11 +138,13 @@ def _tree(root, features, scale):
     n_raw = np.size(next(node["value"] for node in nodes if "value" in node))
     column = np.full(n_nodes, -1)
     threshold, values = np.zeros(n_nodes), np.zeros((n_nodes, n_raw))
+    weight = np.zeros(n_nodes)
     missing_left = np.zeros(n_nodes, dtype=bool)
     left_set, numbers = np.full(n_nodes, -1), []
     for m, node in enumerate(nodes):
         if "value" in node:
             values[m] = scale * np.asarray(node["value"])
+            weight[m] = node.get("weight", 0.0)
             continue
         split = node["split"]
         column[m] = features.column(split)
@@ -152,7 +157,7 @@ def _tree(root, features, scale):
     sets = None
     if numbers:
         sets = np.arange(max(numbers) + 1) != np.array(numbers)[:, np.newaxis]
-    return RawTree(
+    return Tree(
         column,
         threshold,
         np.array(left),
@@ -161,6 +166,7 @@ def _tree(root, features, scale):
         values,
         left_set if numbers else None,
         sets,
+        weight,
     )
 
 
@@ -182,18 +188,18 @@ def _stub(content, features, path):
     return CatBoost().load_model(str(path), format="json")
 
 
-def _categories(stub, features, table):
-    """Encoders and categories of the columns with splits on categories."""
-    encoders, categories, first = {}, {}, 0
+def _encoding(stub, features, table):
+    """Of the columns with splits on categories."""
+    encoding, first = Encoding(single=True), 0
     for j, of_column in features.splits.items():
         trees = slice(first, first + len(of_column))
         first = trees.stop
         encoder = OneOfNamed(stub, trees, table.take([0]), j, {})
         _, donors = table.factorize([j])
         encoder.learn(table.column(j)[donors], table.take(donors))
-        encoders[j] = (encoder,)
-        categories[j] = range(len(of_column) + 1)
-    return encoders, categories
+        encoding.encoders[j] = (encoder,)
+        encoding.n_categories[j] = len(of_column) + 1
+    return encoding
 
 
 @dataclass

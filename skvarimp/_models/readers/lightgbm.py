@@ -11,9 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
-from skvarimp._models.readers.sklearn_trees import Ensemble
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.readers.tree_encoders import Band, Positions, Recoded
+from skvarimp._models.tree_encoders import Band, Encoding, Positions, Recoded
 from skvarimp._models.tree_links import (
     Exponential,
     Labels,
@@ -24,9 +23,8 @@ from skvarimp._models.tree_links import (
     Softmax,
     Softplus,
 )
-from skvarimp._models.tree_table import RawTree
+from skvarimp._models.trees import Tree, Trees
 from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.response import tree_response
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
@@ -38,8 +36,8 @@ IDENTITY = (
 EXPONENTIAL = ("poisson", "gamma", "tweedie")
 
 
-def lower_lightgbm(model, table):
-    """The response of a LightGBM model, wrapper for scikit-learn or `Booster`."""
+def read(model, table):
+    """The form of a LightGBM model, wrapper for scikit-learn or `Booster`."""
     estimator = model.estimator
     native = type(estimator).__name__ == "Booster"
     booster = estimator if native else estimator.booster_
@@ -48,13 +46,14 @@ def lower_lightgbm(model, table):
     _refuse_rounded_integers(table)
     with reading("LightGBM"):
         header, *blocks = _blocks(booster)
+        averaged = "average_output" in header
         # `decision_function` leaves the mean over a random forest to the caller
-        averaged = "average_output" in header and model.method != "decision_function"
-        trees = _trees(header, blocks, averaged)
-        encoders, categories = _encoders(booster, trees, blocks, table)
+        divided = averaged and model.method != "decision_function"
+        trees = _trees(header, blocks, divided)
+        stages = np.arange(len(trees)) // int(header["num_tree_per_iteration"])
+        encoding = _encoding(booster, trees, blocks, table)
         link = _link(header, model, native)
-    ensemble = Ensemble(trees, link, 0.0, False, categories, encoders)
-    return tree_response(model, table, ensemble)
+    return Trees(trees, encoding, link, stages=None if averaged else stages)
 
 
 def _refuse_early_stop(estimator):
@@ -120,7 +119,7 @@ def _tree(block, group, n_raw, share):
     values = np.zeros((n_inner + n_leaves, n_raw))
     values[n_inner:, group] = share * leaves
     left_set, sets = _sets(block, nominal, threshold)
-    return RawTree(
+    return Tree(
         np.concatenate([column, none]),
         np.concatenate([threshold, np.zeros(n_leaves)]),
         np.concatenate([_children(block, "left_child", n_inner), none]),
@@ -129,7 +128,14 @@ def _tree(block, group, n_raw, share):
         values,
         None if left_set is None else np.concatenate([left_set, none]),
         sets,
+        _weights(block, n_inner),
     )
+
+
+def _weights(block, n_inner):
+    """Sums of second derivatives, written in full for leaves only; None without."""
+    leaves = _numbers(block, "leaf_weight")
+    return np.concatenate([np.zeros(n_inner), leaves]) if len(leaves) else None
 
 
 def _children(block, key, n_inner):
@@ -154,25 +160,25 @@ def _sets(block, nominal, threshold):
 # Columns
 
 
-def _encoders(booster, trees, blocks, table):
-    """Encoders and categories of the columns that trees split on."""
+def _encoding(booster, trees, blocks, table):
+    """Of the columns that trees split on."""
     labels = _pandas_labels(booster, table)
     missing_zero = _where_zero_is_missing(blocks)
     named = number_categories(trees, False)
-    encoders, categories = {}, {}
+    encoding = Encoding(single=False)
     for j in used_columns(trees):
         steps = []
         if j in labels:
             steps.append(Recoded({label: k for k, label in enumerate(labels[j])}))
         if j in named:
             steps.append(Positions(named[j]))
-            categories[j] = range(len(named[j]) + 1)
+            encoding.n_categories[j] = len(named[j]) + 1
         elif j in missing_zero:
             steps.append(Band(ZERO, np.nan))
         elif _drops_near_zero(table):
             steps.append(Band(ZERO, 0.0))
-        encoders[j] = tuple(steps)
-    return encoders, categories
+        encoding.encoders[j] = tuple(steps)
+    return encoding
 
 
 def _drops_near_zero(table):

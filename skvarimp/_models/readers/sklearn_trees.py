@@ -1,59 +1,49 @@
-"""What scikit-learn's trees and ensembles of trees hold, as raw trees and a link.
+"""scikit-learn's trees and ensembles of trees.
 
 `HistGradientBoosting*` publish neither their trees nor the encoding in front of them;
 `_read_hist_boosting` is the one place that looks at their private attributes.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from skvarimp._models.model import RESPONSE_METHODS
+from skvarimp._data.values import is_missing
+from skvarimp._models.model import RESPONSE_METHODS, Model
+from skvarimp._models.tree_encoders import Encoding, Recoded
 from skvarimp._models.tree_links import (
     Exponential,
     Labels,
     Logistic,
+    Outlier,
+    PathLength,
     Sign,
     Softmax,
     shown,
 )
-from skvarimp._models.tree_table import RawTree
+from skvarimp._models.trees import Tree, Trees
 from skvarimp._response.lowering import NotLowerable
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
 
 
-@dataclass
-class Ensemble:
-    """An ensemble as read.
+def read(model, table):
+    """The trees and the link that give a model's response, a `Trees` form."""
+    return read_trees(model.estimator, model.method, table)
 
-    Attributes
+
+def read_trees(estimator, method, table):
+    """The trees and the link that give one of an estimator's methods.
+
+    Parameters
     ----------
-    trees : list of RawTree
-    link : callable or None
-        From raw outputs to the response; None: they are the response.
-    offset : ndarray of shape (n_raw,) or None
-        Added to the trees' sum; None where it is to be taken from
-        `decision_function`, the raw outputs themselves.
-    single : bool
-        Whether values are compared in single precision.
-    categories : dict
-        Column -> categories, encoded by their positions.
-    encoders : dict
-        Column -> functions that turn its values, one after the other, into those
-        that the splits compare.
-    """
+    estimator : estimator
+    method : str
+        A response method, or `VOTES`.
+    table : Table
+        Any row of it tells a constant that is added to the trees.
 
-    trees: list
-    link: object = None
-    offset: np.ndarray | float | None = 0.0
-    single: bool = True
-    categories: dict = field(default_factory=dict)
-    encoders: dict = field(default_factory=dict)
-
-
-def read(estimator, method):
-    """The ensemble whose trees and link give an estimator's response method.
+    Returns
+    -------
+    Trees
 
     Raises
     ------
@@ -65,7 +55,7 @@ def read(estimator, method):
     if reader is None or not public:
         raise NotLowerable(f"{type(estimator).__name__} is no tree this library reads")
     _refuse_replaced(estimator)
-    return reader(estimator, method)
+    return reader(estimator, method, table)
 
 
 def _refuse_replaced(estimator):
@@ -74,15 +64,30 @@ def _refuse_replaced(estimator):
         raise NotLowerable(f"{replaced[0]} of this instance was replaced")
 
 
-def _raw_tree(tree, values):
-    leaf = tree.children_left < 0
-    return RawTree(
-        np.where(leaf, -1, tree.feature),
-        tree.threshold,
+def _tree(tree, values, columns=None):
+    """A `Tree` of a `tree_` that was grown on some columns, or on all."""
+    left, right, weight = (
         tree.children_left,
         tree.children_right,
+        tree.weighted_n_node_samples,
+    )
+    inner = np.flatnonzero(left >= 0)
+    column = np.full(len(left), -1)
+    feature = tree.feature[inner]
+    column[inner] = feature if columns is None else columns[feature]
+    risk, decrease = weight * tree.impurity, np.zeros(len(left))
+    decrease[inner] = risk[inner] - risk[left[inner]] - risk[right[inner]]
+    return Tree(
+        column,
+        tree.threshold,
+        left,
+        right,
         tree.missing_go_to_left.astype(bool),
         values,
+        weight=weight,
+        count=tree.n_node_samples,
+        decrease=decrease,
+        columns=None if columns is None else np.unique(columns),
     )
 
 
@@ -99,25 +104,25 @@ def _shown(blocks):
     return np.hstack([shown(block.T).T for block in blocks])
 
 
-def _read_tree(estimator, method):
+def _read_tree(estimator, method, table):
     tree = estimator.tree_
     if not hasattr(estimator, "classes_"):
-        return Ensemble([_raw_tree(tree, tree.value[:, :, 0])])
+        return Trees([_tree(tree, tree.value[:, :, 0])])
     blocks = _votes(tree, _n_classes(estimator))
     if method == "predict":  # each leaf has its label
         blocks = [np.eye(b.shape[1])[b.argmax(axis=1)] for b in blocks]
     values = np.hstack(blocks) if method == VOTES else _shown(blocks)
-    return Ensemble([_raw_tree(tree, values)])
+    return Trees([_tree(tree, values)])
 
 
-def _read_forest(estimator, method):
+def _read_forest(estimator, method, table):
     members = estimator.estimators_
     for member in members:
         _refuse_replaced(member)
     trees = [member.tree_ for member in members]
     n = len(trees)
     if not hasattr(estimator, "classes_"):
-        return Ensemble([_raw_tree(tree, tree.value[:, :, 0] / n) for tree in trees])
+        return Trees([_tree(tree, tree.value[:, :, 0] / n) for tree in trees])
     n_classes = _n_classes(estimator)
     votes = [_votes(tree, n_classes) for tree in trees]
     if method == "predict":
@@ -127,7 +132,7 @@ def _read_forest(estimator, method):
     else:
         join = np.hstack if method == VOTES else _shown
         values, link = [join(blocks) / n for blocks in votes], None
-    return Ensemble([_raw_tree(t, v) for t, v in zip(trees, values)], link)
+    return Trees([_tree(t, v) for t, v in zip(trees, values)], link=link)
 
 
 def _in_column(values, k, n_raw):
@@ -136,21 +141,27 @@ def _in_column(values, k, n_raw):
     return result
 
 
-def _read_boosting(estimator, method):
+def _read_boosting(estimator, method, table):
     _check_constant(estimator.init_)
     members = estimator.estimators_
     rate, n_raw = estimator.learning_rate, members.shape[1]
     trees = [
-        _raw_tree(m.tree_, _in_column(rate * m.tree_.value[:, 0, 0], k, n_raw))
+        _tree(m.tree_, _in_column(rate * m.tree_.value[:, 0, 0], k, n_raw))
         for stage in members
         for k, m in enumerate(stage)
     ]
-    if not hasattr(estimator, "classes_"):
-        return Ensemble(trees)
-    # the exponential loss models half of the log-odds
-    factor = 2.0 if estimator.loss == "exponential" else 1.0
-    link = _boosting_link(method, n_raw, factor, zero_is_second=True)
-    return Ensemble(trees, link, None)
+    link, raw_method = None, "predict"
+    if hasattr(estimator, "classes_"):
+        # the exponential loss models half of the log-odds
+        factor = 2.0 if estimator.loss == "exponential" else 1.0
+        link = _boosting_link(method, n_raw, factor, zero_is_second=True)
+        raw_method = "decision_function"
+    form = Trees(trees, link=link, stages=np.repeat(np.arange(len(members)), n_raw))
+    # what is added to the trees, off one row
+    one = table.take([0])
+    (raw,) = Model(estimator, raw_method)(one.native)
+    form.offset = raw - form.raw(one)[:, 0]
+    return form
 
 
 def _boosting_link(method, n_raw, factor, zero_is_second):
@@ -175,12 +186,11 @@ def _check_constant(init):
         raise NotLowerable(f"its init estimator {name} is no constant")
 
 
-def _read_hist_boosting(estimator, method):
+def _read_hist_boosting(estimator, method, table):
     # No public attribute holds the trees, the column order in front of them, the
     # categories or the baseline; they are read here and nowhere else.
     stages = estimator._predictors
     encoding = estimator._preprocessor
-    baseline = np.ravel(estimator._baseline_prediction).astype(np.float64)
     columns, categories = np.arange(estimator.n_features_in_), {}
     if encoding is not None:  # categorical columns first
         nominal = np.asarray(estimator.is_categorical_)
@@ -197,7 +207,22 @@ def _read_hist_boosting(estimator, method):
         link = _boosting_link(method, n_raw, 1.0, zero_is_second=False)
     else:
         link = Exponential() if estimator.loss in ("poisson", "gamma") else None
-    return Ensemble(trees, link, baseline, False, categories)
+    return Trees(
+        trees,
+        Encoding(
+            False,
+            {j: len(known) for j, known in categories.items()},
+            {j: (_positions(known),) for j, known in categories.items()},
+        ),
+        link,
+        np.ravel(estimator._baseline_prediction).astype(np.float64),
+        np.repeat(np.arange(len(stages)), n_raw),
+    )
+
+
+def _positions(categories):
+    """The encoder of categories; those never seen are as good as missing."""
+    return Recoded({c: k for k, c in enumerate(categories) if not is_missing(c)})
 
 
 def _hist_tree(predictor, columns, k, n_raw):
@@ -206,19 +231,25 @@ def _hist_tree(predictor, columns, k, n_raw):
     nominal = nodes["is_categorical"].astype(bool) & ~leaf
     words = np.ascontiguousarray(predictor.raw_left_cat_bitsets, dtype="<u4")
     sets = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-    return RawTree(
+    count = nodes["count"].astype(np.intp)
+    return Tree(
         np.where(leaf, -1, columns[np.where(leaf, 0, nodes["feature_idx"])]),
         nodes["num_threshold"],
-        nodes["left"],
-        nodes["right"],
+        np.where(leaf, -1, nodes["left"].astype(np.intp)),
+        np.where(leaf, -1, nodes["right"].astype(np.intp)),
         nodes["missing_go_to_left"].astype(bool),
         _in_column(nodes["value"], k, n_raw),
         np.where(nominal, nodes["bitset_idx"].astype(np.int64), -1),
         sets.astype(bool),
+        weight=count.astype(np.float64),
+        count=count,
+        # G_L^2 / H_L + G_R^2 / H_R - G^2 / H takes the place of the decrease: for a
+        # loss of constant hessian it is the decrease of the sum of squares
+        decrease=np.where(leaf, 0.0, nodes["gain"]),
     )
 
 
-def _read_adaboost(estimator, method):
+def _read_adaboost(estimator, method, table):
     """Each member's label weighs w for its class and -w / (K - 1) for the others."""
     n_classes = len(estimator.classes_)
     if n_classes < 2:
@@ -227,12 +258,12 @@ def _read_adaboost(estimator, method):
     shares = weights / weights.sum()
     trees = []
     for member, share in zip(estimator.estimators_, shares):
-        labels = read(member, "predict")  # only single trees have labels in leaves
-        if labels.link is not None or type(member).__name__ not in SINGLE_TREES:
+        # only single trees have labels in leaves
+        if type(member).__name__ not in SINGLE_TREES:
             raise NotLowerable(f"AdaBoost of {type(member).__name__} has no labels")
+        (tree,) = read_trees(member, "predict", table).trees
         if not np.array_equal(member.classes_, estimator.classes_):
             raise NotLowerable("the members of AdaBoostClassifier know other classes")
-        tree = labels.trees[0]
         if n_classes == 2:  # decision_function: second minus first
             tree.values = share * (4.0 * tree.values - 2.0)
         else:
@@ -245,21 +276,22 @@ def _read_adaboost(estimator, method):
         link = Sign(False) if n_classes == 2 else Labels((n_classes,))
     else:
         link = Logistic() if n_classes == 2 else Softmax(1.0 / (n_classes - 1))
-    return Ensemble(trees, link)
+    return Trees(trees, link=link, stages=np.arange(len(trees)))
 
 
-def _read_adaboost_regressor(estimator, method):
+def _read_adaboost_regressor(estimator, method, table):
     raise NotLowerable("AdaBoostRegressor is a weighted median of its trees, no sum")
 
 
-def _read_bagging(estimator, method):
+def _read_bagging(estimator, method, table):
     """Mean over the members, each on its own columns."""
     classifier = hasattr(estimator, "classes_")
     of_member = VOTES if classifier and method != "decision_function" else method
-    ensembles = []
+    forms = []
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
-        ensemble = read(member, of_member)
-        if ensemble.link is not None or ensemble.categories:
+        columns = np.asarray(columns)
+        form = read_trees(member, of_member, table.select(columns))
+        if form.link is not None or form.encoding.encoders:
             raise NotLowerable(f"a mean of {type(member).__name__} is no sum of trees")
         if (
             classifier
@@ -267,24 +299,53 @@ def _read_bagging(estimator, method):
             and len(member.classes_) < len(estimator.classes_)
         ):
             raise NotLowerable("a member of BaggingClassifier has not seen all classes")
-        for tree in ensemble.trees:
-            inner = tree.column >= 0
-            tree.column = np.where(inner, np.asarray(columns)[tree.column], -1)
+        for tree in form.trees:
+            tree.column = np.where(tree.is_leaf, -1, columns[tree.column])
+            if not np.array_equal(columns, np.arange(estimator.n_features_in_)):
+                tree.columns = np.unique(columns)
             if of_member == VOTES:
                 votes = np.zeros((len(tree.values), estimator.n_classes_))
                 votes[:, np.asarray(member.classes_, dtype=np.intp)] = tree.values
                 tree.values = votes
-        ensembles.append(ensemble)
-    trees = [tree for ensemble in ensembles for tree in ensemble.trees]
-    link = None
+        forms.append(form)
+    trees = [tree for form in forms for tree in form.trees]
+    offset, link = np.mean([form.offset for form in forms], axis=0), None
     if of_member == VOTES and method == "predict":
         link = Labels((int(estimator.n_classes_),))
     else:
         for tree in trees:
-            tree.values = tree.values / len(ensembles)
+            tree.values = tree.values / len(forms)
             if method == "predict_proba":
                 tree.values = _shown([tree.values])
-    return Ensemble(trees, link, single=ensembles[0].single)
+    return Trees(trees, forms[0].encoding, link, offset)
+
+
+def _read_isolation_forest(estimator, method, table):
+    """The mean length of a row's paths, as a power of 2 (Liu et al. 2008, eq. 2)."""
+    trees = []
+    n_trees = len(estimator.estimators_)
+    for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
+        tree = _tree(member.tree_, None, np.asarray(columns))
+        depth = np.zeros(len(tree.column))
+        for level, nodes in enumerate(tree.levels(), start=1):
+            depth[tree.left[nodes]] = depth[tree.right[nodes]] = level
+        length = depth + _average_path_length(tree.count)
+        tree.values = length[:, np.newaxis] / n_trees
+        trees.append(tree)
+    scale = float(_average_path_length(np.array([estimator.max_samples_]))[0])
+    threshold = float(estimator.offset_)
+    if method == "predict":
+        link = Outlier(-scale * np.log2(-threshold))
+    else:
+        link = PathLength(scale, threshold)
+    return Trees(trees, link=link)
+
+
+def _average_path_length(n):
+    """Mean depth of a search in a random binary tree of n rows (eq. 1)."""
+    many = np.maximum(n, 3).astype(np.float64)
+    length = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
+    return np.select([n <= 1, n == 2], [0.0, 1.0], length)
 
 
 SINGLE_TREES = (
@@ -305,6 +366,7 @@ READERS = {
     "HistGradientBoostingClassifier": _read_hist_boosting,
     "AdaBoostClassifier": _read_adaboost,
     "AdaBoostRegressor": _read_adaboost_regressor,
+    "IsolationForest": _read_isolation_forest,
     "BaggingRegressor": _read_bagging,
     "BaggingClassifier": _read_bagging,
 }

@@ -30,7 +30,7 @@ def number_categories(trees, others_left):
 
     Parameters
     ----------
-    trees : list of RawTree
+    trees : list of Tree
         `sets` as wide as the largest number in a tree; changed in place.
     others_left : bool
         Whether categories that a split does not name go left.

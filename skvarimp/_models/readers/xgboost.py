@@ -13,9 +13,14 @@ import numpy as np
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._data.values import is_missing
 from skvarimp._models.native_boosters import rows_for
-from skvarimp._models.readers.sklearn_trees import Ensemble
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.readers.tree_encoders import Band, Marked, Positions, Recoded
+from skvarimp._models.tree_encoders import (
+    Band,
+    Encoding,
+    Marked,
+    Positions,
+    Recoded,
+)
 from skvarimp._models.tree_links import (
     Exponential,
     Labels,
@@ -25,10 +30,9 @@ from skvarimp._models.tree_links import (
     Sign,
     Softmax,
 )
-from skvarimp._models.tree_table import RawTree
+from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees import Tree, Trees
 from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.trees.descent import Descent
-from skvarimp._response.responses.trees.response import tree_response
 
 IDENTITY = {
     "reg:squarederror",
@@ -58,22 +62,21 @@ WALK = 4.0  # rounding of n sums: so often that of one, times the root of n
 COARSE = 1e-3  # largest part of the predictions' spread that it may be
 
 
-def lower_xgboost(model, table):
-    """The response of an XGBoost model, wrapper for scikit-learn or `Booster`."""
+def read(model, table):
+    """The form of an XGBoost model, wrapper for scikit-learn or `Booster`."""
     estimator = model.estimator
     native = type(estimator).__name__ == "Booster"
     booster = estimator if native else estimator.get_booster()
     with reading("XGBoost"):
         learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-        trees = _trees(learner, None if native else _rounds(estimator))
+        trees, stages = _trees(learner, None if native else _rounds(estimator))
         marker = None if native else estimator.missing
-        encoders, categories = _encoders(learner, trees, table, marker)
+        encoding = _encoding(learner, trees, table, marker)
         n_raw = trees[0].values.shape[1]
         link = _link(learner["objective"]["name"], model, native, n_raw)
-    ensemble = Ensemble(trees, link, 0.0, True, categories, encoders)
-    response = tree_response(model, table, ensemble)
-    _check(learner, response, table, _Asked(estimator, native))
-    return response
+    form = Trees(trees, encoding, link, stages=stages)
+    _check(learner, form, table, _Asked(estimator, native))
+    return form
 
 
 def _rounds(estimator):
@@ -96,9 +99,8 @@ def _trees(learner, n_rounds):
     if dropped:
         model = model["model"]
     weights = gradient_booster["weight_drop"] if dropped else None
-    n_trees = len(model["trees"])
-    if n_rounds is not None:
-        n_trees = model["iteration_indptr"][n_rounds]
+    rounds = model["iteration_indptr"]
+    n_trees = rounds[-1 if n_rounds is None else n_rounds]
     parameters = learner["learner_model_param"]
     n_raw = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)))
     trees = []
@@ -107,7 +109,7 @@ def _trees(learner, n_rounds):
         trees.append(_tree(tree, model["tree_info"][t], max(n_raw, 1), weight))
     if not trees:
         raise NotLowerable("the model has no trees")
-    return trees
+    return trees, np.searchsorted(rounds, np.arange(n_trees), side="right") - 1
 
 
 def _tree(tree, group, n_raw, weight):
@@ -121,7 +123,7 @@ def _tree(tree, group, n_raw, weight):
         left_set, sets = _sets(tree, len(left))
     with np.errstate(under="ignore"):  # below t is up to the number before t
         before = np.nextafter(threshold, np.float32(-np.inf))
-    return RawTree(
+    return Tree(
         np.where(leaf, -1, tree["split_indices"]),
         before.astype(np.float64),
         left,
@@ -130,6 +132,7 @@ def _tree(tree, group, n_raw, weight):
         weight * _leaf_values(tree, leaf, right, threshold, group, n_raw),
         left_set,
         sets,
+        np.array(tree["sum_hessian"], dtype=np.float32).astype(np.float64),
     )
 
 
@@ -163,11 +166,11 @@ def _sets(tree, n_nodes):
 # Columns
 
 
-def _encoders(learner, trees, table, marker):
-    """Encoders and categories of the columns that trees split on."""
+def _encoding(learner, trees, table, marker):
+    """Of the columns that trees split on."""
     absent = _absent_is_missing(table)
     named = number_categories(trees, True)
-    encoders, categories = {}, {}
+    encoding = Encoding(single=True)
     for j in used_columns(trees):
         steps = [Band(0.0, np.nan)] if absent else []
         number_of = _number_of(learner, j, table)
@@ -177,10 +180,10 @@ def _encoders(learner, trees, table, marker):
             steps.append(Marked(float(marker)))
         if j in named:  # what no split names goes left
             steps.append(Positions(named[j]))
-            categories[j] = range(len(named[j]) + 1)
+            encoding.n_categories[j] = len(named[j]) + 1
         if steps:
-            encoders[j] = tuple(steps)
-    return encoders, categories
+            encoding.encoders[j] = tuple(steps)
+    return encoding
 
 
 def _absent_is_missing(table):
@@ -276,36 +279,30 @@ class _Asked:
 CHECKED_ROWS = 256
 
 
-def _check(learner, response, table, asked):
+def _check(learner, form, table, asked):
     """Leaves one by one, and what their sum is off by; sets the offset.
 
     Rounding could hide small misreadings from the probe, but not from the leaves.
     """
     rows = np.linspace(0, table.n_samples - 1, min(table.n_samples, CHECKED_ROWS))
-    rows = np.unique(rows.astype(np.intp))
-    part = table.take(rows)
-    trees, codes = response.trees, response.codes(table)[rows]
-    if not np.array_equal(_leaves(trees, codes), asked.leaves(part.native)):
+    part = table.take(np.unique(rows.astype(np.intp)))
+    nodes = NodeTable(form.trees, form.encoding)
+    codes = nodes.codes_of(part)
+    leaves = nodes.leaves(codes).T - nodes.roots
+    if not np.array_equal(leaves, asked.leaves(part.native)):
         raise NotLowerable("XGBoost puts rows into other leaves than its JSON says")
-    sums, margins = response.raw(codes).T, asked.margins(part.native)
+    sums, margins = nodes.raw(codes).T, asked.margins(part.native)
     size = max(np.abs(sums).max(), np.abs(margins).max(), UNIT)
-    rounding = WALK * np.sqrt(len(trees.roots)) * UNIT * size
+    rounding = WALK * np.sqrt(len(form.trees)) * UNIT * size
     if rounding > COARSE * np.ptp(sums, axis=0).max() > 0:
         raise NotLowerable(
             "XGBoost's single precision is too coarse for the spread of its predictions"
         )
-    response.start_from(_offset(learner, sums, margins, rounding))
+    form.offset = _offset(learner, sums, margins, rounding)
     # a label decided by less is asked from the model; links take steps of their own
-    response.doubt = rounding + 8 * UNIT
-    linked = response.link is not None
-    response.rounding = rounding + 8 * UNIT if linked else rounding / size
-
-
-def _leaves(trees, codes):
-    """Numbers of the leaves that rows are in, (n_rows, n_trees)."""
-    descent = Descent(trees, codes, np.arange(len(trees.roots)))
-    descent.go_down(np.zeros(len(trees.columns), dtype=bool))
-    return descent.own.reshape(-1, len(codes)).T - trees.roots
+    form.doubt = rounding + 8 * UNIT
+    linked = form.link is not None
+    form.rounding = rounding + 8 * UNIT if linked else rounding / size
 
 
 def _offset(learner, sums, margins, rounding):

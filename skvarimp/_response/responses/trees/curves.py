@@ -121,7 +121,7 @@ def edge_steps(table, feature, used):
         last cell is left out.
     """
     edges = table.edges_on(feature)
-    if feature in table.categories:
+    if table.categorical[feature]:
         inside = table.edge_sets[table.edge_set[edges]][:, used]
         changes = np.diff(inside, axis=1, prepend=False)
         return changes.sum(axis=1), np.nonzero(changes)[1]

@@ -7,12 +7,12 @@ One walk down all trees finds, for every row, where its curve of every feature s
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
 
 from skvarimp._data.table import ArrayTable
-from skvarimp._models.readers.sklearn_trees import read
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.reductions import Reduction
@@ -25,27 +25,25 @@ from skvarimp._response.shapes.steps import StepBlock, Steps
 from skvarimp._running.compiled import use_compiled
 from skvarimp._running.memory import numbers_at_once, working_bytes
 
+READERS = {
+    "sklearn": "sklearn_trees",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "catboost": "catboost",
+}
+
 
 def lower_trees(model, table):
-    """The response of scikit-learn's trees and ensembles of trees."""
-    return tree_response(model, table, read(model.estimator, model.method))
-
-
-def tree_response(model, table, ensemble):
-    """The response of an ensemble as read, `_tree_readers.Ensemble`."""
-    trees = TreeTable(
-        ensemble.trees, ensemble.single, ensemble.categories, ensemble.encoders
-    )
-    response = TreeResponse(model, trees, ensemble.link)
+    """The response of trees and ensembles of trees."""
+    library = type(model.estimator).__module__.partition(".")[0]
+    reader = import_module(f"skvarimp._models.readers.{READERS[library]}")
+    form = reader.read(model, table)
+    response = TreeResponse(model, TreeTable(form.trees, form.encoding), form.link)
     response.codes(table)
-    if ensemble.link is None:
-        return response
-    offset = ensemble.offset
-    if offset is None:  # raw outputs are sums of leaves and a constant: off one row
-        one = table.take([0])
-        raw = np.atleast_1d(model.estimator.decision_function(one.native))
-        offset = raw.reshape(-1) - response.raw(response.codes(table)[:1])[:, 0]
-    response.start_from(offset)
+    response.start_from(form.offset)
+    response.rounding = form.rounding
+    if form.doubt is not None:
+        response.doubt = form.doubt
     return response
 
 
@@ -112,12 +110,7 @@ class TreeResponse(Response):
     def codes(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
         if self._coded[0] is not table:
-            most = int(self.trees.missing_code.max(initial=0))
-            shape = (table.n_samples, len(self.trees.columns))
-            codes = np.empty(shape, dtype=np.min_scalar_type(most))
-            for u, j in enumerate(self.trees.columns):
-                codes[:, u] = self.trees.codes(u, table.column(j))
-            self._coded = (table, codes)
+            self._coded = (table, self.trees.codes_of(table))
         return self._coded[1]
 
     def grid_codes(self, table, move):

@@ -1,15 +1,15 @@
-"""How boosting libraries see a column before their splits compare it.
+"""How trees see a column before their splits compare it.
 
-Functions of a column's values, (n,) -> (n,), chained for one column in the order in
-which `Ensemble.encoders` lists them. Categories that no split of a column names share
-one position, behind those that are named.
+Encoders are functions of a column's values, (n,) -> (n,). Categories that no split of a
+column names share one position, behind those that are named.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from skvarimp._data.values import is_missing
+from skvarimp._response.lowering import NotLowerable
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,12 @@ class Recoded:
 
     def __call__(self, values):
         """(n,) float64 of values of any type."""
+        if values.dtype.kind in "fiub":
+            distinct, inverse = np.unique(values, return_inverse=True)
+            return self._looked_up(distinct)[inverse]
+        return self._looked_up(values)
+
+    def _looked_up(self, values):
         numbers = (
             np.nan if is_missing(v) else self.number_of.get(v, np.nan)
             for v in values.tolist()
@@ -91,6 +97,45 @@ class Positions:
         found = np.append(self.named, np.nan)[position] == values
         position = np.where(found, position, len(self.named)).astype(np.float64)
         return np.where(np.isnan(values), np.nan, position)
+
+
+@dataclass
+class Encoding:
+    """From the values of a table's columns to the numbers that splits compare.
+
+    Attributes
+    ----------
+    single : bool
+        Whether numbers are compared in single precision.
+    n_categories : dict
+        Categorical column -> how many positions its categories have.
+    encoders : dict
+        Column -> the encoders of its values, applied one after the other.
+    """
+
+    single: bool = True
+    n_categories: dict = field(default_factory=dict)
+    encoders: dict = field(default_factory=dict)
+
+    def numbers(self, column, values):
+        """Numbers, or positions of categories, (n,) float64; NaN where missing.
+
+        Parameters
+        ----------
+        column : int
+        values : ndarray of shape (n,)
+            Of any type.
+        """
+        for encode in self.encoders.get(column, ()):
+            values = encode(values)
+        try:
+            if self.single and column not in self.n_categories:
+                values = single(values)
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):  # dates, which the model made numbers of
+            raise NotLowerable(
+                "a column that trees split on holds no numbers"
+            ) from None
 
 
 def single(values):

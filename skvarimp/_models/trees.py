@@ -1,0 +1,143 @@
+"""The form of trees and their ensembles: plain arrays of nodes, and a link."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skvarimp._data.table import as_table
+from skvarimp._models.tree_encoders import Encoding
+
+
+@dataclass
+class Tree:
+    """The nodes of one tree; node 0 is the root.
+
+    Attributes
+    ----------
+    column : ndarray of shape (n_nodes,)
+        Column of the table that a node splits on; -1 at a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        Values up to it go left.
+    left, right : ndarray of shape (n_nodes,)
+        Children; -1 at a leaf.
+    missing_left : ndarray of shape (n_nodes,)
+        Whether missing values go left.
+    values : ndarray of shape (n_nodes, n_raw)
+        What a leaf adds to the raw outputs. Inner nodes hold what the library keeps
+        there, if anything; `node_values` gives them a meaning.
+    left_set : ndarray of shape (n_nodes,) or None
+        Row of `sets` at a categorical split, else -1.
+    sets : ndarray of shape (n_sets, n_categories) or None
+        Categories that go left, by their positions.
+    weight : ndarray of shape (n_nodes,) or None
+        Training weight of each node: of its rows, or of their second derivatives
+        where that is what the library keeps. None where it keeps nothing.
+    count : ndarray of shape (n_nodes,) or None
+        Training rows of each node; scikit-learn's trees only.
+    decrease : ndarray of shape (n_nodes,) or None
+        By how much a split lowers weight times impurity, or its gain; scikit-learn's
+        trees only.
+    columns : ndarray or None
+        Columns that the tree was grown on; None for all.
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    values: np.ndarray
+    left_set: np.ndarray | None = None
+    sets: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    count: np.ndarray | None = None
+    decrease: np.ndarray | None = None
+    columns: np.ndarray | None = None
+
+    @property
+    def is_leaf(self):
+        """(n_nodes,) bool."""
+        return self.column < 0
+
+    def levels(self):
+        """The branch nodes of each depth, from the root down."""
+        nodes, result = np.zeros(1, dtype=np.intp), []
+        while len(nodes := nodes[self.column[nodes] >= 0]):
+            result.append(nodes)
+            nodes = np.concatenate([self.left[nodes], self.right[nodes]])
+        return result
+
+    def summed_upwards(self, at_leaves):
+        """Sums over the leaves below each node, of values of shape (n_nodes, ...)."""
+        sums = np.array(at_leaves, dtype=np.float64)
+        for nodes in reversed(self.levels()):
+            sums[nodes] = sums[self.left[nodes]] + sums[self.right[nodes]]
+        return sums
+
+    def node_values(self):
+        """What each node would add as a leaf: the mean of its leaves by their weight.
+
+        Leaves that no training row reached count only where a node has no others.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_raw)
+        """
+        leaf = self.is_leaf[:, np.newaxis]
+        weight = self.summed_upwards(np.where(leaf, self.weight[:, np.newaxis], 0.0))
+        number = self.summed_upwards(np.where(leaf, 1.0, 0.0))
+        values = np.where(leaf, self.values, 0.0)
+        means = self.summed_upwards(weight * values)
+        plain = self.summed_upwards(values) / number
+        means = np.divide(means, weight, out=plain, where=weight > 0)
+        return np.where(leaf, self.values, means)
+
+
+@dataclass
+class Trees:
+    """A sum of trees behind a link.
+
+    Attributes
+    ----------
+    trees : list of Tree
+    encoding : Encoding
+        How splits see the columns.
+    link : callable or None
+        From raw outputs to the response; None: they are the response.
+    offset : ndarray of shape (n_raw,)
+        Added to the sum of the trees.
+    stages : ndarray of shape (n_trees,) or None
+        The boosting stage that each tree belongs to, ascending; None where trees are
+        averaged.
+    rounding : float
+        How much the library's own raw outputs may be off, relative to the response.
+    doubt : float or None
+        Labels that are decided by less are asked from the model; None: by as much as
+        sums in another order may differ.
+    """
+
+    trees: list
+    encoding: Encoding = field(default_factory=Encoding)
+    link: object = None
+    offset: np.ndarray | float = 0.0
+    stages: np.ndarray | None = None
+    rounding: float = 0.0
+    doubt: float | None = None
+
+    @property
+    def n_raw(self):
+        """Number of raw outputs."""
+        return self.trees[0].values.shape[1]
+
+    def raw(self, table):
+        """Raw outputs of a table's rows, (n_raw, n_samples)."""
+        from skvarimp._models.tree_table import NodeTable
+
+        nodes = NodeTable(self.trees, self.encoding)
+        sums = nodes.raw(nodes.codes_of(table))
+        return sums + np.broadcast_to(self.offset, len(sums))[:, np.newaxis]
+
+    def scores(self, X):
+        """The response of rows, (n_outputs, n_samples)."""
+        raw = self.raw(as_table(X))
+        return raw if self.link is None else self.link(raw)
