@@ -132,6 +132,8 @@ def unfitted(lowering):
         histogram = part == "GradientBoosting" and lowering.name.startswith("Hist")
         if part in lowering.name and not histogram:
             parameters |= small
+    if lowering.name == "IsolationForest":
+        del parameters["max_depth"]  # its trees grow to a depth of their own
     return kind(**parameters)
 
 
