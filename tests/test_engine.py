@@ -25,6 +25,7 @@ from skvarimp._response.reductions.reductions import (
     Range,
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._running.memory import CALL_ROWS
 
 
 def data(n=13, seed=0):
@@ -233,7 +234,7 @@ def test_block_size_changes_nothing(monkeypatch):
     with config_context(working_memory=1e-3):
         small = SensitivityImportance(scale=None).fit(smooth, X)
     monkeypatch.setattr(BlackBoxResponse, "TASK_EVALUATIONS", 100)
-    monkeypatch.setattr(BlackBoxResponse, "CALL_ROWS", 7)
+    monkeypatch.setattr("skvarimp._running.memory.CALL_ROWS", 7)
     tiny = SensitivityImportance(scale=None).fit(smooth, X)
     for other in (small, tiny):
         np.testing.assert_allclose(
@@ -254,7 +255,7 @@ def test_calls_are_large_and_never_larger_than_stated():
 
     X = np.random.RandomState(0).randn(300, 2)
     SensitivityImportance(scale=None).fit(counting, X)
-    assert max(sizes) <= BlackBoxResponse.CALL_ROWS
+    assert max(sizes) <= CALL_ROWS
     assert sum(sizes) == 300 + 2 * (300 * 300 - 300)
     assert np.median(sizes[1:]) > 20_000
 

@@ -1,5 +1,6 @@
 """Partial dependence: against scikit-learn, closed forms, weights, standard errors."""
 
+import tracemalloc
 import warnings
 
 import joblib
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from literal import curve, mean_curve
 from partial_dependence_models import X, Y
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -330,3 +332,44 @@ def test_bad_input():
     with pytest.raises(ValueError, match="non-empty 1-d array"):
         PartialDependenceImportance(grid=np.empty(0)).fit(f, X)
     assert all(n == len(X) for n in calls)
+
+
+def softmax_of(seed, n_rows, n_outputs):
+    """Rows, and a model of many outputs that depend on one another."""
+    random = np.random.RandomState(seed)
+    data, weights = random.randn(n_rows, 2), random.randn(2, n_outputs)
+
+    def softmax(X):
+        scores = np.exp(X @ weights)
+        return scores / scores.sum(axis=1, keepdims=True)
+
+    return softmax, data
+
+
+@pytest.mark.parametrize("n_outputs", [5, 40])
+def test_memory_does_not_grow_with_the_outputs(n_outputs):
+    """At most a quarter of `working_memory`, whatever the number of outputs."""
+    softmax, data = softmax_of(0, 400, n_outputs)
+    imp = PartialDependenceImportance(features=[0])
+    with config_context(working_memory=64):
+        tracemalloc.start()
+        try:
+            imp.fit(softmax, data)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak <= 64 * 2**20 / 4
+
+
+def test_standard_errors_from_joined_groups_are_unbiased():
+    """Where memory allows only few groups of rows: less exact, but not smaller."""
+    ratios = []
+    for seed in range(20):
+        softmax, data = softmax_of(seed, 250, 30)
+        imp = PartialDependenceImportance(features=[0])
+        exact = imp.fit(softmax, data).standard_errors_[0]
+        with config_context(working_memory=16):
+            ratios.append((imp.fit(softmax, data).standard_errors_[0] / exact) ** 2)
+    # the mean of 20 squares, each known to about (2 / 10)^(1/2)
+    np.testing.assert_allclose(np.mean(ratios), 1.0, atol=3 * np.sqrt(0.2 / 20))
+    assert np.std(ratios) > 0.05

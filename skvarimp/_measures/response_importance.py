@@ -14,7 +14,7 @@ from skvarimp._response.contract import Walk
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Moves
 from skvarimp._response.lowering import respond
-from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._running.memory import call_rows, even_slices
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 
@@ -145,11 +145,10 @@ def unmoved_response(model, table):
     Block by block where X is large: models copy what they are given, and X may be a
     memory map larger than the memory.
     """
-    step = BlackBoxResponse.call_rows(table.n_columns)
-    if table.n_samples <= step:
+    parts = even_slices(table.n_samples, call_rows(table.n_columns))
+    if len(parts) <= 1:
         return np.ascontiguousarray(model(table.native).T)
-    starts = range(0, table.n_samples, step)
-    rows = [np.arange(s, min(s + step, table.n_samples)) for s in starts]
+    rows = [np.arange(part.start, part.stop) for part in parts]
     return np.hstack([model(table.take(part).native).T for part in rows])
 
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skvarimp._response.reductions.reductions import Block, Sample, State
-from skvarimp._running.memory import numbers_at_once
+from skvarimp._response.reductions.states import Block, Merging, Sample
+from skvarimp._running.memory import BLOCK, at_once, even_slices
 
 
-@dataclass
+@dataclass(eq=False)
 class Walk:
     """Everything one walk through the engine needs; sent to workers as it is.
 
@@ -155,7 +155,7 @@ class Response:
 
     # Evaluations in one task: large enough that a worker is kept busy, small enough
     # that a progress bar moves and a stop is heard.
-    TASK_EVALUATIONS = 1_000_000
+    TASK_EVALUATIONS = BLOCK
 
     def curves(self, table, rows, move, base):
         """ICE curves of some rows.
@@ -189,8 +189,7 @@ class Response:
         """
         mean = np.zeros((len(base), move.n_cells))
         step = self.block_rows(move.n_cells, table.n_columns)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
+        for part in even_slices(len(rows), step):
             ice = self.curves(table, rows[part], move, base[:, part])
             mean += np.matmul(weights[part], ice - base[:, part, np.newaxis])
         return mean
@@ -205,7 +204,7 @@ class Response:
 
     def block_rows(self, n_cells, n_columns):
         """How many rows' curves are formed at a time."""
-        return max(1, numbers_at_once(2**20) // (n_cells * self.n_outputs))
+        return at_once(n_cells * self.n_outputs)
 
     def tasks(self, walk):
         """The parts of a walk, those of one position next to each other."""
@@ -214,10 +213,9 @@ class Response:
 
     def tasks_of(self, walk, position):
         """The parts of one position: blocks of rows."""
-        n_rows = len(walk.rows)
         step = max(1, self.TASK_EVALUATIONS // walk.moves[position].n_cells)
-        for start in range(0, n_rows, step):
-            yield Task((position,), slice(start, min(start + step, n_rows)))
+        for part in even_slices(len(walk.rows), step):
+            yield Task((position,), part)
 
     def run(self, walk, task):
         """The merged states of one task.
@@ -241,11 +239,11 @@ class Response:
         if reductions is None:
             reductions = walk.reductions_of(position)
         step = self.block_rows(move.n_cells, walk.table.n_columns)
-        states = [[] for _ in reductions]
-        for start in range(rows.start, rows.stop, step):
-            part = slice(start, min(start + step, rows.stop))
+        merging = [Merging() for _ in reductions]
+        for part in even_slices(rows.stop - rows.start, step):
+            part = slice(rows.start + part.start, rows.start + part.stop)
             ice = self.curves(walk.table, walk.rows[part], move, walk.base[:, part])
             block = walk.block(ice[np.newaxis], part, [move])
-            for reduction, of_blocks in zip(reductions, states):
-                of_blocks.append(reduction.reduce(block))
-        return [State.merged(of_blocks) for of_blocks in states]
+            for reduction, of_blocks in zip(reductions, merging):
+                of_blocks.add(reduction.reduce(block))
+        return [of_blocks.merged() for of_blocks in merging]

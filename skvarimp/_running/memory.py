@@ -78,3 +78,9 @@ def even_slices(n, at_most):
     return [
         slice(part * n // n_parts, (part + 1) * n // n_parts) for part in range(n_parts)
     ]
+
+
+def call_rows(n_columns, n_outputs=1):
+    """Rows to hand to a model in one call."""
+    room = working_bytes() / (16 * n_columns)
+    return int(max(1, min(CALL_ROWS, room, at_once(n_outputs, 2**62))))

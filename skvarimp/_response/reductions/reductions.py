@@ -24,6 +24,7 @@ import numpy as np
 
 from skvarimp._response.reductions.flatness import flatness, flatness_slope
 from skvarimp._response.reductions.states import Block, Finished, Sample, State
+from skvarimp._running.memory import working_bytes
 
 __all__ = [
     "Block",
@@ -46,7 +47,7 @@ class Reduction:
 
     def reduce(self, block):
         """The state of one block of rows."""
-        return State.merged([self.of_chunk(chunk) for chunk in block.chunks()])
+        return State.merged(self.of_chunk(chunk) for chunk in block.chunks())
 
     def of_chunk(self, block):
         """The state of a block that fits into the processor's cache."""
@@ -186,6 +187,9 @@ class IndividualFlatness(_RowMean):
         )
 
 
+LEAST_GROUPS = 10  # of rows, whatever they take: errors known to a fifth
+
+
 @dataclass(frozen=True)
 class PartialDependence(Reduction):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
@@ -193,7 +197,8 @@ class PartialDependence(Reduction):
     The standard error needs every row's curve after the mean curve is known. Up to
     `n_groups` rows are kept apart and it is exact; more rows are added up with
     random signs in `n_groups` groups, which estimates the same sum of squares
-    without bias, with relative error about (2 n_groups)^(-1/2).
+    without bias, with relative error about (2 n_groups)^(-1/2). Where `n_groups` sums
+    over all outputs and cells take too much memory, groups are joined.
     """
 
     statistic: str = "std"
@@ -205,13 +210,11 @@ class PartialDependence(Reduction):
     @classmethod
     def over(cls, statistic, n_rows, n_groups):
         """For a known number of rows; at most `n_groups` are kept apart."""
-        if n_rows <= n_groups:
-            return cls(statistic, n_rows, n_rows, np.ones(n_rows), np.arange(n_rows))
+        n_groups = min(n_groups, n_rows)
         random = np.random.RandomState(0)  # fixed: errors must not vary between runs
         groups = random.permutation(n_rows) % n_groups
-        return cls(
-            statistic, n_groups, n_rows, random.choice([-1.0, 1.0], n_rows), groups
-        )
+        signs = random.choice([-1.0, 1.0], n_rows)
+        return cls(statistic, n_groups, n_rows, signs, groups)
 
     def reduce(self, block):
         """See `Reduction.reduce`.
@@ -220,9 +223,15 @@ class PartialDependence(Reduction):
         """
         cells = block.moved_over_rows()
         signs = self.signs[block.rows] * np.sqrt(block.weights)
-        groups = self.groups[block.rows]
-        sketch = block.moved_by_group(signs, groups, self.n_groups)
+        n_groups = self._groups_that_fit(cells[0].size)
+        groups = self.groups[block.rows] % n_groups
+        sketch = block.moved_by_group(signs, groups, n_groups)
         return State(cells=cells, sketch=sketch)
+
+    def _groups_that_fit(self, n_numbers):
+        """Of so many numbers each, in a thirty-second of `working_memory`."""
+        room = working_bytes() / 8 // (8 * n_numbers)
+        return int(min(self.n_groups, max(room, LEAST_GROUPS)))
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
@@ -236,7 +245,8 @@ class PartialDependence(Reduction):
         )
         level = np.einsum("bok,bok->bo", slope, state.cells)
         signs = self.signs * np.sqrt(sample.weights)
-        offsets = np.bincount(self.groups, weights=signs, minlength=self.n_groups)
+        n_groups = state.sketch.shape[2]
+        offsets = np.bincount(self.groups % n_groups, signs, n_groups)
         if state.basis is not None:  # (sketch @ basis) @ slope, the short way
             slope = np.einsum("bofk,bok->bof", state.basis, slope)
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)

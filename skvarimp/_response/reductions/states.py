@@ -90,14 +90,13 @@ class Block:
 
     def _added(self, add):
         """A sparse matrix times `moved`; a curve that is constant stays exactly so."""
+        n_entries, n_outputs, _, n_cells = self.ice.shape
         base = np.broadcast_to(self.base, self.ice.shape[:3])
-        sums = []
-        for at in np.ndindex(*self.ice.shape[:2]):
-            of_one = add @ self.ice[at]
-            of_one -= (add @ base[at])[:, np.newaxis]
-            sums.append(of_one)
-        result = np.stack(sums) if len(sums) > 1 else sums[0]
-        return result.reshape(*self.ice.shape[:2], *sums[0].shape)
+        result = np.empty((n_entries, n_outputs, add.shape[0], n_cells))
+        for at in np.ndindex(n_entries, n_outputs):
+            result[at] = add @ self.ice[at]
+            result[at] -= (add @ base[at])[:, np.newaxis]
+        return result
 
 
 @dataclass
@@ -128,21 +127,11 @@ class State:
 
     @staticmethod
     def merged(states):
-        """One state of consecutive blocks of rows."""
-        if len(states) == 1:
-            return states[0]
-
-        def join(name, how):
-            parts = [getattr(state, name) for state in states]
-            return None if parts[0] is None else how(parts)
-
-        return State(
-            join("rows", lambda parts: np.concatenate(parts, axis=2)),
-            join("cells", sum),
-            join("sketch", sum),
-            states[0].basis,
-            states[0].cell_of_value,
-        )
+        """One state of consecutive blocks of rows; takes them one by one."""
+        merging = Merging()
+        for state in states:
+            merging.add(state)
+        return merging.merged()
 
     def expanded(self):
         """The state over grid values, from one over cells that hold several."""
@@ -158,24 +147,26 @@ class State:
 
 
 class Merging:
-    """States of consecutive blocks of rows, merged as they come."""
+    """Merges the states of consecutive blocks of rows as they arrive."""
 
     def __init__(self):
-        self._rows, self._sums = [], None
+        self._rows, self._sums, self._own = [], None, False
 
     def add(self, state):
         """Take the next block's state."""
         self._rows.append(state.rows)
-        state = replace(state, rows=None)
         if self._sums is None:
-            self._sums = state
-        elif len(self._rows) == 2:
-            self._sums = State.merged([self._sums, state])
-        else:  # into arrays of our own
-            for name in ("cells", "sketch"):
-                own = getattr(self._sums, name)
-                if own is not None:
-                    own += getattr(state, name)
+            self._sums = replace(state, rows=None)
+            return
+        for name in ("cells", "sketch"):
+            total, more = getattr(self._sums, name), getattr(state, name)
+            if total is None:
+                continue
+            if self._own:  # the first block's arrays may be another's
+                total += more
+            else:
+                setattr(self._sums, name, total + more)
+        self._own = True
 
     def merged(self):
         """The state of all blocks."""

@@ -3,11 +3,11 @@
 import numpy as np
 
 from skvarimp._response.contract import Response
-from skvarimp._running.memory import working_bytes
+from skvarimp._running.memory import call_rows, even_slices
 
 
 class BlackBoxResponse(Response):
-    """Asks the model itself, some ten thousand rows a call.
+    """Asks the model itself, some ten thousand rows per call.
 
     Parameters
     ----------
@@ -16,8 +16,6 @@ class BlackBoxResponse(Response):
     reason : str
         Why no faster response serves.
     """
-
-    CALL_ROWS = 32_768  # 20 000 to 50 000 rows a call measured best nearly everywhere
 
     def __init__(self, model, n_outputs, reason=""):
         self.model = model
@@ -72,12 +70,11 @@ class BlackBoxResponse(Response):
         ndarray of shape (n_outputs, n)
         """
         result = np.empty((self.n_outputs, len(rows)))
-        step = self.call_rows(table.n_columns)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
+        step = call_rows(table.n_columns, self.n_outputs)
+        for part in even_slices(len(rows), step):
             moved = moved_rows(table, rows[part], move, cells[part])
 
-            def where(m, start=start):
+            def where(m, start=part.start):
                 at = move.values[cells[start + m]]
                 at = at.tolist() if hasattr(at, "tolist") else at
                 return (
@@ -87,14 +84,9 @@ class BlackBoxResponse(Response):
             result[:, part] = self.model(moved, where).T
         return result
 
-    @classmethod
-    def call_rows(cls, n_columns):
-        """Rows in one call of the model."""
-        return int(max(1, min(cls.CALL_ROWS, working_bytes() // (16 * n_columns))))
-
     def block_rows(self, n_cells, n_columns):
         """See `Response.block_rows`: whole calls, or one row of many cells."""
-        return max(1, self.call_rows(n_columns) // n_cells)
+        return max(1, call_rows(n_columns, self.n_outputs) // n_cells)
 
 
 def moved_rows(table, rows, move, cells):
