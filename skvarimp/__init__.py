@@ -5,6 +5,7 @@ from skvarimp._display.bars import ComparisonDisplay, ImportanceDisplay
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._display.matrix import MatrixDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
+from skvarimp._measures.accumulated_local_effects import ALEImportance
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.coefficients.coefficients import CoefficientImportance
 from skvarimp._measures.coefficients.connection_weights import (
@@ -31,6 +32,7 @@ __all__ = [
     "DerivativeImportance",
     "PartialDependenceImportance",
     "InteractionImportance",
+    "ALEImportance",
     "PermutationImportance",
     "FIRMImportance",
     "ImpurityImportance",

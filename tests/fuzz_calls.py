@@ -55,6 +55,7 @@ OPTIONS = {
         "random_state": SEEDS,
         **COMMON,
     },
+    "ALEImportance": {"n_bins": [1, 5, 20, 0, 2.5, None], "response_method": METHODS},
     "DerivativeImportance": {"response_method": METHODS},
     "PartialDependenceImportance": {
         "statistic": ["auto", "std", "range"],
@@ -138,6 +139,7 @@ SUITED = {
 }
 WITH_FEATURES = {
     "SensitivityImportance",
+    "ALEImportance",
     "DerivativeImportance",
     "PartialDependenceImportance",
     "InteractionImportance",

@@ -30,6 +30,7 @@ TREE = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
 INSTANCES = {
     "SensitivityImportance": ({}, LINEAR),
     "DerivativeImportance": ({}, LINEAR),
+    "ALEImportance": ({}, TREE),
     "PartialDependenceImportance": ({}, TREE),
     "InteractionImportance": ({"grid": 4}, TREE),
     "PermutationImportance": ({}, TREE),

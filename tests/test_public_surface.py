@@ -14,6 +14,7 @@ SURFACE = {
         "ComparisonDisplay",
         "ConnectionWeightImportance",
         "CurvesDisplay",
+        "ALEImportance",
         "DerivativeImportance",
         "FIRMImportance",
         "FoldImportances",

@@ -117,6 +117,12 @@ class Table:
         """Whether column j is boolean, categorical or not a number."""
         return is_categorical_dtype(self.column(j))
 
+    def has_order(self, j):
+        """Whether the values of column j have an order: numbers, dates, booleans, or
+        categories whose type declares one.
+        """
+        return self.column(j).dtype.kind in "fiubM"
+
     def takes_numbers(self, j):
         """Whether column j is stored as numbers, so that it can be set to any."""
         return self.native.dtype.kind in "fiu"
@@ -336,6 +342,16 @@ class FrameTable(Table):
         if isinstance(series.dtype, declares):
             levels = series.cat.get_categories().to_list()
         return factorized(self.column(j), levels)
+
+    def has_order(self, j):
+        """See `Table.has_order`."""
+        import narwhals.stable.v2 as nw
+
+        series = self.frame[self._labels[j]]
+        kind = series.dtype
+        if isinstance(kind, nw.Enum | nw.Categorical):
+            return nw.is_ordered_categorical(series)
+        return kind.is_numeric() or kind.is_temporal() or kind == nw.Boolean
 
     def takes_numbers(self, j):
         """See `Table.takes_numbers`."""
