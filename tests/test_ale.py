@@ -57,13 +57,7 @@ def test_equals_the_plain_loop(n_bins, weights):
     ale = ALEImportance(n_bins=n_bins).fit(forest, X, sample_weight=weights)
 
     for j in range(3):
-        edges, curve, spread = literal_ale(
-            forest.predict,
-            X[kept],
-            j,
-            n_bins,
-            None if weights is None else weights[kept],
-        )
+        edges, curve, spread = literal_ale(forest.predict, X[kept], j, n_bins, of_kept)
         np.testing.assert_array_equal(ale.curves_[f"x{j}"][0], edges)
         np.testing.assert_allclose(ale.curves_[f"x{j}"][1], curve, rtol=0, atol=1e-9)
         assert ale.importances_[j] == pytest.approx(spread, rel=1e-9)
