@@ -23,6 +23,8 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._selection.importance_estimator import ImportanceEstimator
 from skvarimp._selection.selectors import BackwardEliminationSelector, ForwardSelector
 from skvarimp._stability.folds import FoldImportances, importance_across_folds
+from skvarimp._stability.leave_out import leave_out_importances
+from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.null_importances import NullImportances, null_importances
 
 __version__ = "0.1.0"
@@ -52,6 +54,8 @@ __all__ = [
     "compare_importances",
     "importance_across_folds",
     "FoldImportances",
+    "leave_out_importances",
+    "LeaveOutImportances",
     "null_importances",
     "NullImportances",
     "BaseImportance",

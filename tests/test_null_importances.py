@@ -279,3 +279,16 @@ def test_a_network_and_a_pipeline():
         null = null_importances(model, X, Y, OBSERVED, n_permutations=2, random_state=0)
     assert np.all(folds.importances > 0)
     assert np.all(values(null) > 0)
+
+
+def test_false_discovery_rate():
+    """Benjamini and Hochberg's adjustment, as statsmodels computes it."""
+    oracle = pytest.importorskip("statsmodels.stats.multitest")
+    random = np.random.default_rng(0)
+    own, null = random.standard_normal(12) + 1, random.standard_normal((99, 12))
+    found = NullImportances([f"x{j}" for j in range(12)], own, null)
+    expected = oracle.multipletests(found.pvalues, method="fdr_bh")[1]
+    np.testing.assert_allclose(found.fdr_pvalues, expected, rtol=1e-12)
+    table = found.to_frame().set_index("entry")
+    assert table.loc["x3", "fdr_p_value"] == found.fdr_pvalues[3]
+    assert np.all(found.fdr_pvalues >= found.pvalues)

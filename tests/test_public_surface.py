@@ -25,6 +25,7 @@ SURFACE = {
         "ImportanceEstimator",
         "ImpurityImportance",
         "InteractionImportance",
+        "LeaveOutImportances",
         "MatrixDisplay",
         "NullDisplay",
         "NullImportances",
@@ -34,6 +35,7 @@ SURFACE = {
         "SurrogateTreePredictor",
         "compare_importances",
         "importance_across_folds",
+        "leave_out_importances",
         "null_importances",
     },
 }

@@ -1,4 +1,7 @@
-"""Weighted statistics of one sample; weights are non-negative and sum to 1."""
+"""Weighted statistics of one sample, and p-values adjusted for their number.
+
+Weights are non-negative and sum to 1.
+"""
 
 import numpy as np
 
@@ -28,3 +31,25 @@ def weighted_median(values, weights):
     low = np.searchsorted(below, half - tolerance)
     high = np.searchsorted(below, half + tolerance)
     return 0.5 * (values[low] + values[min(high, len(values) - 1)])
+
+
+def holm(pvalues):
+    """Holm's step-down adjusted p-values.
+
+    At most a share alpha of data sets has an adjusted p-value of at most alpha for any
+    true hypothesis, however the p-values depend on each other.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        max over k <= j of (n - k + 1) p_(k), at most 1, for the j-th smallest.
+    """
+    order = np.argsort(pvalues, kind="stable")
+    factors = np.arange(len(order), 0, -1)
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(factors * pvalues[order])
+    return np.minimum(adjusted, 1.0)

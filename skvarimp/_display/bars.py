@@ -35,6 +35,8 @@ class ImportanceDisplay:
         Drawn as 95% intervals, 1.96 standard errors either side; NaN: none.
     label : str, default="importance"
         What the lengths are, below the bars.
+    intervals : array-like of shape (n_entries, 2), default=None
+        Lower and upper ends, drawn in place of standard errors; NaN: none.
 
     Attributes
     ----------
@@ -66,11 +68,13 @@ class ImportanceDisplay:
         *,
         standard_errors: ArrayLike | None = None,
         label: str = "importance",
+        intervals: ArrayLike | None = None,
     ) -> None:
         self.importances = importances
         self.entry_names = entry_names
         self.standard_errors = standard_errors
         self.label = label
+        self.intervals = intervals
 
     @classmethod
     def from_importance(
@@ -136,7 +140,11 @@ class ImportanceDisplay:
         style = {"height": 0.7, "color": COLORS[0]} | kwargs
         with keywords_for("barh", kwargs):
             self.bars_ = ax.barh(at, values[shown], **style)
-        self.errors_ = _draw_errors(ax, at, values, self.standard_errors, shown)
+        if self.intervals is None:
+            self.errors_ = _draw_errors(ax, at, values, self.standard_errors, shown)
+        else:
+            ends = drawable(self.intervals, (len(values), 2), "intervals")[shown]
+            self.errors_ = _draw_intervals(ax, at, values[shown], ends)
         ax.set_xlabel("\n".join([self.label, *not_shown(values, shown)]))
         finish_rows(ax, names)
         return self
@@ -344,9 +352,15 @@ def _draw_errors(ax, at, values, errors, shown):
     if errors is None:
         return None
     errors = drawable(errors, values.shape, "standard_errors")[shown]
-    known = errors > 1e-9 * np.abs(values[shown])  # neither NaN nor rounding of 0
+    values, reach = values[shown], INTERVAL * errors
+    ends = np.column_stack([values - reach, values + reach])
+    return _draw_intervals(ax, at, values, ends)
+
+
+def _draw_intervals(ax, at, values, ends):
+    reach = np.abs(ends - values[:, np.newaxis])
+    # neither NaN nor rounding of 0
+    known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
     if not known.any():
         return None
-    return ax.errorbar(
-        values[shown][known], at[known], xerr=INTERVAL * errors[known], **ERROR_STYLE
-    )
+    return ax.errorbar(values[known], at[known], xerr=reach[known].T, **ERROR_STYLE)

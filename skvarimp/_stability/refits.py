@@ -1,6 +1,7 @@
 """Refit an estimator on some rows and measure it on some rows, again and again.
 
-What `importance_across_folds` and `null_importances` have in common.
+What `importance_across_folds`, `null_importances` and `leave_out_importances` have in
+common.
 """
 
 from copy import copy
@@ -106,7 +107,8 @@ class Refits:
     ----------
     estimator : estimator or None
         None: nothing to fit, the measure looks at the data alone.
-    importance : BaseImportance or callable
+    importance : BaseImportance, callable or None
+        None: nothing to measure, only `fitted` is asked.
     table : Table
     y : ndarray or None
     passed : Passed
@@ -130,18 +132,24 @@ class Refits:
     def _measure(self, train, rows, random):
         if reads_training_rows(self.importance):
             rows = train
-        estimator = None
-        if self.estimator is not None:
-            estimator = seeded(clone(self.estimator), random)
-            table, y = self._some(train)
-            target = () if y is None else (y,)
-            estimator.fit(table.native, *target, **self._params("fit", train))
+        estimator = None if self.estimator is None else self.fitted(train, random)
         importance = self.importance
         if isinstance(importance, BaseImportance):
             importance = seeded(clone(importance), random)
         table, y = self._some(rows)
         params = self._params("importance", rows)
         return Measured.of(measured(importance, estimator, table, y, params), table)
+
+    def fitted(self, train, random):
+        """The estimator, cloned and fitted on the rows `train` (None: all of them).
+
+        Every `random_state` that is None gets a seed from the Generator `random`.
+        """
+        estimator = seeded(clone(self.estimator), random)
+        table, y = self._some(train)
+        target = () if y is None else (y,)
+        estimator.fit(table.native, *target, **self._params("fit", train))
+        return estimator
 
     def _some(self, rows):
         if rows is None:
@@ -151,6 +159,10 @@ class Refits:
     def _params(self, part, rows):
         params = getattr(self.passed, part)
         return params if rows is None else rows_of(params, rows)
+
+    def with_table(self, table):
+        """The same on other columns of the same rows."""
+        return replace(self, table=table)
 
     def with_targets_of(self, order):
         """Row i gets the target and the sample weight of row order[i]."""

@@ -1,0 +1,249 @@
+"""`LeaveOutImportances`: what `leave_out_importances` returns."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import false_discovery_control, t
+
+from skvarimp._data.statistics import holm
+from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._measures.base import entry_frame, ranking
+from skvarimp._types import Axes, Floats, Frame, Integers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeaveOutImportances:
+    """Increase of the held-out loss without each entry, with its error.
+
+    Made by :func:`leave_out_importances`, whose notes say how intervals and p-values
+    are computed.
+
+    Parameters
+    ----------
+    entry_names : list of str
+        Names of the entries.
+    importances : ndarray of shape (n_entries,)
+        Mean increase, in units of the loss.
+    standard_errors : ndarray of shape (n_entries,)
+        Their standard errors.
+    differences : ndarray of shape (n_samples, n_entries)
+        Increase of each row's loss; NaN for rows that were never held out.
+    baseline : float
+        Mean held-out loss with all columns.
+    degrees_of_freedom : float, default=inf
+        Of Student's t for intervals and p-values: the number of groups minus 1, or
+        infinity for independent rows.
+    frame_library : str, default="pandas"
+        Library of the frames that `to_frame` makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skvarimp import LeaveOutImportances
+    >>> found = LeaveOutImportances(
+    ...     ["age", "bmi"],
+    ...     np.array([0.3, 0.0]),
+    ...     np.array([0.1, 0.1]),
+    ...     np.array([[0.4, 0.1], [0.2, -0.1]]),
+    ...     1.0,
+    ... )
+    >>> found.pvalues.round(4)
+    array([0.0013, 0.5   ])
+    >>> found.holm_pvalues.round(4)
+    array([0.0027, 0.5   ])
+    """
+
+    entry_names: list[str]
+    importances: Floats
+    standard_errors: Floats
+    differences: Floats
+    baseline: float
+    degrees_of_freedom: float = np.inf
+    frame_library: str = "pandas"
+
+    @classmethod
+    def of(
+        cls,
+        entry_names: list[str],
+        losses: Floats,
+        weights: Floats,
+        groups: Any,
+        frame_library: str,
+    ) -> Self:
+        """Estimate from held-out losses.
+
+        Parameters
+        ----------
+        entry_names : list of str
+            Names of the entries.
+        losses : ndarray of shape (n_samples, 1 + n_entries)
+            Mean loss of each row, with all columns and without each entry; NaN for
+            rows that were never held out.
+        weights : ndarray of shape (n_samples,)
+            Weights of the rows; integer weights equal repeated rows.
+        groups : array-like of shape (n_samples,) or None
+            Labels of rows that depend on each other.
+        frame_library : str
+            Library of the frames that `to_frame` makes.
+
+        Returns
+        -------
+        LeaveOutImportances
+            The estimates.
+        """
+        differences = losses[:, 1:] - losses[:, :1]
+        used = ~np.isnan(losses[:, 0]) & (weights > 0)
+        weight, values = weights[used], differences[used]
+        total = weight.sum()
+        if total == 0.0:  # a callback stopped before the end of the first fold
+            unknown = np.full(len(entry_names), np.nan)
+            return cls(entry_names, unknown, unknown, differences, np.nan)
+        mean = weight @ values / total
+        deviations, freedom = values - mean, np.inf
+        if groups is None:
+            errors = np.sqrt(weight @ deviations**2) / total
+        else:
+            _, codes = np.unique(groups[used], return_inverse=True)
+            sums = np.zeros((codes.max() + 1, len(entry_names)))
+            np.add.at(sums, codes, weight[:, np.newaxis] * deviations)
+            freedom = float(codes.max())
+            errors = np.full(len(entry_names), np.nan)
+            if freedom > 0:
+                spread = (sums**2).sum(axis=0) * (freedom + 1) / freedom
+                errors = np.sqrt(spread) / total
+        baseline = float(weight @ losses[used, 0] / total)
+        return cls(
+            entry_names, mean, errors, differences, baseline, freedom, frame_library
+        )
+
+    def __repr__(self) -> str:
+        n_rows = int((~np.isnan(self.differences[:, 0])).sum())
+        return (
+            f"<increase of the loss without each of {len(self.entry_names)} entries, "
+            f"over {n_rows} held-out rows: to_frame()>"
+        )
+
+    @property
+    def pvalues(self) -> Floats:
+        """One-sided p-values of "not positive", of shape (n_entries,).
+
+        An entry without any effect on the losses has p = 1.
+        """
+        ratio = np.full(len(self.entry_names), -np.inf)
+        ratio[np.isnan(self.standard_errors)] = np.nan
+        some = self.standard_errors > 0
+        ratio[some] = self.importances[some] / self.standard_errors[some]
+        return t.sf(ratio, self.degrees_of_freedom)
+
+    @property
+    def holm_pvalues(self) -> Floats:
+        """Adjusted by Holm: the chance of any false discovery is at most alpha."""
+        return _adjusted(self.pvalues, holm)
+
+    @property
+    def fdr_pvalues(self) -> Floats:
+        """Adjusted by Benjamini and Hochberg: the share of false discoveries."""
+        return _adjusted(self.pvalues, false_discovery_control)
+
+    @property
+    def ranking(self) -> Integers:
+        """Rank of the importances, 1 = most important, of shape (n_entries,)."""
+        return ranking(self.importances)
+
+    def interval(self, confidence: float = 0.95) -> Frame:
+        """Table of confidence intervals, most important first.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability that the interval of one entry holds its population value.
+
+        Returns
+        -------
+        frame of shape (n_entries, 4)
+            Columns entry, importance, lower and upper, in the frame library X came in
+            (pandas for arrays).
+        """
+        lower, upper = self._bounds(confidence)
+        columns = {"importance": self.importances, "lower": lower, "upper": upper}
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+
+    def _bounds(self, confidence):
+        """Lower and upper ends, each of shape (n_entries,)."""
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(
+                f"`confidence` must be between 0 and 1, got {confidence!r}. Use for "
+                "example 0.95."
+            )
+        z = t.isf((1.0 - confidence) / 2.0, self.degrees_of_freedom)
+        m, s = self.importances, self.standard_errors
+        root = np.hypot(m, np.sqrt(2.0) * s)
+        # q = (m + root) / 2, written without cancellation where m < 0
+        effect = np.where(m >= 0, m + root, 0.0) / 2.0
+        np.divide(s**2, root - m, out=effect, where=m < 0)
+        variance = np.zeros_like(s)  # of the effect, whose square is q
+        np.divide(s**2, 4.0 * effect, out=variance, where=effect > 0)
+        lower, upper = m - z * s, m + z * s + (z**2 + 2.0) * variance
+        return np.where(lower > 0, lower + z**2 * variance, lower), upper
+
+    def to_frame(self) -> Frame:
+        """Table of the entries, most important first.
+
+        Returns
+        -------
+        frame of shape (n_entries, 8)
+            Columns entry, importance, standard_error, lower and upper (95% interval),
+            p_value, holm_p_value and fdr_p_value, in the frame library X came in
+            (pandas for arrays).
+        """
+        lower, upper = self._bounds(0.95)
+        columns = {
+            "importance": self.importances,
+            "standard_error": self.standard_errors,
+            "lower": lower,
+            "upper": upper,
+            "p_value": self.pvalues,
+            "holm_p_value": self.holm_pvalues,
+            "fdr_p_value": self.fdr_pvalues,
+        }
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        label: str = "increase of the held-out loss",
+        **kwargs: Any,
+    ) -> ImportanceDisplay:
+        """Draw the importances as horizontal bars with their 95% intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        label : str, default="increase of the held-out loss"
+            What the lengths are, below the bars.
+        **kwargs : dict
+            Passed to `ImportanceDisplay.plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            Holds `ax_` and `figure_`.
+        """
+        display = ImportanceDisplay(
+            self.importances,
+            self.entry_names,
+            intervals=np.column_stack(self._bounds(0.95)),
+            label=label,
+        )
+        return display.plot(ax, **kwargs)
+
+
+def _adjusted(pvalues, method):
+    """p-values adjusted for their number; those that are NaN stay so."""
+    known, adjusted = ~np.isnan(pvalues), np.full(len(pvalues), np.nan)
+    if known.any():
+        adjusted[known] = method(pvalues[known])
+    return adjusted
