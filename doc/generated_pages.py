@@ -4,7 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from skvarimp._models.column_sources import columnwise_types
-from skvarimp._response.lowering import REGISTRY
+from skvarimp._models.registry import REGISTRY
 
 # The order a reader meets the examples in; new ones come last.
 GALLERY = [
@@ -19,15 +19,16 @@ GALLERY = [
 ]
 
 FAMILIES = {
-    "_response.responses.linear": "linear",
-    "_response.responses.trees.response": "trees",
+    "_models.readers.linear": "linear",
+    "_models.readers.naive_bayes": "linear",
+    "_models.readers.sklearn_trees": "trees",
     "_models.readers.xgboost": "trees",
     "_models.readers.lightgbm": "trees",
     "_models.readers.catboost": "trees",
-    "_response.responses.kernel": "kernel machine",
-    "_response.responses.network": "network",
-    "_response.responses.columnwise": "column-wise steps, then that of the last step",
-    "_response.responses.composite": "that of the estimators inside",
+    "_models.readers.kernels": "kernel machine",
+    "_models.readers.networks": "network",
+    "_models.readers.pipelines": "column-wise steps, then that of the last step",
+    "_models.readers.wrappers": "that of the estimators inside",
 }
 
 # Registered so that their reason is said.

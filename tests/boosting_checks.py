@@ -11,10 +11,11 @@ from response_oracle import check_response
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._measures.response_importance import make_problem
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.native_boosters import rows_for
 from skvarimp._response.grid import make_move
-from skvarimp._response.lowering import NotLowerable, lowered
+from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
 FEATURES = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "two": [0, 3], "rest": [1, 2, 4]}
@@ -64,7 +65,7 @@ def check_curves(model, X, method="auto", features=None):
 
 def declined(model, X, method="auto"):
     """The reason for which a model is asked itself."""
-    with pytest.raises(NotLowerable) as reason:
+    with pytest.raises(NotReadable) as reason:
         lowered(Model(model, method), as_table(X))
     return str(reason.value)
 

@@ -30,7 +30,8 @@ from scipy import sparse
 from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
-from skvarimp._response.lowering import REGISTRY, lowered
+from skvarimp._models.registry import REGISTRY
+from skvarimp._response.lowering import lowered
 
 ALL = [(library, name) for library, cases in CASES.items() for name in cases]
 DISCRETE = ("labels", "hinge", "native, softmax", "threshold")

@@ -22,9 +22,10 @@ from skvarimp import (
     SensitivityImportance,
 )
 from skvarimp._data.table import as_table
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.readers import xgboost as _tree_readers_xgboost
-from skvarimp._response.lowering import NotLowerable, lowered
+from skvarimp._response.lowering import lowered
 
 # Models that are asked themselves
 
@@ -44,7 +45,7 @@ def test_what_xgboost_models_decline_for():
     unknown = pd.DataFrame(X, columns=list("abcd"))
     model = xgb.XGBRegressor(**XGB).fit(unknown, y)
     unknown["a"] = pd.Categorical(np.where(X[:, 0] > 0, "p", "n"))
-    with pytest.raises(NotLowerable, match="does not know"):
+    with pytest.raises(NotReadable, match="does not know"):
         lowered(Model(model), as_table(unknown))
 
 
@@ -83,7 +84,7 @@ def test_subclasses_and_replaced_methods_are_asked_themselves():
         def predict(self, X, **options):
             return super().predict(X, **options) ** 2
 
-    assert "no lowering" in declined(Squared(**LGBM).fit(X, y), X)
+    assert "no form" in declined(Squared(**LGBM).fit(X, y), X)
     model = lgbm.LGBMRegressor(**LGBM).fit(X, y)
     model.predict = lambda X: np.ones(len(X))
     assert "replaced" in declined(model, X)

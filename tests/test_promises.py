@@ -44,8 +44,9 @@ from skvarimp import (
 )
 from skvarimp._data.table import as_table
 from skvarimp._measures.impurity import search as _impurity_search
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._response.lowering import NotLowerable, lowered
+from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.kernel import KernelResponse
 from skvarimp._response.responses.projection import ProjectionResponse
@@ -204,7 +205,7 @@ def test_replaced_parts_take_the_black_box():
     target = TransformedTargetRegressor(Ridge(), transformer=StandardScaler())
     target.fit(X, Y).transformer_.inverse_transform = lambda rows: rows - rows[::-1]
     for model in (forest, scaled, target):
-        with pytest.raises(NotLowerable, match=r"replaced|element-wise"):
+        with pytest.raises(NotReadable, match=r"replaced|element-wise"):
             lowered_of(model)
         measure = SensitivityImportance(scale=None, estimation="exact")
         assert measure.fit(model, X).response_path_.startswith("black box")

@@ -10,8 +10,10 @@ from test_documentation import DOC, EXAMPLES, listed_in
 from test_registry import DECLINES, OURS, X, fitted
 
 from skvarimp._data.table import as_table
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._response.lowering import REGISTRY, NotLowerable, lowered
+from skvarimp._models.registry import REGISTRY
+from skvarimp._response.lowering import lowered
 
 WRITTEN = {"_build", "generated", "gallery"}  # while the site is built
 NO_PAGES = {*WRITTEN, "_templates"}
@@ -87,7 +89,7 @@ def test_the_table_names_the_path_taken(row, table):
     """Of every estimator that is no other one's search or ensemble."""
     model, path = Model(fitted(row)), table[row.package, row.name]
     if row.name in DECLINES:
-        with pytest.raises(NotLowerable):
+        with pytest.raises(NotReadable):
             lowered(model, as_table(X))
         assert path.startswith("black box")
         return

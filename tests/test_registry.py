@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.response_importance import Request, make_problem
-from skvarimp._response.lowering import REGISTRY
+from skvarimp._models.registry import REGISTRY
 from skvarimp._response.reductions.reductions import (
     Observed,
     Pairs,

@@ -37,12 +37,13 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import SensitivityImportance
 from skvarimp._data.entries import resolve_features
 from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
-from skvarimp._response import lowering as _lowering
 from skvarimp._response.reductions.reductions import (
     Observed,
     Pairs,
@@ -62,12 +63,12 @@ def stand_in(model, table):
 @pytest.fixture
 def neighbours_lowered(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
-    monkeypatch.setattr(_lowering, "_stand_in", stand_in, raising=False)
+    monkeypatch.setattr(_registry, "_stand_in", stand_in, raising=False)
     more = [
-        _lowering.Lowering("sklearn.neighbors", name, "_response.lowering", "_stand_in")
+        _registry.Entry("sklearn.neighbors", name, "_models.registry", "_stand_in")
         for name in ("KNeighborsRegressor", "KNeighborsClassifier")
     ]
-    monkeypatch.setattr(_lowering, "REGISTRY", _lowering.REGISTRY + more)
+    monkeypatch.setattr(_registry, "REGISTRY", _registry.REGISTRY + more)
 
 
 def frame(n=60):
@@ -338,12 +339,15 @@ def test_votes_give_unused_inputs_exactly_zero():
     X[:, 3] = 2.7
     y = 3 * X[:, 0] + X[:, 1]
     members = [("a", Lasso(0.3)), ("b", Lasso(0.35)), ("c", Lasso(0.5))]
-    vote = VotingRegressor(members, weights=[0.3, 0.55, 0.7]).fit(X, y)
-    assert not any(member.coef_[2] for member in vote.estimators_)
-    for model in (vote, make_pipeline(StandardScaler(), vote).fit(X, y)):
+    stump = DecisionTreeRegressor(max_depth=1, random_state=0)
+    linear = VotingRegressor(members, weights=[0.3, 0.55, 0.7]).fit(X, y)
+    mixed = VotingRegressor([*members[:2], ("d", stump)]).fit(X, y)
+    assert not any(member.coef_[2] for member in linear.estimators_)
+    scaled = make_pipeline(StandardScaler(), mixed).fit(X, y)
+    for model, path in ((linear, "linear"), (mixed, "vote of"), (scaled, "vote of")):
         imp = SensitivityImportance(contrast="observed", estimation="exact")
         imp.fit(model, X)
-        assert "vote" in imp.response_path_
+        assert path in imp.response_path_
         assert imp.importances_[2:].tolist() == [0, 0]
         assert imp.standard_errors_[2:].tolist() == [0, 0]
 

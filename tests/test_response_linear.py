@@ -35,9 +35,9 @@ from sklearn.svm import LinearSVC, LinearSVR
 from skvarimp import SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import ClippedLine, OneVersusRest
 from skvarimp._response.grid import Move
-from skvarimp._response.lowering import NotLowerable
 from skvarimp._response.reductions.reductions import running_sums
 from skvarimp._response.responses.line_columns import SortedColumns, batches
 from skvarimp._response.shapes import chebyshev as _chebyshev
@@ -254,7 +254,7 @@ SINGLE = X.astype(np.float32)
 )
 def test_declines_with_a_reason(model, X, reason):
     """What would be computed otherwise than by the model is not lowered."""
-    with pytest.raises(NotLowerable, match=reason):
+    with pytest.raises(NotReadable, match=reason):
         problem_of(model, X)
     imp = SensitivityImportance(scale=None).fit(model, X)
     assert reason in imp.response_path_

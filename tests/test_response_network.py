@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._response.lowering import NotLowerable
+from skvarimp._models.forms import NotReadable
 from skvarimp._response.responses.few_values import batches, few_values, n_distinct
 from skvarimp._response.shapes.kinks import kinked_curves
 
@@ -162,7 +162,7 @@ def test_kinks():
 def test_two_labels_decline():
     """Their probabilities look like those of two classes."""
     model = fitted_quietly(MLPClassifier((3,), **SHORT), X, LABELS[:, :2])
-    with pytest.raises(NotLowerable, match="two labels"):
+    with pytest.raises(NotReadable, match="two labels"):
         problem_of(model, X, method="predict_proba")
 
 
@@ -170,7 +170,7 @@ def test_single_precision_declines():
     """Weights and X in single precision: the model computes in it."""
     Z = X.astype(np.float32)
     model = fitted_quietly(MLPRegressor(hidden_layer_sizes=(3,), **SHORT), Z, Y)
-    with pytest.raises(NotLowerable, match="single precision"):
+    with pytest.raises(NotReadable, match="single precision"):
         problem_of(model, Z)
     check_equal(model, X, features=[0, [1, 3]])  # X in double: so does the model
 

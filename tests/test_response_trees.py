@@ -47,8 +47,9 @@ from tree_models import (
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.table import as_table
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._response.lowering import NotLowerable, lowered
+from skvarimp._response.lowering import lowered
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -230,7 +231,7 @@ def test_overriding_takes_the_black_box():
 
     model = Exponentiated(3, random_state=0).fit(X, y)
     imp = SensitivityImportance(scale=None).fit(model, X)
-    assert imp.response_path_ == "black box (Exponentiated has no lowering)"
+    assert imp.response_path_ == "black box (Exponentiated has no form)"
 
     model = RandomForestRegressor(3, random_state=0).fit(X, y)
     fast = SensitivityImportance(scale=None).fit(model, X)
@@ -252,7 +253,7 @@ def assert_declined(model, X, reason="", replace=False):
         member = model.estimators_[0]
         member.predict = lambda X: np.zeros(len(X))
         reason = "predict of this instance was replaced"
-    with pytest.raises(NotLowerable, match=reason):
+    with pytest.raises(NotReadable, match=reason):
         lowered(Model(model), as_table(X))
     path = SensitivityImportance(scale=None, grid=2).fit(model, X).response_path_
     assert path.startswith("black box (")

@@ -21,10 +21,10 @@ def test_scores_of_sklearn(name):
     form, own = sklearn_trees.read(watched, as_table(X)), watched(X)
     clear = np.ones(len(own), dtype=bool)
     if form.link is not None and form.link.discrete:  # ties hang on the last digit
-        clear = form.link.lead(form.raw(as_table(X))) > 1e-12
+        clear = form.link.lead(form.scores(X)) > 1e-12
     assert clear.sum() > len(own) / 2
     np.testing.assert_allclose(
-        form.scores(X).T[clear], own[clear], rtol=1e-10, atol=1e-12
+        form.outputs(X).T[clear], own[clear], rtol=1e-10, atol=1e-12
     )
 
 
@@ -37,7 +37,7 @@ def test_scores_of_boosting_libraries(library, name):
     watched = Model(model, method)
     form = READERS[library].read(watched, as_table(X))
     near = {"rtol": 1e-5, "atol": 1e-5} if library == "xgboost" else {"rtol": 1e-10}
-    np.testing.assert_allclose(form.scores(X).T, watched(X), **near)
+    np.testing.assert_allclose(form.outputs(X).T, watched(X), **near)
 
 
 @pytest.mark.parametrize("name", ["tree", "forest, classes", "extra trees", "boosting"])

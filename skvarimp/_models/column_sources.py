@@ -47,14 +47,31 @@ def sources(transformer, n_columns, names=None):
         return np.arange(n_columns if transformer == "passthrough" else 0)
     if transformer is None:
         return np.arange(n_columns)
-    kind = type(transformer)
+    rule = _rule_for(transformer)
+    if rule is None:
+        name = type(transformer).__name__
+        raise NotColumnwise(f"{name} is not a column-wise transformer")
+    _refuse_replaced(transformer)
+    return np.asarray(rule(transformer, n_columns, names), dtype=np.intp)
+
+
+def _rule_for(transformer):
+    name = type(transformer).__name__
     for package, kinds in COLUMNWISE.items():
-        module = sys.modules.get(package)
-        for name, rule in kinds.items():
-            if name == kind.__name__ and getattr(module, name, None) is kind:
-                _refuse_replaced(transformer)
-                return np.asarray(rule(transformer, n_columns, names), dtype=np.intp)
-    raise NotColumnwise(f"{kind.__name__} is not a column-wise transformer")
+        if name in kinds and is_exactly(transformer, package, name):
+            return kinds[name]
+    return None
+
+
+def is_exactly(thing, package, name):
+    """Whether an object's type is the one that a package exports under a name."""
+    module = sys.modules.get(package)  # not imported: no instance can exist
+    return module is not None and getattr(module, name, None) is type(thing)
+
+
+def is_selector(step):
+    """Whether a fitted step only leaves columns out."""
+    return _rule_for(step) is _selected
 
 
 def _refuse_replaced(transformer):

@@ -1,15 +1,25 @@
-"""From scores to outputs: the last step of linear, kernel and network models.
+"""From scores to outputs: the last step of a form.
 
 A link is called with scores of shape (n_scores, ...) and gives
 
 - outputs of shape (n_outputs, ...), and
 - a mask of shape (...) of the places where the output jumps so close by that rounding
   decides and the model itself must be asked, or None.
+
+`link.chain(scores, slopes)` is the chain rule: from the slopes of the scores, of shape
+(n_scores, n_rows, n_columns), those of the outputs.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+
+from skvarimp._running.arithmetic import users_code
+
+
+class NoGradient(Exception):
+    """A model whose gradient is not known as a formula; the message is the reason."""
+
 
 CLOSE = 1e-9  # of the largest score: nearer to a jump the model itself is asked
 
@@ -45,6 +55,16 @@ class Elementwise:
             return scores, None
         return np.exp(scores) if self.name == "exponential" else logistic(scores), None
 
+    def chain(self, scores, slopes):
+        """See the module."""
+        if self.name == "identity":
+            return slopes
+        outputs, _ = self(scores)
+        steepness = outputs
+        if self.name == "logistic":
+            steepness = outputs * (1.0 - outputs)
+        return slopes * steepness[:, :, np.newaxis]
+
     def n_outputs(self, n_scores):
         """How many outputs a number of scores gives."""
         return n_scores
@@ -56,13 +76,17 @@ LOGISTIC = Elementwise("logistic")
 
 
 class Link:
-    """As many outputs as scores, unless a subclass says otherwise."""
+    """As many outputs as scores and no gradient, unless a subclass says otherwise."""
 
     name = ""
 
     def n_outputs(self, n_scores):
         """How many outputs a number of scores gives."""
         return n_scores
+
+    def chain(self, scores, slopes):
+        """See the module."""
+        raise NoGradient(f"the link {type(self).__name__} has no slope")
 
 
 class Softmax(Link):
@@ -73,6 +97,11 @@ class Softmax(Link):
         powers = np.exp(scores - scores.max(axis=0))
         powers /= powers.sum(axis=0)
         return powers, None
+
+    def chain(self, scores, slopes):
+        """See the module; dp_k = p_k (ds_k - sum_m p_m ds_m)."""
+        p = self(scores)[0][:, :, np.newaxis]
+        return p * (slopes - (p * slopes).sum(axis=0))
 
 
 class OneVersusRest(Link):
@@ -85,6 +114,14 @@ class OneVersusRest(Link):
         total = shares.sum(axis=0)
         shares /= np.where(vanishing, 1.0, total)
         return shares, vanishing
+
+    def chain(self, scores, slopes):
+        """See the module; of shares s_k / sum_m s_m."""
+        shares = logistic(scores)
+        changes = LOGISTIC.chain(scores, slopes)
+        total = shares.sum(axis=0)[:, np.newaxis]
+        p = shares[:, :, np.newaxis] / total
+        return (changes - p * changes.sum(axis=0)) / total
 
 
 class ClippedLine(Link):
@@ -178,6 +215,20 @@ class PairwiseVotes(Link):
         labels, close_call = LargestScore()(votes)
         return labels, close | close_call
 
+    def chain(self, scores, slopes):
+        """See the module; votes are piecewise constant."""
+        if self.what != "decision":
+            return super().chain(scores, slopes)
+        sides = np.zeros((self.n_classes, len(scores)))
+        first, second = np.triu_indices(self.n_classes, 1)
+        pairs = np.arange(len(scores))
+        sides[first, pairs], sides[second, pairs] = 1.0, -1.0
+        confidence = sides @ scores
+        # d c / (3 (|c| + 1)) = 1 / (3 (|c| + 1)^2)
+        steepness = 1.0 / (3.0 * (np.abs(confidence) + 1.0) ** 2)
+        changes = np.tensordot(sides, slopes, 1)
+        return changes * steepness[:, :, np.newaxis]
+
 
 @dataclass(frozen=True)
 class PlattCoupling(Link):
@@ -238,3 +289,51 @@ class PlattCoupling(Link):
                 slopes[u] = slopes[u] / (1.0 + step)
                 p[u] = p[u] / (1.0 + step)
         return p, error
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum(Link):
+    """sum_m weights[m] scores_m + shift, of scores that come in equal blocks.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_blocks,)
+    shift : float or ndarray of shape (n_outputs,)
+    """
+
+    weights: np.ndarray
+    shift: float | np.ndarray = 0.0
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`: those of one block."""
+        return n_scores // len(self.weights)
+
+    def __call__(self, scores):
+        """See the module."""
+        outputs = self._summed(scores)
+        outputs += np.reshape(self.shift, (-1, *[1] * (scores.ndim - 1)))
+        return outputs, None
+
+    def chain(self, scores, slopes):
+        """See the module."""
+        return self._summed(slopes)
+
+    def _summed(self, scores):
+        blocks = scores.reshape(len(self.weights), -1, *scores.shape[1:])
+        return np.tensordot(self.weights, blocks, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class InverseTransform(Link):
+    """A fitted transformer's inverse, which takes the scores one by one."""
+
+    transformer: object
+
+    def __call__(self, scores):
+        """See the module."""
+        targets = np.moveaxis(scores, 0, -1)
+        with users_code():
+            inverse = self.transformer.inverse_transform(
+                targets.reshape(-1, len(scores))
+            )
+        return np.moveaxis(np.asarray(inverse).reshape(targets.shape), -1, 0), None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skvarimp._data.values import is_missing
-from skvarimp._response.lowering import NotLowerable
+from skvarimp._models.forms import NotReadable
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,7 @@ class Encoding:
                 values = single(values)
             return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):  # dates, which the model made numbers of
-            raise NotLowerable(
-                "a column that trees split on holds no numbers"
-            ) from None
+            raise NotReadable("a column that trees split on holds no numbers") from None
 
 
 def single(values):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skvarimp._data.table import as_table
+from skvarimp._models.forms import Form
 from skvarimp._models.tree_encoders import Encoding
 
 
@@ -94,7 +95,7 @@ class Tree:
 
 
 @dataclass
-class Trees:
+class Trees(Form):
     """A sum of trees behind a link.
 
     Attributes
@@ -129,15 +130,15 @@ class Trees:
         """Number of raw outputs."""
         return self.trees[0].values.shape[1]
 
-    def raw(self, table):
-        """Raw outputs of a table's rows, (n_raw, n_samples)."""
+    def scores(self, X):
+        """See `Form.scores`; the raw outputs, (n_raw, n_samples)."""
         from skvarimp._models.tree_table import NodeTable
 
         nodes = NodeTable(self.trees, self.encoding)
-        sums = nodes.raw(nodes.codes_of(table))
+        sums = nodes.raw(nodes.codes_of(as_table(X)))
         return sums + np.broadcast_to(self.offset, len(sums))[:, np.newaxis]
 
-    def scores(self, X):
-        """The response of rows, (n_outputs, n_samples)."""
-        raw = self.raw(as_table(X))
+    def outputs(self, X):
+        """See `Form.outputs`."""
+        raw = self.scores(X)
         return raw if self.link is None else self.link(raw)

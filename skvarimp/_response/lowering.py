@@ -1,193 +1,94 @@
-"""The one registry of lowerings, and the probe that each must pass.
-
-A lowering turns a fitted estimator of one exact type into a `Response`, or raises
-`NotLowerable` with the reason; then the black box serves. To add a model family,
-write one file in this package and enter its types in `REGISTRY`.
-"""
-
-import importlib
-import sys
-from dataclasses import dataclass
+"""From forms to responses, and the probe that each response must pass."""
 
 import numpy as np
 
+from skvarimp._data.table import FrameTable
+from skvarimp._models.forms import (
+    Additive,
+    BehindSteps,
+    Combined,
+    KernelSum,
+    Layers,
+    NotReadable,
+)
+from skvarimp._models.registry import read
+from skvarimp._models.trees import Trees
 from skvarimp._response.grid import Move, make_move, side_by_side
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.responses.columnwise import ColumnwiseResponse, Transformed
+from skvarimp._response.responses.composite import CombinedResponse
+from skvarimp._response.responses.kernel import kernel_response
+from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._response.responses.network import NetworkResponse
+from skvarimp._response.responses.trees.response import tree_response
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
 
 
-class NotLowerable(Exception):
-    """A model that no fast response serves; the message is the reason."""
+def _additive(model, form, table):
+    _refuse_single(form, table)
+    return LinearResponse(model, form)
 
 
-@dataclass(frozen=True)
-class Lowering:
-    """Where the lowering of one estimator type is found.
-
-    Attributes
-    ----------
-    package : str
-        Public module that exports the type.
-    name : str
-        Its public name.
-    module : str
-        Module of `skvarimp` with the function.
-    function : str
-        function(model, table) -> Response.
-    """
-
-    package: str
-    name: str
-    module: str
-    function: str
-
-    @property
-    def type(self):
-        """The estimator type; imports its package."""
-        return getattr(importlib.import_module(self.package), self.name)
+def _kernel_sum(model, form, table):
+    _refuse_single(form, table)
+    return kernel_response(model, form, table)
 
 
-def _family(module, function, **names_by_package):
-    return [
-        Lowering(package.replace("__", "."), name, module, function)
-        for package, names in names_by_package.items()
-        for name in names.split()
+def _layers(model, form, table):
+    _refuse_single(form, table)
+    linear = form.collapsed()
+    if linear is not None:
+        return LinearResponse(model, linear)
+    return NetworkResponse(model, form)
+
+
+def _combined(model, form, table):
+    members = [
+        response_of(member, form, table)
+        for member, form in zip(form.models, form.members)
     ]
+    return CombinedResponse(model, form, members)
 
 
-# The only list of models with a fast response.
-REGISTRY: list[Lowering] = [
-    *_family(
-        "_response.responses.columnwise", "lower_pipeline", sklearn__pipeline="Pipeline"
-    ),
-    *_family(
-        "_response.responses.composite",
-        "lower_best_estimator",
-        sklearn__model_selection="GridSearchCV RandomizedSearchCV "
-        "HalvingGridSearchCV HalvingRandomSearchCV",
-    ),
-    *_family(
-        "_response.responses.composite",
-        "lower_frozen",
-        sklearn__frozen="FrozenEstimator",
-    ),
-    *_family(
-        "_response.responses.composite",
-        "lower_threshold",
-        sklearn__model_selection="FixedThresholdClassifier TunedThresholdClassifierCV",
-    ),
-    *_family(
-        "_response.responses.composite",
-        "lower_vote",
-        sklearn__ensemble="VotingRegressor VotingClassifier",
-    ),
-    *_family(
-        "_response.responses.composite",
-        "lower_transformed_target",
-        sklearn__compose="TransformedTargetRegressor",
-    ),
-    *_family(
-        "_response.responses.trees.response",
-        "lower_trees",
-        sklearn__tree="DecisionTreeRegressor DecisionTreeClassifier "
-        "ExtraTreeRegressor ExtraTreeClassifier",
-        sklearn__ensemble="RandomForestRegressor RandomForestClassifier "
-        "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
-        "GradientBoostingClassifier HistGradientBoostingRegressor "
-        "HistGradientBoostingClassifier BaggingRegressor BaggingClassifier "
-        "AdaBoostRegressor AdaBoostClassifier IsolationForest",
-    ),
-    *_family(
-        "_response.responses.trees.response",
-        "lower_trees",
-        xgboost="XGBRegressor XGBClassifier XGBRanker XGBRFRegressor XGBRFClassifier "
-        "Booster",
-    ),
-    *_family(
-        "_response.responses.trees.response",
-        "lower_trees",
-        lightgbm="LGBMRegressor LGBMClassifier LGBMRanker Booster",
-    ),
-    *_family(
-        "_response.responses.trees.response",
-        "lower_trees",
-        catboost="CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
-    ),
-    *_family(
-        "_response.responses.linear",
-        "lower_linear",
-        sklearn__linear_model="LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet "
-        "ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
-        "MultiTaskElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC "
-        "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
-        "ARDRegression HuberRegressor QuantileRegressor TheilSenRegressor "
-        "SGDRegressor PassiveAggressiveRegressor PoissonRegressor GammaRegressor "
-        "TweedieRegressor LogisticRegression LogisticRegressionCV RidgeClassifier "
-        "RidgeClassifierCV SGDClassifier Perceptron PassiveAggressiveClassifier "
-        "SGDOneClassSVM",
-        sklearn__svm="LinearSVR LinearSVC",
-        sklearn__discriminant_analysis="LinearDiscriminantAnalysis",
-        sklearn__cross_decomposition="PLSRegression PLSCanonical CCA",
-    ),
-    *_family(
-        "_response.responses.linear",
-        "lower_ransac",
-        sklearn__linear_model="RANSACRegressor",
-    ),
-    *_family(
-        "_response.responses.linear",
-        "lower_naive_bayes",
-        sklearn__naive_bayes="MultinomialNB ComplementNB",
-    ),
-    *_family(
-        "_response.responses.kernel",
-        "lower_support_vectors",
-        sklearn__svm="SVR NuSVR SVC NuSVC OneClassSVM",
-    ),
-    *_family(
-        "_response.responses.kernel",
-        "lower_kernel_ridge",
-        sklearn__kernel_ridge="KernelRidge",
-    ),
-    *_family(
-        "_response.responses.kernel",
-        "lower_gaussian_process",
-        sklearn__gaussian_process="GaussianProcessRegressor",
-    ),
-    *_family(
-        "_response.responses.network",
-        "lower_perceptron",
-        sklearn__neural_network="MLPRegressor MLPClassifier",
-    ),
-]
+def _behind_steps(model, form, table):
+    transformed = Transformed(form, table)
+    inner = response_of(form.model, form.form, transformed.table)
+    return ColumnwiseResponse(inner, transformed)
 
 
-def lowering_of(estimator):
-    """The registered lowering of an estimator's exact type, or None.
+# The response of each kind of form: function(model, form, table).
+RESPONSES = {
+    Additive: _additive,
+    KernelSum: _kernel_sum,
+    Layers: _layers,
+    Combined: _combined,
+    BehindSteps: _behind_steps,
+    Trees: tree_response,
+}
 
-    The exact type and never a base class: a subclass may predict otherwise.
-    """
-    kind = type(estimator)
-    for lowering in REGISTRY:
-        if lowering.name != kind.__name__:
-            continue
-        package = sys.modules.get(lowering.package)
-        if package is not None and getattr(package, lowering.name, None) is kind:
-            return lowering
-    return None
+
+def response_of(model, form, table):
+    """The unprobed response of a form on a table, or NotReadable with the reason."""
+    return RESPONSES[type(form)](model, form, table)
 
 
 def lowered(model, table):
-    """The unprobed fast response of a model, or NotLowerable."""
-    estimator = model.estimator
-    lowering = lowering_of(estimator)
-    if lowering is None:
-        raise NotLowerable(f"{type(estimator).__name__} has no lowering")
-    if model.method in vars(estimator):
-        raise NotLowerable(f"{model.method} of this instance was replaced")
-    module = importlib.import_module(f"skvarimp.{lowering.module}")
-    return getattr(module, lowering.function)(model, table)
+    """The unprobed fast response of a model, or NotReadable with the reason."""
+    return response_of(model, read(model, table), table)
+
+
+def _refuse_single(form, table):
+    """Decline X without numbers, and models that would compute in single precision."""
+    if isinstance(table, FrameTable):
+        columns = [table.column(j).dtype for j in range(table.n_columns)]
+        dtype = np.result_type(*columns)
+    else:
+        dtype = table.native.dtype
+    if dtype.kind not in "fbiu":
+        raise NotReadable("X has columns that are not numbers")
+    if form.single and dtype.kind == "f" and dtype.itemsize <= 4:
+        raise NotReadable("the model computes in single precision")
 
 
 def respond(model, table, base, weights, entries):
@@ -210,7 +111,7 @@ def respond(model, table, base, weights, entries):
     try:
         response = lowered(model, table)
         difference = probe(response, black_box, table, base, weights, entries)
-    except NotLowerable as declined:
+    except NotReadable as declined:
         return BlackBoxResponse(model, len(base), str(declined))
     except FloatingPointError as error:
         return BlackBoxResponse(model, len(base), f"fast response: {error}")

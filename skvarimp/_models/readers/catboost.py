@@ -15,6 +15,7 @@ import numpy as np
 
 from skvarimp._data.table import Table
 from skvarimp._data.values import is_missing
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.tree_encoders import Encoding
 from skvarimp._models.tree_links import (
@@ -26,7 +27,6 @@ from skvarimp._models.tree_links import (
     Softmax,
 )
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._response.lowering import NotLowerable
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)
@@ -41,7 +41,7 @@ def read(model, table):
         scale, bias = content["scale_and_bias"]
         trees = [_tree(tree, features, scale) for tree in _expanded(content)]
         if not trees:
-            raise NotLowerable("the model has no trees")
+            raise NotReadable("the model has no trees")
         number_categories(trees, True)
         encoding = Encoding(single=True)
         if set(used_columns(trees)) & set(features.splits):
@@ -59,7 +59,7 @@ def _written(estimator, path):
         estimator.save_model(str(path), format="json")
     except CatBoostError as refused:
         reason = str(refused).strip().splitlines()[-1]
-        raise NotLowerable(f"CatBoost writes no JSON of it: {reason}") from None
+        raise NotReadable(f"CatBoost writes no JSON of it: {reason}") from None
     return json.loads(path.read_text())
 
 
@@ -93,7 +93,7 @@ class _Features:
         if kind == NUMBER:
             return self.columns[kind, split["float_feature_index"]]
         if kind != CATEGORY:
-            raise NotLowerable(f"its splits of type {kind} are not on a column")
+            raise NotReadable(f"its splits of type {kind} are not on a column")
         return self.columns[kind, split["cat_feature_index"]]
 
     def number(self, split):
@@ -268,7 +268,7 @@ def _link(content, model, table, n_raw):
             return None, 0.0
         if own.shape == raw.shape and np.allclose(own, np.exp(raw), 1e-12, 0.0):
             return Exponential(), 0.0
-        raise NotLowerable(f"the predictions of the loss {loss} are not read")
+        raise NotReadable(f"the predictions of the loss {loss} are not read")
     if n_raw > 1 and loss not in ("MultiLogloss", "MultiCrossEntropy"):
         return Labels((n_raw,)), 0.0
     threshold = model.estimator.get_probability_threshold() if n_raw == 1 else 0.5
@@ -277,7 +277,7 @@ def _link(content, model, table, n_raw):
 
 def _probability_link(loss, n_raw, n_outputs):
     if n_raw > 1 and loss not in (*SOFTMAX, *EACH_CLASS):
-        raise NotLowerable(f"probabilities of the loss {loss} are not read")
+        raise NotReadable(f"probabilities of the loss {loss} are not read")
     link = Softmax() if n_raw > 1 and loss in SOFTMAX else Logistic()
     return Second(link) if n_raw == 2 and n_outputs == 1 else link
 

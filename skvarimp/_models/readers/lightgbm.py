@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.tree_encoders import Band, Encoding, Positions, Recoded
 from skvarimp._models.tree_links import (
@@ -24,7 +25,6 @@ from skvarimp._models.tree_links import (
     Softplus,
 )
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._response.lowering import NotLowerable
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
@@ -59,7 +59,7 @@ def read(model, table):
 def _refuse_early_stop(estimator):
     names = ("pred_early_stop", "prediction_early_stop")
     if any(estimator.get_params().get(name) for name in names):
-        raise NotLowerable("pred_early_stop leaves trees out of a sum")
+        raise NotReadable("pred_early_stop leaves trees out of a sum")
 
 
 def _refuse_rounded_integers(table):
@@ -70,7 +70,7 @@ def _refuse_rounded_integers(table):
     stored = table.native.tocoo().data if sparse else table.native
     whole = stored.dtype.kind in "iu" and stored.size
     if whole and max(int(stored.max()), -int(stored.min())) > 2**24:
-        raise NotLowerable("LightGBM rounds integers above 2**24 in this X")
+        raise NotReadable("LightGBM rounds integers above 2**24 in this X")
 
 
 # Text
@@ -95,7 +95,7 @@ def _numbers(block, key, dtype=np.float64):
 def _trees(header, blocks, averaged):
     n_raw = int(header["num_tree_per_iteration"])
     if not blocks:
-        raise NotLowerable("the model has no trees")
+        raise NotReadable("the model has no trees")
     share = n_raw / len(blocks) if averaged else 1.0
     return [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
 
@@ -103,7 +103,7 @@ def _trees(header, blocks, averaged):
 def _tree(block, group, n_raw, share):
     """Inner nodes first, then leaves; a child below 0 is the leaf of number ~child."""
     if int(block.get("is_linear", 0)):
-        raise NotLowerable("a tree with linear models in its leaves (linear_tree)")
+        raise NotReadable("a tree with linear models in its leaves (linear_tree)")
     leaves = _numbers(block, "leaf_value")
     column = _numbers(block, "split_feature", np.intp)
     n_inner, n_leaves = len(column), len(leaves)
@@ -197,9 +197,7 @@ def _pandas_labels(booster, table):
     columns = [j for j in columns if table.column(j).dtype.kind != "b"]
     known = booster.pandas_categorical or []
     if len(known) != len(columns):
-        raise NotLowerable(
-            "X has other category columns than the model's training data"
-        )
+        raise NotReadable("X has other category columns than the model's training data")
     return dict(zip(columns, known))
 
 
@@ -214,7 +212,7 @@ def _where_zero_is_missing(blocks):
             of_type = (decision >> 2 == MISSING_ZERO) == zero
             found[zero].update(column[numeric & of_type].tolist())
     if found[True] & found[False]:
-        raise NotLowerable("0 is missing to some splits on a column and not to others")
+        raise NotReadable("0 is missing to some splits on a column and not to others")
     return found[True]
 
 
@@ -230,7 +228,7 @@ def _link(header, model, native):
     if native or not model.classifier:
         return link
     if objective == "custom":
-        raise NotLowerable("a classifier with an objective of its own has no classes")
+        raise NotReadable("a classifier with an objective of its own has no classes")
     n_raw = int(header["num_tree_per_iteration"])
     if model.method == "predict":
         return Sign(False) if n_raw == 1 else Labels((n_raw,))
@@ -250,5 +248,5 @@ def _output_link(objective, options):
     if objective == "cross_entropy_lambda":
         return Softplus()
     if objective not in IDENTITY:
-        raise NotLowerable(f"the objective {objective} of LightGBM is not known")
+        raise NotReadable(f"the objective {objective} of LightGBM is not known")
     return SignedSquare() if "sqrt" in options else None

@@ -7,6 +7,7 @@
 import numpy as np
 
 from skvarimp._data.values import is_missing
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.tree_encoders import Encoding, Recoded
 from skvarimp._models.tree_links import (
@@ -20,7 +21,6 @@ from skvarimp._models.tree_links import (
     shown,
 )
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._response.lowering import NotLowerable
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
 
@@ -47,13 +47,13 @@ def read_trees(estimator, method, table):
 
     Raises
     ------
-    NotLowerable
+    NotReadable
         With the reason.
     """
     reader = READERS.get(type(estimator).__name__)
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
     if reader is None or not public:
-        raise NotLowerable(f"{type(estimator).__name__} is no tree this library reads")
+        raise NotReadable(f"{type(estimator).__name__} is no tree this library reads")
     _refuse_replaced(estimator)
     return reader(estimator, method, table)
 
@@ -61,7 +61,7 @@ def read_trees(estimator, method, table):
 def _refuse_replaced(estimator):
     replaced = [name for name in RESPONSE_METHODS if name in vars(estimator)]
     if replaced:
-        raise NotLowerable(f"{replaced[0]} of this instance was replaced")
+        raise NotReadable(f"{replaced[0]} of this instance was replaced")
 
 
 def _tree(tree, values, columns=None):
@@ -183,7 +183,7 @@ def _check_constant(init):
         )
     )
     if not constant:
-        raise NotLowerable(f"its init estimator {name} is no constant")
+        raise NotReadable(f"its init estimator {name} is no constant")
 
 
 def _read_hist_boosting(estimator, method, table):
@@ -253,17 +253,17 @@ def _read_adaboost(estimator, method, table):
     """Each member's label weighs w for its class and -w / (K - 1) for the others."""
     n_classes = len(estimator.classes_)
     if n_classes < 2:
-        raise NotLowerable("AdaBoostClassifier has seen one class")
+        raise NotReadable("AdaBoostClassifier has seen one class")
     weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)
     shares = weights / weights.sum()
     trees = []
     for member, share in zip(estimator.estimators_, shares):
         # only single trees have labels in leaves
         if type(member).__name__ not in SINGLE_TREES:
-            raise NotLowerable(f"AdaBoost of {type(member).__name__} has no labels")
+            raise NotReadable(f"AdaBoost of {type(member).__name__} has no labels")
         (tree,) = read_trees(member, "predict", table).trees
         if not np.array_equal(member.classes_, estimator.classes_):
-            raise NotLowerable("the members of AdaBoostClassifier know other classes")
+            raise NotReadable("the members of AdaBoostClassifier know other classes")
         if n_classes == 2:  # decision_function: second minus first
             tree.values = share * (4.0 * tree.values - 2.0)
         else:
@@ -280,7 +280,7 @@ def _read_adaboost(estimator, method, table):
 
 
 def _read_adaboost_regressor(estimator, method, table):
-    raise NotLowerable("AdaBoostRegressor is a weighted median of its trees, no sum")
+    raise NotReadable("AdaBoostRegressor is a weighted median of its trees, no sum")
 
 
 def _read_bagging(estimator, method, table):
@@ -292,13 +292,13 @@ def _read_bagging(estimator, method, table):
         columns = np.asarray(columns)
         form = read_trees(member, of_member, table.select(columns))
         if form.link is not None or form.encoding.encoders:
-            raise NotLowerable(f"a mean of {type(member).__name__} is no sum of trees")
+            raise NotReadable(f"a mean of {type(member).__name__} is no sum of trees")
         if (
             classifier
             and of_member != VOTES
             and len(member.classes_) < len(estimator.classes_)
         ):
-            raise NotLowerable("a member of BaggingClassifier has not seen all classes")
+            raise NotReadable("a member of BaggingClassifier has not seen all classes")
         for tree in form.trees:
             tree.column = np.where(tree.is_leaf, -1, columns[tree.column])
             if not np.array_equal(columns, np.arange(estimator.n_features_in_)):

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from skvarimp._response.lowering import NotLowerable
+from skvarimp._models.forms import NotReadable
 
 
 @contextmanager
@@ -14,7 +14,7 @@ def reading(library):
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as missed:
         what = f"{type(missed).__name__}: {missed}"
-        raise NotLowerable(
+        raise NotReadable(
             f"this version of {library} writes its models otherwise ({what})"
         ) from missed
 
@@ -50,7 +50,7 @@ def number_categories(trees, others_left):
                 named.setdefault(int(tree.column[node]), set()).update(of_node.tolist())
         numeric.update(tree.column[~nominal & (tree.column >= 0)].tolist())
     if numeric & set(named):
-        raise NotLowerable("a column is split as a number here, as categories there")
+        raise NotReadable("a column is split as a number here, as categories there")
     if not named:
         return {}
     named = {j: np.array(sorted(numbers)) for j, numbers in named.items()}

@@ -12,6 +12,7 @@ import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._data.values import is_missing
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.native_boosters import rows_for
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.tree_encoders import (
@@ -32,7 +33,6 @@ from skvarimp._models.tree_links import (
 )
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._response.lowering import NotLowerable
 
 IDENTITY = {
     "reg:squarederror",
@@ -93,7 +93,7 @@ def _rounds(estimator):
 def _trees(learner, n_rounds):
     gradient_booster = learner["gradient_booster"]
     if gradient_booster["name"] == "gblinear":
-        raise NotLowerable("the booster gblinear has no trees")
+        raise NotReadable("the booster gblinear has no trees")
     dropped = "gbtree" in gradient_booster  # dart weighs its trees
     model = gradient_booster["gbtree" if dropped else "model"]
     if dropped:
@@ -108,7 +108,7 @@ def _trees(learner, n_rounds):
         weight = 1.0 if weights is None else weights[t]
         trees.append(_tree(tree, model["tree_info"][t], max(n_raw, 1), weight))
     if not trees:
-        raise NotLowerable("the model has no trees")
+        raise NotReadable("the model has no trees")
     return trees, np.searchsorted(rounds, np.arange(n_trees), side="right") - 1
 
 
@@ -191,9 +191,7 @@ def _absent_is_missing(table):
     if not isinstance(table, SparseTable):
         return False
     if np.any(table.native.tocoo().data == 0):
-        raise NotLowerable(
-            "XGBoost tells zeros that a sparse X stores from absent ones"
-        )
+        raise NotReadable("XGBoost tells zeros that a sparse X stores from absent ones")
     return True
 
 
@@ -211,7 +209,7 @@ def _number_of(learner, j, table):
     number_of = {label: k for k, label in enumerate(labels)}
     met = (value for value in set(values.tolist()) if not is_missing(value))
     if not number_of or not all(value in number_of for value in met):
-        raise NotLowerable(f"the model does not know all categories of column {j}")
+        raise NotReadable(f"the model does not know all categories of column {j}")
     return number_of
 
 
@@ -220,7 +218,7 @@ def _labels(encoded):
         return encoded["values"]
     values = encoded["values"]
     if min(values, default=0) < 0:  # XGBoost counts letters of pandas' texts as bytes
-        raise NotLowerable("XGBoost may mix up categories that are not ASCII texts")
+        raise NotReadable("XGBoost may mix up categories that are not ASCII texts")
     text = bytes(values).decode()
     return [text[a:b] for a, b in pairwise(encoded["offsets"])]
 
@@ -230,7 +228,7 @@ def _labels(encoded):
 
 def _link(objective, model, native, n_raw):
     if objective not in LINKS:
-        raise NotLowerable(f"the objective {objective} of XGBoost is not known")
+        raise NotReadable(f"the objective {objective} of XGBoost is not known")
     link = LINKS[objective]
     if native or not model.classifier:
         return LargestNumber((n_raw,)) if objective == "multi:softmax" else link
@@ -240,7 +238,7 @@ def _link(objective, model, native, n_raw):
         if isinstance(link, Logistic):
             return Sign(False)
         if not isinstance(link, Sign):
-            raise NotLowerable(f"labels of the objective {objective} are not read")
+            raise NotReadable(f"labels of the objective {objective} are not read")
         return link
     return Second(link) if isinstance(link, Softmax) and n_raw == 2 else link
 
@@ -290,12 +288,12 @@ def _check(learner, form, table, asked):
     codes = nodes.codes_of(part)
     leaves = nodes.leaves(codes).T - nodes.roots
     if not np.array_equal(leaves, asked.leaves(part.native)):
-        raise NotLowerable("XGBoost puts rows into other leaves than its JSON says")
+        raise NotReadable("XGBoost puts rows into other leaves than its JSON says")
     sums, margins = nodes.raw(codes).T, asked.margins(part.native)
     size = max(np.abs(sums).max(), np.abs(margins).max(), UNIT)
     rounding = WALK * np.sqrt(len(form.trees)) * UNIT * size
     if rounding > COARSE * np.ptp(sums, axis=0).max() > 0:
-        raise NotLowerable(
+        raise NotReadable(
             "XGBoost's single precision is too coarse for the spread of its predictions"
         )
     form.offset = _offset(learner, sums, margins, rounding)
@@ -315,4 +313,4 @@ def _offset(learner, sums, margins, rounding):
         offset = np.broadcast_to(offset.astype(np.float64), sums.shape[1])
         if np.all(np.abs(sums + offset - margins) <= rounding):
             return offset
-    raise NotLowerable("XGBoost's raw outputs are not its leaves and base score")
+    raise NotReadable("XGBoost's raw outputs are not its leaves and base score")

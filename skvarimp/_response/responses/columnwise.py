@@ -12,33 +12,11 @@ import numpy as np
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
-from skvarimp._models.column_sources import NotColumnwise, is_monotone, sources
-from skvarimp._models.model import Model
+from skvarimp._models.column_sources import is_monotone
 from skvarimp._response.contract import Response
 from skvarimp._response.grid import Move, is_categorical
 from skvarimp._response.responses.line_columns import SortedColumns, batches
 from skvarimp._running.arithmetic import users_code
-
-
-def lower_pipeline(model, table):
-    """The response of a pipeline: column-wise steps, then a lowered estimator."""
-    from skvarimp._response.lowering import NotLowerable, lowered
-
-    pipeline = model.estimator
-    final = pipeline.steps[-1][1]
-    if final is None or isinstance(final, str):
-        raise NotLowerable("the last step of the Pipeline is no estimator")
-    steps = pipeline[:-1]
-    try:
-        source = sources(steps, table.n_columns, table.names)
-    except NotColumnwise as mixed:
-        raise NotLowerable(str(mixed)) from None
-    behind = Model(final, model.method)
-    transformed = Transformed(steps, table, source, behind)
-    if transformed.table.n_columns != len(source):
-        raise NotLowerable("the columns behind the Pipeline's steps are not known")
-    inner = lowered(behind, transformed.table)
-    return ColumnwiseResponse(inner, transformed)
 
 
 class Transformed:
@@ -46,27 +24,21 @@ class Transformed:
 
     Parameters
     ----------
-    steps : Pipeline
-        Fitted column-wise steps, perhaps none.
+    form : BehindSteps
     raw : Table
-    source : ndarray of shape (n_model_columns,)
-        The raw column each model column comes from.
-    model : Model
-        What comes behind the steps.
     """
 
-    def __init__(self, steps, raw, source, model):
-        self.steps, self.raw, self.source, self.model = steps, raw, source, model
+    def __init__(self, form, raw):
+        self.steps, self.raw = form.steps, raw
+        self.source, self.model = form.source, form.model
         self.table = self._transform(raw.native)
-        self.monotone = all(is_monotone(step) for _, step in steps.steps)
+        self.monotone = all(is_monotone(step) for _, step in self.steps.steps)
         # model columns in the order of their sources, and where each source starts
-        self._order = np.argsort(source, kind="stable")
+        self._order = np.argsort(self.source, kind="stable")
         raw_columns = np.arange(raw.n_columns + 1)
-        self._starts = np.searchsorted(source[self._order], raw_columns).tolist()
+        self._starts = np.searchsorted(self.source[self._order], raw_columns).tolist()
 
     def _transform(self, native):
-        if len(self.steps.steps) == 0:
-            return as_table(native)
         with users_code():
             return as_table(self.steps.transform(native))
 
@@ -78,7 +50,7 @@ class Transformed:
         """The model columns that move with an entry."""
         starts = self._starts
         parts = [self._order[starts[j] : starts[j + 1]] for j in entry.columns]
-        columns = np.sort(np.concatenate(parts))
+        columns = np.sort(np.concatenate([np.arange(0), *parts]))
         return Entry(entry.name, tuple(columns.tolist()), len(columns) > 1)
 
     def move(self, raw, table, move):

@@ -8,140 +8,39 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.table import SparseTable
-from skvarimp._models.gradients.kernels import fitted_gamma, pairwise_weights
-from skvarimp._models.links import (
-    IDENTITY,
-    PairwiseVotes,
-    PlattCoupling,
-    PositiveScore,
-    Sign,
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.kernel_terms import Gaussian, Vectors, is_far
+from skvarimp._models.links import IDENTITY
+from skvarimp._models.readers.arrays import dense
+from skvarimp._response.responses.scores import ScoreResponse, numeric_values
+from skvarimp._response.shapes.chebyshev import (
+    TOO_MANY,
+    gaussian_nodes,
+    interpolation,
+    nodes,
+    tanh_nodes,
 )
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.kernel_terms import (
-    Gaussian,
-    Polynomial,
-    Sigmoid,
-    Vectors,
-    is_far,
-)
-from skvarimp._response.responses.linear import LinearResponse
-from skvarimp._response.responses.process_kernel import process_terms
-from skvarimp._response.responses.scores import (
-    ScoreResponse,
-    dense,
-    numeric_values,
-    refuse_unless_double,
-)
-from skvarimp._response.shapes.chebyshev import TOO_MANY, interpolation, nodes
 from skvarimp._running.memory import working_bytes
 
-
-def lower_support_vectors(model, table):
-    """The response of a support vector machine."""
-    estimator = model.estimator
-    support = estimator.support_vectors_
-    refuse_unless_double(table, support)
-    n_classes = len(getattr(estimator, "classes_", ()))
-    link = _support_link(model, estimator, n_classes)
-    gamma = fitted_gamma(estimator)
-    terms = _named_terms(estimator, gamma, support)
-    if isinstance(table, SparseTable):
-        _refuse_far(terms, table, support)
-    dual = dense(estimator.dual_coef_)
-    if n_classes > 2:
-        dual = pairwise_weights(dual, estimator.n_support_).T
-    return _machine(
-        model, table, link, terms, support, dual, dense(estimator.intercept_)
-    )
+# Chebyshev nodes that are exact to rounding for the kinds of `Gaussian.variation`.
+NODES = {
+    "gaussian": gaussian_nodes,
+    "tanh": tanh_nodes,
+    "polynomial": lambda degree: max(degree + 1, 2),
+}
 
 
-def _support_link(model, estimator, n_classes):
-    if model.method == "predict_proba":
-        if n_classes > 2:
-            raise NotLowerable("SVC couples the probabilities of pairs of classes")
-        # The public names of these two warn: they go when `probability` goes.
-        return PlattCoupling(float(estimator._probA[0]), float(estimator._probB[0]))
-    if n_classes == 0:  # regressors and the one-class machine
-        outlier = model.method == "predict" and hasattr(estimator, "offset_")
-        return Sign() if outlier else IDENTITY
-    if n_classes == 2:
-        return IDENTITY if model.method == "decision_function" else PositiveScore()
-    by_class = estimator.decision_function_shape == "ovr"
-    if model.method == "decision_function":
-        return PairwiseVotes(n_classes, "decision") if by_class else IDENTITY
-    ties = estimator.break_ties and by_class
-    return PairwiseVotes(n_classes, "label of decision" if ties else "votes")
-
-
-def lower_kernel_ridge(model, table):
-    """The response of KernelRidge."""
-    estimator = model.estimator
-    support = estimator.X_fit_
-    dual = dense(estimator.dual_coef_)
-    refuse_unless_double(table, support, dual)
-    dual = dual.reshape(len(dual), -1).T
-    gamma = estimator.gamma
-    gamma = 1.0 / support.shape[1] if gamma is None else gamma
-    terms = _named_terms(estimator, gamma, support)
-    _refuse_far(terms, table, support)  # the model itself takes products
-    return _machine(model, table, IDENTITY, terms, support, dual, np.zeros(len(dual)))
-
-
-def _refuse_far(terms, table, support):
-    """Decline where squared distances by products would lose the kernel's digits."""
-    gaussian = isinstance(terms[0], Gaussian)
-    if gaussian and is_far(terms[0].gammas[0], table.numeric(), support):
-        raise NotLowerable("its squared distances cancel but for rounding")
-
-
-def lower_gaussian_process(model, table):
-    """The response of a Gaussian process regressor's mean."""
-    estimator = model.estimator
-    if not hasattr(estimator, "X_train_"):
-        raise NotLowerable("the Gaussian process predicts from its prior")
-    support = estimator.X_train_
-    alpha = dense(estimator.alpha_)
-    refuse_unless_double(table, np.asarray(support), alpha)
-    terms, constant = process_terms(estimator.kernel_, np.asarray(support))
-    dual = alpha.reshape(len(alpha), -1).T
-    # What normalize_y took from y is kept in no public attribute.
-    spread = np.broadcast_to(estimator._y_train_std, len(dual))
-    mean = np.broadcast_to(estimator._y_train_mean, len(dual))
-    dual = dual * spread[:, np.newaxis]
-    intercept = mean + constant * dual.sum(axis=1)
-    return _machine(model, table, IDENTITY, terms, support, dual, intercept)
-
-
-def _named_terms(estimator, gamma, support):
-    kernel, coef0, degree = estimator.kernel, estimator.coef0, estimator.degree
-    if not isinstance(kernel, str):
-        raise NotLowerable("its kernel is a function")
-    if kernel == "linear":
-        return [Polynomial(1.0, 1.0, 0.0, 1)]
-    if kernel == "rbf":
-        origin = np.asarray(support.mean(axis=0)).reshape(-1)
-        return [Gaussian(1.0, np.full(len(origin), float(gamma)), origin)]
-    if kernel == "sigmoid":
-        return [Sigmoid(gamma, coef0)]
-    if kernel in ("poly", "polynomial"):
-        if degree != int(degree):
-            raise NotLowerable("the degree of its polynomial kernel is not whole")
-        return [Polynomial(1.0, gamma, coef0, int(degree))]
-    raise NotLowerable(f"the kernel {kernel!r} has no fast form")
-
-
-def _machine(model, table, link, terms, support, dual, intercept):
-    """A kernel response, or a linear one where the kernel is."""
-    if all(isinstance(term, Polynomial) and term.degree == 1 for term in terms):
-        gamma = sum(term.factor * term.gamma for term in terms)
-        offset = sum(term.factor * term.offset for term in terms)
-        weights = gamma * (dense(support.T @ dual.T))
-        intercept = intercept + offset * dual.sum(axis=1)
-        return LinearResponse(model, link, weights, intercept)
-    response = KernelResponse(model, link, terms, support, dual, intercept)
+def kernel_response(model, form, table):
+    """The response of a kernel sum on a table, or NotReadable where digits are lost."""
+    by_products = form.by_products or isinstance(table, SparseTable)
+    for term in form.terms if by_products else ():
+        gaussian = isinstance(term, Gaussian)
+        if gaussian and is_far(term.gammas[0], table.numeric(), form.support):
+            raise NotReadable("its squared distances cancel but for rounding")
+    response = KernelResponse(model, form)
     few = np.unique(np.linspace(0, table.n_samples - 1, 12).astype(int))
     if response.cancels(table.take(few)):
-        raise NotLowerable("its dual coefficients cancel but for rounding")
+        raise NotReadable("its dual coefficients cancel but for rounding")
     return response
 
 
@@ -150,11 +49,8 @@ class KernelResponse(ScoreResponse):
 
     Parameters
     ----------
-    model, link : see `ScoreResponse`
-    terms : list of terms of `_kernel_terms.py`
-    support : ndarray or sparse array of shape (n_support, n_columns)
-    dual : ndarray of shape (n_scores, n_support)
-    intercept : ndarray of shape (n_scores,)
+    model : Model
+    form : KernelSum
     """
 
     path = "kernel"
@@ -162,10 +58,10 @@ class KernelResponse(ScoreResponse):
     BLOCK_ELEMENTS = 2**18  # of rows times support vectors
     CELL_ELEMENTS = 2**22  # of cells times support vectors
 
-    def __init__(self, model, link, terms, support, dual, intercept):
-        super().__init__(model, link, len(dual))
-        self.terms, self.support = terms, support
-        self.dual, self.intercept = dual, intercept
+    def __init__(self, model, form):
+        super().__init__(model, form.link, len(form.dual))
+        self.terms, self.support = form.terms, form.support
+        self.dual, self.intercept = form.dual, form.intercept
         self._remembered = None
 
     def __getstate__(self):
@@ -244,7 +140,10 @@ class KernelResponse(ScoreResponse):
             return values, None
         half_width = (high - low) / 2.0
         S = Vectors(self.support)
-        n = max(term.n_nodes(half_width, S, columns[0]) for term in self.terms)
+        n = max(
+            sum(NODES[kind](c) for kind, c in term.variation(half_width, S, columns[0]))
+            for term in self.terms
+        )
         if n >= TOO_MANY:
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]

@@ -1,32 +1,18 @@
-"""Models with a linear predictor: link(W' x + b)."""
+"""Additive forms: link(x W + b), in closed form wherever there is one."""
 
 import numpy as np
 
-from skvarimp._models.links import (
-    EXPONENTIAL,
-    IDENTITY,
-    LOGISTIC,
-    ClippedLine,
-    LargestScore,
-    OneVersusRest,
-    PositiveScore,
-    Sign,
-    Softmax,
-)
-from skvarimp._models.model import Model
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Task
-from skvarimp._response.lowering import NotLowerable, lowered
 from skvarimp._response.responses import line_columns
 from skvarimp._response.responses.projection import (
     ProjectionResponse,
     categorical_columns,
 )
 from skvarimp._response.responses.scores import (
-    dense,
     numeric_values,
     own_cells_unmoved,
     own_values,
-    refuse_unless_double,
 )
 from skvarimp._response.shapes.monotone_link import (
     LogisticLine,
@@ -36,107 +22,20 @@ from skvarimp._response.shapes.monotone_link import (
 from skvarimp._response.shapes.scaled_line import ScaledLine, closed_form, has_line_form
 
 
-def lower_linear(model, table):
-    """The response of a model with `coef_`."""
-    estimator = model.estimator
-    parameters = [estimator.coef_]
-    if _centres_in_place(estimator):
-        parameters.append(np.float32(0))  # single precision of X stays single
-    refuse_unless_double(table, *parameters)
-    coef = np.atleast_2d(dense(estimator.coef_))
-    intercept = _intercept(estimator, len(coef))
-    return LinearResponse(model, _link(model, table, len(coef)), coef.T, intercept)
-
-
-def _centres_in_place(estimator):
-    return hasattr(estimator, "x_rotations_")  # partial least squares
-
-
-def _intercept(estimator, n_scores):
-    if _centres_in_place(estimator):
-        # The mean of X is kept private. With the identity as link only differences
-        # from the unmoved response are needed.
-        return np.zeros(n_scores)
-    if hasattr(estimator, "offset_"):  # SGDOneClassSVM
-        return -dense(estimator.offset_).reshape(-1)
-    return np.broadcast_to(dense(estimator.intercept_), n_scores)
-
-
-def lower_naive_bayes(model, table):
-    """Naive Bayes whose joint log-likelihood is linear in X."""
-    estimator = model.estimator
-    refuse_unless_double(table, estimator.feature_log_prob_)
-    coef = dense(estimator.feature_log_prob_)
-    n_classes = len(coef)
-    if n_classes == 1 and model.method == "predict":
-        raise NotLowerable("it has seen one class")
-    prior = np.zeros(n_classes)
-    if type(estimator).__name__ == "MultinomialNB" or n_classes == 1:
-        prior = dense(estimator.class_log_prior_)
-    if n_classes == 2:  # of two classes one score, like other classifiers
-        coef, prior = coef[1:] - coef[:1], prior[1:] - prior[:1]
-    if model.method == "predict":
-        link = _label_link(model, table, len(coef))
-    else:
-        link = LOGISTIC if n_classes == 2 else Softmax()
-    return LinearResponse(model, link, coef.T, prior)
-
-
-def lower_ransac(model, table):
-    """RANSAC predicts by the estimator it fitted to the inliers."""
-    return lowered(Model(model.estimator.estimator_, model.method), table)
-
-
-def _link(model, table, n_scores):
-    estimator, name = model.estimator, type(model.estimator).__name__
-    if model.method == "decision_function":
-        return IDENTITY
-    if model.method == "predict_proba":
-        return _probability_link(estimator, name, n_scores)
-    if model.classifier:
-        return _label_link(model, table, n_scores)
-    if name == "SGDOneClassSVM":
-        return Sign()
-    return EXPONENTIAL if _has_log_link(estimator, name) else IDENTITY
-
-
-def _has_log_link(estimator, name):
-    if name == "TweedieRegressor":
-        # link="auto": the identity for power <= 0, else the logarithm
-        by_power = estimator.link == "auto" and estimator.power > 0
-        return estimator.link == "log" or by_power
-    return name in ("PoissonRegressor", "GammaRegressor")
-
-
-def _probability_link(estimator, name, n_scores):
-    if name == "SGDClassifier":
-        if estimator.loss == "modified_huber":
-            return ClippedLine()
-        return LOGISTIC if n_scores == 1 else OneVersusRest()
-    return LOGISTIC if n_scores == 1 else Softmax()
-
-
-def _label_link(model, table, n_scores):
-    if n_scores == 1:
-        return PositiveScore()
-    labels = model.raw(table.take(np.zeros(1, dtype=np.intp)).native)
-    return PositiveScore() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel
-
-
 class LinearResponse(ProjectionResponse):
     """link(X W + b), in closed form wherever there is one.
 
     Parameters
     ----------
-    model, link : see `ScoreResponse`
-    weights : ndarray of shape (n_columns, n_scores)
-    intercept : ndarray of shape (n_scores,)
+    model : Model
+    form : Additive
     """
 
     path = "linear"
 
-    def __init__(self, model, link, weights, intercept):
-        super().__init__(model, link, len(intercept), weights, intercept)
+    def __init__(self, model, form):
+        n_scores = len(form.intercept)
+        super().__init__(model, form.link, n_scores, form.weights, form.intercept)
 
     def moved_scores(self, others, weights, values):
         """See `ProjectionResponse.moved_scores`."""

@@ -2,19 +2,8 @@
 
 import numpy as np
 
-from skvarimp._models.links import (
-    EXPONENTIAL,
-    IDENTITY,
-    LOGISTIC,
-    LargestScore,
-    PositiveScore,
-    Softmax,
-    logistic,
-)
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._models.forms import ACTIVATIONS
 from skvarimp._response.responses.projection import ProjectionResponse
-from skvarimp._response.responses.scores import dense, refuse_unless_double
 from skvarimp._response.shapes.chebyshev import (
     interpolation,
     logistic_nodes,
@@ -23,46 +12,6 @@ from skvarimp._response.shapes.chebyshev import (
 )
 from skvarimp._response.shapes.kinks import kinked_curves
 
-
-def lower_perceptron(model, table):
-    """The response of MLPRegressor and MLPClassifier."""
-    estimator = model.estimator
-    refuse_unless_double(table, estimator.coefs_[0])
-    weights = [dense(W) for W in estimator.coefs_]
-    biases = [dense(b) for b in estimator.intercepts_]
-    link = _link(model, estimator, len(biases[-1]))
-    if estimator.activation == "identity" or len(weights) == 1:
-        W, b = weights[0], biases[0]
-        for V, c in zip(weights[1:], biases[1:]):
-            W, b = W @ V, b @ V + c
-        return LinearResponse(model, link, W, b)
-    return NetworkResponse(model, link, weights, biases, estimator.activation)
-
-
-def _link(model, estimator, n_scores):
-    output = estimator.out_activation_
-    if model.method == "predict" and model.classifier:
-        return LargestScore() if output == "softmax" else PositiveScore()
-    if output == "logistic" and n_scores == 2:
-        raise NotLowerable("two labels look like the probabilities of two classes")
-    links = {
-        "identity": IDENTITY,
-        "exp": EXPONENTIAL,
-        "logistic": LOGISTIC,
-        "softmax": Softmax(),
-    }
-    return links[output]
-
-
-def _rectify(x):
-    return np.maximum(x, 0.0, out=x)
-
-
-def _tanh(x):
-    return np.tanh(x, out=x)
-
-
-ACTIVATIONS = {"relu": _rectify, "tanh": _tanh, "logistic": logistic}
 NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes}
 
 
@@ -71,19 +20,18 @@ class NetworkResponse(ProjectionResponse):
 
     Parameters
     ----------
-    model, link : see `ScoreResponse`
-    weights : list of ndarray of shape (n_in, n_out)
-    biases : list of ndarray of shape (n_out,)
-    activation : {"relu", "tanh", "logistic"}
+    model : Model
+    form : Layers
     """
 
     path = "network"
 
     LEAST_CELLS = 16  # fewer are evaluated one by one
 
-    def __init__(self, model, link, weights, biases, activation):
-        super().__init__(model, link, len(biases[-1]), weights[0], biases[0])
-        self.activation = activation
+    def __init__(self, model, form):
+        weights, biases = form.weights, form.biases
+        super().__init__(model, form.link, len(biases[-1]), weights[0], biases[0])
+        self.activation = form.activation
         self.layers = list(zip(weights[1:], biases[1:]))
 
     def head(self, sums):

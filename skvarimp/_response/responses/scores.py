@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from skvarimp._data.table import FrameTable
 from skvarimp._response.contract import Response
-from skvarimp._response.lowering import NotLowerable
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
 
@@ -18,7 +16,7 @@ class ScoreResponse(Response):
     model : Model
         Asked itself where the link jumps within rounding.
     link : callable
-        See `_links.py`.
+        See `links.py`.
     n_scores : int
     """
 
@@ -50,7 +48,13 @@ class ScoreResponse(Response):
         if not self.changes(move):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
         with np.errstate(over="ignore"):
-            ice, doubtful = self.link(self.scores(table, rows, move))
+            scores = self.scores(table, rows, move)
+        return self.linked(scores, table, rows, move, base)
+
+    def linked(self, scores, table, rows, move, base):
+        """Curves from scores; the model itself is asked where the link is in doubt."""
+        with np.errstate(over="ignore"):
+            ice, doubtful = self.link(scores)
             total = ice.sum()
         if not np.isfinite(total):  # the model itself says what is wrong
             doubtful = ~np.all(np.isfinite(ice), axis=0)
@@ -76,33 +80,3 @@ def own_values(table, rows, columns):
     """The rows' own values of some columns as float64, (n_rows, n_columns)."""
     own = [table.column(j)[rows] for j in columns]
     return np.column_stack(own).astype(np.float64, copy=False)
-
-
-def refuse_unless_double(table, *parameters):
-    """Decline X without numbers, and models that would compute in single precision.
-
-    Parameters
-    ----------
-    table : Table
-    *parameters : array or sparse matrix
-        What the model multiplies X with.
-    """
-    if isinstance(table, FrameTable):
-        columns = [table.column(j).dtype for j in range(table.n_columns)]
-        dtype = np.result_type(*columns)
-    else:
-        dtype = table.native.dtype
-    if dtype.kind not in "fbiu":
-        raise NotLowerable("X has columns that are not numbers")
-    if _is_single(dtype) and any(_is_single(p.dtype) for p in parameters):
-        raise NotLowerable("the model computes in single precision")
-
-
-def _is_single(dtype):
-    return dtype.kind == "f" and dtype.itemsize <= 4
-
-
-def dense(array):
-    """A fitted attribute that may be sparse, as a float64 array."""
-    array = array.toarray() if hasattr(array, "toarray") else array
-    return np.asarray(array, dtype=np.float64)

@@ -7,7 +7,6 @@ One walk down all trees finds, for every row, where its curve of every feature s
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -25,19 +24,9 @@ from skvarimp._response.shapes.steps import StepBlock, Steps
 from skvarimp._running.compiled import use_compiled
 from skvarimp._running.memory import numbers_at_once, working_bytes
 
-READERS = {
-    "sklearn": "sklearn_trees",
-    "xgboost": "xgboost",
-    "lightgbm": "lightgbm",
-    "catboost": "catboost",
-}
 
-
-def lower_trees(model, table):
-    """The response of trees and ensembles of trees."""
-    library = type(model.estimator).__module__.partition(".")[0]
-    reader = import_module(f"skvarimp._models.readers.{READERS[library]}")
-    form = reader.read(model, table)
+def tree_response(model, form, table):
+    """The response of a `Trees` form on a table."""
     response = TreeResponse(model, TreeTable(form.trees, form.encoding), form.link)
     response.codes(table)
     response.start_from(form.offset)

@@ -1,4 +1,4 @@
-"""Kernels as sums of terms in which some columns move.
+"""Kernels k(x, s) as sums of terms: their values, gradients and moved columns.
 
 With J the moved columns, s a support vector, and x_-J the other columns, a separable
 term is a sum of products of a function of (x_-J, s) and one of (v, s):
@@ -9,6 +9,10 @@ term is a sum of products of a function of (x_-J, s) and one of (v, s):
 
 so that the curves of all rows are matrix products. Other terms are evaluated value by
 value.
+
+Every gradient by x is a sum of terms A(x, s) * factor * s and A(x, s) * factor *
+(s - x), with one number A for each pair and one factor for each column: the gradient
+of a sum over support vectors is a matrix product as well.
 """
 
 from dataclasses import dataclass
@@ -17,8 +21,6 @@ from math import comb
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-
-from skvarimp._response.shapes.chebyshev import gaussian_nodes, tanh_nodes
 
 FAR = 1e5  # squares above leave less than ten digits of a power of e near 0
 
@@ -46,6 +48,27 @@ class Vectors:
         """Some columns, dense."""
         part = self.X[:, columns]
         return part.toarray() if sparse.issparse(part) else part
+
+
+@dataclass
+class Slope:
+    """One term of a kernel's gradient by x.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_rows, n_support)
+    factor : float or ndarray of shape (n_columns,)
+    shifted : bool
+        Whether the term points to s - x, not to s.
+    """
+
+    pairs: np.ndarray
+    factor: object
+    shifted: bool
+
+    def times(self, pairs):
+        """This term multiplied by one number for each pair."""
+        return Slope(self.pairs * pairs, self.factor, self.shifted)
 
 
 def _products(A, B):
@@ -122,18 +145,29 @@ class Gaussian:
             power = power - gamma * (own[:, np.newaxis] - moved) ** 2
         return [self.factor * np.exp(power)]
 
-    def n_nodes(self, half_width, S, column):
-        """Chebyshev nodes that are exact to rounding in one moved column."""
-        return gaussian_nodes(self.gammas[column] * half_width**2)
+    def slopes(self, X, S):
+        """The terms of the gradient by x, a list of `Slope`."""
+        return [Slope(2.0 * self.whole(X, S), self.gammas, shifted=True)]
+
+    def variation(self, half_width, S, column):
+        """How the term varies as one column moves over an interval.
+
+        Returns
+        -------
+        list of (kind, float)
+            One for each factor of a product: kind is "gaussian", for exp(-c u^2) with
+            u in [-1, 1], "polynomial" of a degree, or "tanh" of a slope.
+        """
+        return [("gaussian", self.gammas[column] * half_width**2)]
 
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """factor (gamma x's + offset)^degree."""
+    """factor (gamma x's + offset)^degree; the offset may be one for each s."""
 
     factor: float
     gamma: float
-    offset: float
+    offset: float | np.ndarray
     degree: int
 
     separable = True
@@ -159,17 +193,23 @@ class Polynomial:
             for r in range(self.degree + 1)
         ]
 
-    def n_nodes(self, half_width, S, column):
-        """See `Gaussian.n_nodes`."""
-        return max(self.degree + 1, 2)
+    def slopes(self, X, S):
+        """See `Gaussian.slopes`."""
+        inner = self.gamma * _products(X.X, S.X) + self.offset
+        factor = self.factor * self.degree * self.gamma
+        return [Slope(factor * inner ** (self.degree - 1), 1.0, shifted=False)]
+
+    def variation(self, half_width, S, column):
+        """See `Gaussian.variation`."""
+        return [("polynomial", self.degree)]
 
 
 @dataclass(frozen=True, eq=False)
 class Sigmoid:
-    """tanh(gamma x's + offset)."""
+    """tanh(gamma x's + offset); the offset may be one for each s."""
 
     gamma: float
-    offset: float
+    offset: float | np.ndarray
 
     separable = False
 
@@ -186,7 +226,48 @@ class Sigmoid:
         """The moved columns' part of the argument, (n_support, n_cells)."""
         return self.gamma * (S.columns(columns) @ values.T)
 
-    def n_nodes(self, half_width, S, column):
-        """See `Gaussian.n_nodes`."""
+    def slopes(self, X, S):
+        """See `Gaussian.slopes`."""
+        pairs = self.gamma * (1.0 - self.whole(X, S) ** 2)
+        return [Slope(pairs, 1.0, shifted=False)]
+
+    def variation(self, half_width, S, column):
+        """See `Gaussian.variation`."""
         steepest = np.abs(self.gamma * S.columns([column])).max(initial=0.0)
-        return tanh_nodes(max(steepest * half_width, 1e-3))
+        return [("tanh", max(steepest * half_width, 1e-3))]
+
+
+@dataclass(frozen=True, eq=False)
+class TermProduct:
+    """Product of two separable terms."""
+
+    first: object
+    second: object
+
+    separable = True
+
+    def whole(self, X, S):
+        """See `Gaussian.whole`."""
+        return self.first.whole(X, S) * self.second.whole(X, S)
+
+    def others(self, X, S, columns):
+        """See `Gaussian.others`."""
+        first, second = self.first.others(X, S, columns), self.second
+        return [a * b for b in second.others(X, S, columns) for a in first]
+
+    def moved(self, values, S, columns):
+        """See `Gaussian.moved`."""
+        first, second = self.first.moved(values, S, columns), self.second
+        return [a * b for b in second.moved(values, S, columns) for a in first]
+
+    def slopes(self, X, S):
+        """See `Gaussian.slopes`."""
+        by_second, by_first = self.second.whole(X, S), self.first.whole(X, S)
+        return [slope.times(by_second) for slope in self.first.slopes(X, S)] + [
+            slope.times(by_first) for slope in self.second.slopes(X, S)
+        ]
+
+    def variation(self, half_width, S, column):
+        """See `Gaussian.variation`."""
+        first = self.first.variation(half_width, S, column)
+        return first + self.second.variation(half_width, S, column)

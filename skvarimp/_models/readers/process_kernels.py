@@ -1,6 +1,8 @@
-"""Gaussian process kernels as sums of Gaussian and polynomial terms."""
+"""Gaussian process kernels as sums of products of Gaussian and polynomial terms."""
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 from sklearn.gaussian_process.kernels import (
@@ -13,32 +15,38 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skvarimp._response.lowering import NotLowerable
-from skvarimp._response.responses.kernel_terms import Gaussian, Polynomial
+from skvarimp._models.kernel_terms import Gaussian, Polynomial, TermProduct
+from skvarimp._models.registry import NotReadable
 
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """factor exp(-sum_j gammas[j] (x_j - s_j)^2), or factor (x's + offset)^degree."""
+    """factor exp(-sum_j gammas[j] (x_j - s_j)^2) prod_c (x's + c)^degrees[c]."""
 
     factor: float
     gammas: np.ndarray | None = None
-    offset: float = 0.0
-    degree: int = 0
+    degrees: Counter = field(default_factory=Counter)
 
     def times(self, other):
-        if self.degree and other.degree and self.offset != other.offset:
-            raise NotLowerable("its kernel multiplies different DotProduct kernels")
         gammas = [g for g in (self.gammas, other.gammas) if g is not None]
-        degree = self.degree + other.degree
-        if gammas and degree:
-            raise NotLowerable("its kernel multiplies RBF and DotProduct")
         return _Piece(
             self.factor * other.factor,
             sum(gammas) if gammas else None,
-            self.offset or other.offset,
-            degree,
+            self.degrees + other.degrees,
         )
+
+    def term(self, origin):
+        """The piece as a term; None for a constant."""
+        terms = [
+            Polynomial(1.0, 1.0, offset, degree)
+            for offset, degree in self.degrees.items()
+        ]
+        if self.gammas is not None:
+            terms.append(Gaussian(1.0, self.gammas, origin))
+        if not terms:
+            return None
+        terms[0] = replace(terms[0], factor=self.factor)
+        return reduce(TermProduct, terms)
 
 
 def process_terms(kernel, support):
@@ -52,18 +60,17 @@ def process_terms(kernel, support):
     Returns
     -------
     terms : list
-        See `_kernel_terms.py`.
+        See `kernel_terms.py`.
     constant : float
         To be added to the kernel.
     """
     terms, constant = [], 0.0
     for piece in _pieces(kernel, support.shape[1]):
-        if piece.gammas is not None:
-            terms.append(Gaussian(piece.factor, piece.gammas, support.mean(axis=0)))
-        elif piece.degree:
-            terms.append(Polynomial(piece.factor, 1.0, piece.offset, piece.degree))
-        else:
+        term = piece.term(support.mean(axis=0))
+        if term is None:
             constant += piece.factor
+        else:
+            terms.append(term)
     return terms, constant
 
 
@@ -84,8 +91,8 @@ def _pieces(kernel, n_columns):
         scale = np.broadcast_to(np.asarray(kernel.length_scale, float), n_columns)
         return [_Piece(1.0, 0.5 / scale**2)]
     if kind is DotProduct:
-        return [_Piece(1.0, None, float(kernel.sigma_0) ** 2, 1)]
-    raise NotLowerable(f"the kernel {kind.__name__} has no fast form")
+        return [_Piece(1.0, None, Counter({float(kernel.sigma_0) ** 2: 1}))]
+    raise NotReadable(f"the kernel {kind.__name__} has no fast form")
 
 
 def _power(pieces, exponent):
@@ -94,8 +101,8 @@ def _power(pieces, exponent):
         for _ in range(int(exponent) - 1):
             result = [one.times(other) for one in result for other in pieces]
         return result
-    if len(pieces) != 1 or pieces[0].degree:
-        raise NotLowerable("its kernel raises a sum or DotProduct to a broken power")
+    if len(pieces) != 1 or pieces[0].degrees:
+        raise NotReadable("its kernel raises a sum or DotProduct to a broken power")
     (piece,) = pieces
     gammas = None if piece.gammas is None else piece.gammas * exponent
     return [replace(piece, factor=piece.factor**exponent, gammas=gammas)]

@@ -1,0 +1,159 @@
+"""Fitted transformers that are affine: z = x A + b, with A sparse where it can be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp._models.column_sources import is_exactly, is_selector
+
+
+class NotAffine(Exception):
+    """A transformer that is no affine map; the message is the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """x A + b.
+
+    Attributes
+    ----------
+    matrix : {ndarray, sparse array} of shape (n_columns, n_out)
+    shift : ndarray of shape (n_out,)
+    """
+
+    matrix: object
+    shift: np.ndarray
+
+    def then(self, other):
+        """This map followed by another."""
+        return Affine(
+            self.matrix @ other.matrix, self.shift @ other.matrix + other.shift
+        )
+
+
+def _scaling(factor, shift, n_columns):
+    factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), n_columns)
+    shift = np.broadcast_to(np.asarray(shift, dtype=np.float64), n_columns)
+    return Affine(sparse.diags_array(factor, format="csr"), shift)
+
+
+def _standard_scaler(step, n_columns):
+    factor = 1.0 if step.scale_ is None else 1.0 / step.scale_
+    return _scaling(factor, -step.mean_ * factor if step.with_mean else 0.0, n_columns)
+
+
+def _min_max_scaler(step, n_columns):
+    _refuse_clipping(step)
+    return _scaling(step.scale_, step.min_, n_columns)
+
+
+def _max_abs_scaler(step, n_columns):
+    _refuse_clipping(step)
+    return _scaling(1.0 / step.scale_, 0.0, n_columns)
+
+
+def _refuse_clipping(step):
+    if step.clip:
+        raise NotAffine(f"{type(step).__name__} clips")
+
+
+def _robust_scaler(step, n_columns):
+    factor = 1.0 / step.scale_ if step.with_scaling else 1.0
+    shift = -step.center_ * factor if step.with_centering else 0.0
+    return _scaling(factor, shift, n_columns)
+
+
+def _components(step, n_columns):
+    """Projections on rows of `components_`, of rows less `mean_` where there is one."""
+    components = step.components_
+    components = components if sparse.issparse(components) else np.asarray(components)
+    matrix = components.T.astype(np.float64)
+    shift = np.zeros(matrix.shape[1])
+    if getattr(step, "mean_", None) is not None:
+        shift = -np.asarray(step.mean_, dtype=np.float64) @ matrix
+    return Affine(matrix, shift)
+
+
+def _pca(step, n_columns):
+    result = _components(step, n_columns)
+    if not step.whiten:
+        return result
+    scale = np.sqrt(step.explained_variance_)
+    # scikit-learn's own guard against components without variance
+    scale = np.maximum(scale, np.finfo(scale.dtype).eps)
+    return Affine(result.matrix / scale, result.shift / scale)
+
+
+def _factor_analysis(step, n_columns):
+    """Posterior mean of the factors (Barber, 21.2.33)."""
+    weighted = step.components_ / step.noise_variance_
+    covariance = np.linalg.inv(np.eye(len(weighted)) + weighted @ step.components_.T)
+    matrix = weighted.T @ covariance
+    return Affine(matrix, -step.mean_ @ matrix)
+
+
+def _discriminants(step, n_columns):
+    """LinearDiscriminantAnalysis as a transformer."""
+    matrix = step.scalings_[:, : len(step.get_feature_names_out())]
+    if step.solver == "svd":
+        return Affine(matrix, -step.xbar_ @ matrix)
+    return Affine(matrix, np.zeros(matrix.shape[1]))
+
+
+def _pipeline(step, n_columns):
+    result = _scaling(1.0, 0.0, n_columns)
+    for _, member in step.steps:
+        result = result.then(affine(member, result.matrix.shape[1]))
+    return result
+
+
+def _frozen(step, n_columns):
+    return affine(step.estimator, n_columns)
+
+
+AFFINE = {
+    "sklearn.preprocessing": {
+        "StandardScaler": _standard_scaler,
+        "MinMaxScaler": _min_max_scaler,
+        "MaxAbsScaler": _max_abs_scaler,
+        "RobustScaler": _robust_scaler,
+    },
+    "sklearn.decomposition": {
+        "PCA": _pca,
+        "IncrementalPCA": _pca,
+        "TruncatedSVD": _components,
+        "FastICA": _components,
+        "FactorAnalysis": _factor_analysis,
+    },
+    "sklearn.discriminant_analysis": {"LinearDiscriminantAnalysis": _discriminants},
+    "sklearn.neighbors": {"NeighborhoodComponentsAnalysis": _components},
+    "sklearn.random_projection": {
+        "GaussianRandomProjection": _components,
+        "SparseRandomProjection": _components,
+    },
+    "sklearn.pipeline": {"Pipeline": _pipeline},
+    "sklearn.frozen": {"FrozenEstimator": _frozen},
+}
+
+
+def affine(step, n_columns):
+    """A fitted step as an `Affine` map of n_columns columns; raises NotAffine."""
+    if step is None or step == "passthrough":
+        return _scaling(1.0, 0.0, n_columns)
+    if "transform" in vars(step):
+        raise NotAffine("transform of this instance was replaced")
+    for package, kinds in AFFINE.items():
+        rule = kinds.get(type(step).__name__)
+        if rule is not None and is_exactly(step, package, type(step).__name__):
+            return rule(step, n_columns)
+    if is_selector(step):
+        kept = step.get_support(indices=True)
+        identity = sparse.eye_array(n_columns, format="csc")
+        return Affine(identity[:, kept].tocsr(), np.zeros(len(kept)))
+    raise NotAffine(f"the step {type(step).__name__} has no formula")
+
+
+def affine_types():
+    """Package and name of the types of the list, for the documentation."""
+    return [(package, name) for package, kinds in AFFINE.items() for name in kinds]

@@ -1,0 +1,512 @@
+"""What fitted models are, in plain arrays: the forms that readers return.
+
+A form is tested against the model itself through `outputs`: its scores, and the link
+that turns them into what the model's response method returns. Responses, gradients,
+coefficients and connection weights are views of forms; none of them looks at an
+estimator. `registry.read` makes them.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp._data.table import as_table
+from skvarimp._models.affine import Affine
+from skvarimp._models.kernel_terms import Polynomial, Sigmoid, Vectors
+from skvarimp._models.links import IDENTITY, NoGradient, WeightedSum, logistic
+
+
+class NotReadable(Exception):
+    """A model that has no form; the message is the reason."""
+
+
+class Form:
+    """A fitted model in plain arrays.
+
+    Attributes
+    ----------
+    single : bool
+        Whether the model's own parameters are in single precision.
+    """
+
+    single = False
+
+    def scores(self, X):
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : {array, frame, sparse} of shape (n_rows, n_columns)
+            In a container that the model takes.
+
+        Returns
+        -------
+        ndarray of shape (n_scores, n_rows)
+        """
+        raise NotImplementedError
+
+    def outputs(self, X):
+        """What the model's response method returns, (n_outputs, n_rows)."""
+        raise NotImplementedError
+
+    def gradient(self, X):
+        """The response and its derivatives by the columns of rows.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_outputs, n_rows)
+        slopes : ndarray of shape (n_outputs, n_rows, n_columns)
+
+        Raises
+        ------
+        NoGradient
+            With the reason.
+        """
+        raise NoGradient(f"the form {type(self).__name__} has no gradient")
+
+    def magnitude(self, X):
+        """Size of the terms that a score sums: rounding is relative to it."""
+        return 0.0
+
+    @property
+    def elements_per_row(self):
+        """Elements of all arrays that a row's gradient takes."""
+        return 1
+
+    def after(self, steps):
+        """This form of an affine map of the columns, or None where it is another.
+
+        Parameters
+        ----------
+        steps : Affine
+        """
+        return
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinkedForm(Form):
+    """A form whose response is a link of scores.
+
+    Attributes
+    ----------
+    link : callable
+        From scores to the response; see `links.py`.
+    """
+
+    link: object = IDENTITY
+    single: bool = False
+
+    def outputs(self, X):
+        """See `Form.outputs`."""
+        return self.link(self.scores(X))[0]
+
+    def gradient(self, X):
+        """See `Form.gradient`; the chain rule."""
+        scores, slopes = self.slopes(X)
+        return self.link(scores)[0], self.link.chain(scores, slopes)
+
+    def slopes(self, X):
+        """Scores, and their derivatives of shape (n_scores, n_rows, n_columns)."""
+        raise NotImplementedError
+
+
+def numbers(X):
+    """X as float64, array or CSC."""
+    X = as_table(X).numeric()
+    if X is None:
+        raise NoGradient("X has columns that are not numbers")
+    return X
+
+
+def _dense(X):
+    X = numbers(X)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Additive(LinkedForm):
+    """Scores b + x W + sum_m g_m(x), each g_m a sum over the columns.
+
+    Attributes
+    ----------
+    intercept : ndarray of shape (n_scores,)
+    weights : ndarray of shape (n_columns, n_scores)
+        W, 0 for columns with other parts.
+    parts : tuple of callable
+        part(X, columns) gives (n_rows, n_scores), the sum over some columns of what
+        each adds; X holds these columns only. `part.slopes(X)` gives
+        (n_scores, n_rows, n_columns).
+    """
+
+    intercept: np.ndarray
+    weights: np.ndarray
+    parts: tuple = ()
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return self.sums(numbers(X)).T
+
+    def sums(self, X):
+        """Scores of numeric rows, (n_rows, n_scores)."""
+        return self.steps(X, slice(None)) + self.intercept
+
+    def steps(self, X, columns):
+        """What some columns add to the scores; X holds these columns only."""
+        result = X @ self.weights[columns]
+        for part in self.parts:
+            result = result + part(X, columns)
+        return result
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`; of a linear score a read-only view of one row."""
+        scores = self.scores(X)
+        shape = (*scores.shape, len(self.weights))
+        slopes = np.broadcast_to(self.weights.T[:, np.newaxis], shape)
+        for part in self.parts:
+            slopes = slopes + part.slopes(numbers(X))
+        return scores, slopes
+
+    def magnitude(self, X):
+        """See `Form.magnitude`."""
+        largest = abs(numbers(X)).max(axis=0)
+        largest = largest.toarray() if sparse.issparse(largest) else largest
+        return (largest @ np.abs(self.weights) + np.abs(self.intercept)).max()
+
+    @property
+    def elements_per_row(self):
+        """See `Form`."""
+        return self.weights.size * (1 if self.link is IDENTITY else 4)
+
+    @property
+    def is_linear(self):
+        """Whether the response is linear in X."""
+        return self.link is IDENTITY and not self.parts
+
+    def after(self, steps):
+        """See `Form.after`."""
+        if self.parts:
+            return None
+        return replace(
+            self,
+            weights=steps.matrix @ self.weights,
+            intercept=self.intercept + steps.shift @ self.weights,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelSum(LinkedForm):
+    """Scores sum_m dual[q, m] k(x, s_m) + b_q.
+
+    Attributes
+    ----------
+    terms : list
+        k as a sum of terms, see `kernel_terms.py`.
+    support : ndarray or sparse array of shape (n_support, n_columns)
+    dual : ndarray of shape (n_scores, n_support)
+    intercept : ndarray of shape (n_scores,)
+    by_products : bool
+        Whether the model itself takes squared distances by products.
+    """
+
+    terms: list
+    support: object
+    dual: np.ndarray
+    intercept: np.ndarray
+    by_products: bool = False
+
+    def _kernel(self, X):
+        X, S = Vectors(X), Vectors(self._support_like(X))
+        return sum(term.whole(X, S) for term in self.terms)
+
+    def _support_like(self, X):
+        """The support vectors in the kind of array that X is."""
+        if sparse.issparse(X):
+            return sparse.csr_array(self.support)
+        support = self.support
+        support = support.toarray() if sparse.issparse(support) else support
+        return np.asarray(support, dtype=np.float64)
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return (self._kernel(numbers(X)) @ self.dual.T + self.intercept).T
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`."""
+        X = _dense(X)
+        S = self._support_like(X)
+        slopes = np.zeros((len(self.dual), *X.shape))
+        for term in self.terms:
+            for slope in term.slopes(Vectors(X), Vectors(S)):
+                for o, alpha in enumerate(self.dual):
+                    pairs = slope.pairs * alpha
+                    direction = pairs @ S
+                    if slope.shifted:
+                        direction = direction - pairs.sum(axis=1)[:, np.newaxis] * X
+                    slopes[o] += direction * slope.factor
+        return self.scores(X), slopes
+
+    def magnitude(self, X):
+        """See `Form.magnitude`."""
+        return (np.abs(self._kernel(numbers(X))) @ np.abs(self.dual).T).max()
+
+    @property
+    def elements_per_row(self):
+        """See `Form`."""
+        n_support, n_columns = self.support.shape
+        return 6 * n_support + 3 * n_columns * len(self.dual)
+
+    def after(self, steps):
+        """See `Form.after`; kernels of inner products see x A + b through A s and b's.
+
+        (x A + b)'s = x (A s) + b's
+        """
+        if not all(isinstance(term, Polynomial | Sigmoid) for term in self.terms):
+            return None
+        S = self._support_like(np.empty(0))
+        shifted = S @ steps.shift
+        terms = [
+            replace(term, offset=term.offset + term.gamma * shifted)
+            for term in self.terms
+        ]
+        return replace(self, terms=terms, support=(steps.matrix @ S.T).T)
+
+
+ACTIVATIONS = {
+    "identity": lambda z: z,
+    "relu": lambda z: np.maximum(z, 0.0, out=z),
+    "tanh": lambda z: np.tanh(z, out=z),
+    "logistic": logistic,
+}
+# Their derivatives, as functions of the activation's own value.
+DERIVATIVES = {
+    "identity": np.ones_like,
+    "relu": lambda a: (a > 0.0).astype(np.float64),
+    "tanh": lambda a: 1.0 - a * a,
+    "logistic": lambda a: a * (1.0 - a),
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Layers(LinkedForm):
+    """Scores W_L a_(L-1) + b_L with a_l = activation(W_l a_(l-1) + b_l), a_0 = x.
+
+    Attributes
+    ----------
+    weights : list of ndarray of shape (n_in, n_out)
+    biases : list of ndarray of shape (n_out,)
+    activation : {"identity", "relu", "tanh", "logistic"}
+    """
+
+    weights: list
+    biases: list
+    activation: str
+
+    def _values(self, X):
+        """The values of all layers but the last."""
+        activate = ACTIVATIONS[self.activation]
+        layers = [numbers(X)]
+        for W, b in zip(self.weights[:-1], self.biases[:-1]):
+            layers.append(activate(layers[-1] @ W + b))
+        return layers
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return (self._values(X)[-1] @ self.weights[-1] + self.biases[-1]).T
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`; by backward accumulation."""
+        layers = self._values(X)
+        scores = (layers[-1] @ self.weights[-1] + self.biases[-1]).T
+        derivative = DERIVATIVES[self.activation]
+        W = self.weights[-1]
+        slopes = np.broadcast_to(W.T[:, np.newaxis], (*scores.shape, len(W)))
+        for W, values in zip(self.weights[-2::-1], layers[:0:-1]):
+            # (n_scores, n_rows, n_out) @ (n_out, n_in)
+            slopes = (slopes * derivative(values)) @ W.T
+        return scores, slopes
+
+    def magnitude(self, X):
+        """See `Form.magnitude`."""
+        last = abs(self._values(X)[-1])
+        return (last @ np.abs(self.weights[-1])).max()
+
+    @property
+    def elements_per_row(self):
+        """See `Form`: all layers, the two widest slopes, a link's temporaries."""
+        units = [len(W) for W in self.weights]
+        return sum(units) + self.weights[-1].shape[1] * (2 * max(units) + 3 * units[0])
+
+    def after(self, steps):
+        """See `Form.after`."""
+        W, b = self.weights[0], self.biases[0]
+        return replace(
+            self,
+            weights=[steps.matrix @ W, *self.weights[1:]],
+            biases=[b + steps.shift @ W, *self.biases[1:]],
+        )
+
+    def collapsed(self):
+        """The linear form that layers without a bend are, or None."""
+        if self.activation != "identity" and len(self.weights) > 1:
+            return None
+        W, b = self.weights[0], self.biases[0]
+        for V, c in zip(self.weights[1:], self.biases[1:]):
+            W, b = W @ V, b @ V + c
+        return Additive(weights=W, intercept=b, link=self.link, single=self.single)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Combined(LinkedForm):
+    """One function of the outputs of member forms: votes, transformed targets.
+
+    The scores are the members' outputs, one member's after another's, and the link is
+    the function.
+
+    Attributes
+    ----------
+    members : list of Form
+    models : list of Model
+        What each member was read from, which settles its close calls.
+    name : str
+        What stands before the members' paths in `response_path_`.
+    """
+
+    members: list
+    models: list
+    name: str
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return np.concatenate([member.outputs(X) for member in self.members])
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`."""
+        outputs, slopes = zip(*(member.gradient(X) for member in self.members))
+        return np.concatenate(outputs), np.concatenate(slopes)
+
+    def magnitude(self, X):
+        """See `Form.magnitude`."""
+        return max(member.magnitude(X) for member in self.members)
+
+    @property
+    def elements_per_row(self):
+        """See `Form`."""
+        return 2 * sum(member.elements_per_row for member in self.members)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BehindSteps(Form):
+    """A form of what column-wise steps make of the columns.
+
+    Attributes
+    ----------
+    steps : Pipeline
+        Fitted column-wise steps.
+    source : ndarray of shape (n_model_columns,)
+        The input column that each column behind the steps comes from.
+    form : Form
+    model : Model
+        What comes behind the steps.
+    affine : Affine or None
+        The steps as an affine map, where they are one.
+    """
+
+    steps: object
+    source: np.ndarray
+    form: Form
+    model: object
+    affine: Affine | None = None
+
+    @property
+    def single(self):
+        """See `Form`."""
+        return self.form.single
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return self.form.scores(self.steps.transform(X))
+
+    def outputs(self, X):
+        """See `Form.outputs`."""
+        return self.form.outputs(self.steps.transform(X))
+
+    def gradient(self, X):
+        """See `Form.gradient`; the chain rule."""
+        if self.affine is None:
+            raise NoGradient("the steps in front of the model have no formula")
+        outputs, slopes = self.form.gradient(self.steps.transform(X))
+        n_columns = self.affine.matrix.shape[0]
+        flat = slopes.reshape(-1, slopes.shape[-1]) @ self.affine.matrix.T
+        return outputs, flat.reshape(*outputs.shape, n_columns)
+
+    def magnitude(self, X):
+        """See `Form.magnitude`."""
+        return self.form.magnitude(self.steps.transform(X))
+
+    @property
+    def elements_per_row(self):
+        """See `Form`."""
+        return 2 * self.form.elements_per_row
+
+
+def linear_part(form):
+    """The `Additive` form that a form is by way of affine steps; None where it is not.
+
+    Layers without a bend count as layers: their coefficients are products of weights.
+    """
+    if isinstance(form, BehindSteps) and form.affine is not None:
+        inner = linear_part(form.form)
+        return None if inner is None else inner.after(form.affine)
+    return form if isinstance(form, Additive) and not form.parts else None
+
+
+def weighted_sum(members, models, weights, shift=0.0, name="vote of"):
+    """The form of sum_m weights[m] outputs_m + shift.
+
+    A form of the members' own kind where that is one, else `Combined`.
+
+    Parameters
+    ----------
+    members : list of Form
+    models : list of Model
+    weights : ndarray of shape (n_members,)
+    shift : float or ndarray of shape (n_outputs,)
+    name : str
+        See `Combined`.
+    """
+    if len(members) == 1 and weights[0] == 1.0 and not np.any(shift):
+        return members[0]
+    first = members[0]
+    sum_of = SUMS.get(type(first))
+    alike = all(
+        type(member) is type(first) and member.link is IDENTITY for member in members
+    )
+    merged = sum_of(members, weights, shift) if alike and sum_of is not None else None
+    if merged is not None:
+        return merged
+    link = WeightedSum(np.asarray(weights, dtype=np.float64), shift)
+    return Combined(
+        members=members,
+        models=models,
+        link=link,
+        name=name,
+        single=any(member.single for member in members),
+    )
+
+
+def _sum_of_additive(members, weights, shift):
+    return replace(
+        members[0],
+        intercept=sum(w * m.intercept for m, w in zip(members, weights)) + shift,
+        weights=sum(w * m.weights for m, w in zip(members, weights)),
+        parts=tuple(
+            part.times(w) for m, w in zip(members, weights) for part in m.parts
+        ),
+        single=any(member.single for member in members),
+    )
+
+
+# Kinds of forms whose sums are of that kind: function(members, weights, shift), which
+# gives None where it cannot. Members have the identity as link.
+SUMS = {Additive: _sum_of_additive}

@@ -1,0 +1,144 @@
+"""Kernel machines: link(sum_m dual[q, m] k(x, s_m) + b_q)."""
+
+import numpy as np
+
+from skvarimp._models.forms import Additive, KernelSum, NotReadable
+from skvarimp._models.kernel_terms import Gaussian, Polynomial, Sigmoid
+from skvarimp._models.links import (
+    IDENTITY,
+    PairwiseVotes,
+    PlattCoupling,
+    PositiveScore,
+    Sign,
+)
+from skvarimp._models.readers.arrays import dense, is_single
+from skvarimp._models.readers.process_kernels import process_terms
+
+
+def read_support_vectors(model, table):
+    """The form of a support vector machine."""
+    estimator = model.estimator
+    support = estimator.support_vectors_
+    n_classes = len(getattr(estimator, "classes_", ()))
+    link = _support_link(model, estimator, n_classes)
+    terms = _named_terms(estimator, _fitted_gamma(estimator), support)
+    dual = dense(estimator.dual_coef_)
+    if n_classes > 2:
+        dual = _pairwise_weights(dual, estimator.n_support_).T
+    intercept = dense(estimator.intercept_)
+    return _machine(terms, support, dual, intercept, link, is_single(support))
+
+
+def _fitted_gamma(estimator):
+    """The number that gamma="scale" or "auto" of a support vector machine became.
+
+    "scale" depends on the variance of the training data, which the fitted model keeps
+    in no public attribute.
+    """
+    gamma = estimator.gamma
+    return estimator._gamma if isinstance(gamma, str) else gamma
+
+
+def _pairwise_weights(dual, n_support):
+    """Weights (n_support, n_pairs) of the decisions between classes k < l.
+
+    Row l - 1 of `dual_coef_` holds, for the support vectors of class k, their weight
+    against class l; row k, for those of class l, their weight against class k.
+    """
+    stops = np.cumsum(n_support)
+    of_class = [slice(stop - n, stop) for stop, n in zip(stops, n_support)]
+    pairs = list(zip(*np.triu_indices(len(n_support), 1)))
+    weights = np.zeros((dual.shape[1], len(pairs)))
+    for column, (k, l) in enumerate(pairs):
+        weights[of_class[k], column] = dual[l - 1, of_class[k]]
+        weights[of_class[l], column] = dual[k, of_class[l]]
+    return weights
+
+
+def _support_link(model, estimator, n_classes):
+    if model.method == "predict_proba":
+        if n_classes > 2:
+            raise NotReadable("SVC couples the probabilities of pairs of classes")
+        # The public names of these two warn: they go when `probability` goes.
+        return PlattCoupling(float(estimator._probA[0]), float(estimator._probB[0]))
+    if n_classes == 0:  # regressors and the one-class machine
+        outlier = model.method == "predict" and hasattr(estimator, "offset_")
+        return Sign() if outlier else IDENTITY
+    if n_classes == 2:
+        return IDENTITY if model.method == "decision_function" else PositiveScore()
+    by_class = estimator.decision_function_shape == "ovr"
+    if model.method == "decision_function":
+        return PairwiseVotes(n_classes, "decision") if by_class else IDENTITY
+    ties = estimator.break_ties and by_class
+    return PairwiseVotes(n_classes, "label of decision" if ties else "votes")
+
+
+def read_kernel_ridge(model, table):
+    """The form of KernelRidge."""
+    estimator = model.estimator
+    support = estimator.X_fit_
+    dual = dense(estimator.dual_coef_)
+    dual = dual.reshape(len(dual), -1).T
+    gamma = estimator.gamma
+    gamma = 1.0 / support.shape[1] if gamma is None else gamma
+    terms = _named_terms(estimator, gamma, support)
+    single = is_single(support, estimator.dual_coef_)
+    # the model takes squared distances by products
+    return _machine(
+        terms, support, dual, np.zeros(len(dual)), IDENTITY, single, by_products=True
+    )
+
+
+def read_gaussian_process(model, table):
+    """The form of a Gaussian process regressor's mean."""
+    estimator = model.estimator
+    if not hasattr(estimator, "X_train_"):
+        raise NotReadable("the Gaussian process predicts from its prior")
+    support = np.asarray(estimator.X_train_)
+    alpha = dense(estimator.alpha_)
+    terms, constant = process_terms(estimator.kernel_, support)
+    dual = alpha.reshape(len(alpha), -1).T
+    # What normalize_y took from y is kept in no public attribute.
+    spread = np.broadcast_to(estimator._y_train_std, len(dual))
+    mean = np.broadcast_to(estimator._y_train_mean, len(dual))
+    dual = dual * spread[:, np.newaxis]
+    intercept = mean + constant * dual.sum(axis=1)
+    single = is_single(support, estimator.alpha_)
+    return _machine(terms, support, dual, intercept, IDENTITY, single)
+
+
+def _named_terms(estimator, gamma, support):
+    kernel, coef0, degree = estimator.kernel, estimator.coef0, estimator.degree
+    if not isinstance(kernel, str):
+        raise NotReadable("its kernel is a function")
+    if kernel == "linear":
+        return [Polynomial(1.0, 1.0, 0.0, 1)]
+    if kernel == "rbf":
+        origin = np.asarray(support.mean(axis=0)).reshape(-1)
+        return [Gaussian(1.0, np.full(len(origin), float(gamma)), origin)]
+    if kernel == "sigmoid":
+        return [Sigmoid(gamma, coef0)]
+    if kernel in ("poly", "polynomial"):
+        if degree != int(degree):
+            raise NotReadable("the degree of its polynomial kernel is not whole")
+        return [Polynomial(1.0, gamma, coef0, int(degree))]
+    raise NotReadable(f"the kernel {kernel!r} has no fast form")
+
+
+def _machine(terms, support, dual, intercept, link, single, by_products=False):
+    """A kernel sum, or the linear form where the kernel is linear."""
+    if all(isinstance(term, Polynomial) and term.degree == 1 for term in terms):
+        gamma = sum(term.factor * term.gamma for term in terms)
+        offset = sum(term.factor * term.offset for term in terms)
+        weights = gamma * (dense(support.T @ dual.T))
+        intercept = intercept + offset * dual.sum(axis=1)
+        return Additive(weights=weights, intercept=intercept, link=link, single=single)
+    return KernelSum(
+        terms=terms,
+        support=support,
+        dual=dual,
+        intercept=intercept,
+        link=link,
+        single=single,
+        by_products=by_products,
+    )

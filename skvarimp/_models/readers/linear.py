@@ -1,0 +1,82 @@
+"""Models with a linear predictor: link(W' x + b)."""
+
+import numpy as np
+
+from skvarimp._models.forms import Additive
+from skvarimp._models.links import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    ClippedLine,
+    LargestScore,
+    OneVersusRest,
+    PositiveScore,
+    Sign,
+    Softmax,
+)
+from skvarimp._models.readers.arrays import dense, is_single
+
+
+def read_linear(model, table):
+    """The form of a model with `coef_`."""
+    estimator = model.estimator
+    coef = np.atleast_2d(dense(estimator.coef_))
+    centres = _centres_in_place(estimator)
+    return Additive(
+        weights=coef.T,
+        intercept=_intercept(estimator, coef),
+        link=_link(model, table, len(coef)),
+        # where X is centred in place, its single precision stays single
+        single=is_single(estimator.coef_) or centres,
+    )
+
+
+def _centres_in_place(estimator):
+    return hasattr(estimator, "x_rotations_")  # partial least squares
+
+
+def _intercept(estimator, coef):
+    if _centres_in_place(estimator):
+        # No public attribute holds the mean of X.
+        return dense(estimator.intercept_) - coef @ dense(estimator._x_mean)
+    if hasattr(estimator, "offset_"):  # SGDOneClassSVM
+        return -dense(estimator.offset_).reshape(-1)
+    intercept = dense(getattr(estimator, "intercept_", 0.0))
+    return np.broadcast_to(intercept, len(coef))
+
+
+def _link(model, table, n_scores):
+    estimator, name = model.estimator, type(model.estimator).__name__
+    if model.method == "decision_function":
+        return IDENTITY
+    if model.method == "predict_proba":
+        return _probability_link(estimator, name, n_scores)
+    if model.classifier:
+        return label_link(model, table, n_scores)
+    if name == "SGDOneClassSVM":
+        return Sign()
+    return EXPONENTIAL if _has_log_link(estimator, name) else IDENTITY
+
+
+def _has_log_link(estimator, name):
+    if name == "TweedieRegressor":
+        # link="auto": the identity for power <= 0, else the logarithm
+        by_power = estimator.link == "auto" and estimator.power > 0
+        return estimator.link == "log" or by_power
+    return name in ("PoissonRegressor", "GammaRegressor")
+
+
+def _probability_link(estimator, name, n_scores):
+    if name == "SGDClassifier":
+        if estimator.loss == "modified_huber":
+            return ClippedLine()
+        return LOGISTIC if n_scores == 1 else OneVersusRest()
+    return LOGISTIC if n_scores == 1 else Softmax()
+
+
+def label_link(model, table, n_scores):
+    """The link of a classifier's labels: classes, or several labels of yes or no."""
+    if n_scores == 1:
+        return PositiveScore()
+    labels = model.raw(table.take(np.zeros(1, dtype=np.intp)).native)
+    return PositiveScore() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel

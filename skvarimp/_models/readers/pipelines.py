@@ -1,0 +1,84 @@
+"""Pipelines: column-wise steps in front of a form, affine steps multiplied into it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skvarimp._data.table import as_table
+from skvarimp._models.affine import NotAffine, affine
+from skvarimp._models.column_sources import NotColumnwise, sources
+from skvarimp._models.forms import BehindSteps, NotReadable
+from skvarimp._models.model import Model
+from skvarimp._models.registry import read
+from skvarimp._running.arithmetic import users_code
+
+READ_ROWS = 100  # transformed for the readers of what comes behind the steps
+
+
+def read_pipeline(model, table):
+    """Column-wise steps, then affine ones, then a model that is read."""
+    pipeline = model.estimator
+    if pipeline.steps[-1][1] is None or isinstance(pipeline.steps[-1][1], str):
+        raise NotReadable("the last step of the Pipeline is no estimator")
+    if len(pipeline.steps) == 1:
+        return read(Model(pipeline.steps[0][1], model.method), table)
+    few = np.linspace(0, table.n_samples - 1, min(READ_ROWS, table.n_samples))
+    table = table.take(np.unique(few.astype(np.intp)))
+    n_before, source, reason = _columnwise(pipeline, table)
+    steps, behind = pipeline[:n_before], pipeline[n_before:]
+    model = Model(behind, model.method)
+    if n_before:
+        moved = _transformed(steps, table)
+        if moved.n_columns != len(source):
+            raise NotReadable("the columns behind the Pipeline's steps are not known")
+    form = _behind(model, moved if n_before else table, reason)
+    if not n_before:
+        return form
+    return BehindSteps(
+        steps=steps,
+        source=source,
+        form=form,
+        model=model,
+        affine=_affine_or_none(steps, table.n_columns),
+    )
+
+
+def _columnwise(pipeline, table):
+    """How many of the first steps work column by column, their sources, why no more."""
+    n_steps, reason = len(pipeline.steps) - 1, None
+    for n_before in range(n_steps, 0, -1):
+        try:
+            source = sources(pipeline[:n_before], table.n_columns, table.names)
+        except NotColumnwise as mixed:
+            reason = str(mixed)
+        else:
+            return n_before, source, reason
+    return 0, None, reason
+
+
+def _transformed(steps, table):
+    with users_code():
+        return as_table(steps.transform(table.native))
+
+
+def _behind(model, table, reason):
+    """The form of affine steps and a model; the reason is why they are not others."""
+    steps, last = model.estimator[:-1], model.estimator[-1]
+    inner = Model(last, model.method)
+    if len(steps.steps) == 0:
+        return read(inner, table)
+    try:
+        affine_steps = affine(steps, table.n_columns)
+    except NotAffine:
+        raise NotReadable(reason) from None
+    form = read(inner, _transformed(steps, table)).after(affine_steps)
+    if form is None:
+        raise NotReadable(reason)
+    return replace(form, single=True)  # single precision of X stays single
+
+
+def _affine_or_none(steps, n_columns):
+    try:
+        return affine(steps, n_columns)
+    except NotAffine:
+        return None
