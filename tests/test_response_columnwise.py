@@ -44,6 +44,8 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._measures.response_importance import Request, make_problem
 from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
+from skvarimp._models.forms import Form
+from skvarimp._response import lowering as _lowering
 from skvarimp._response.reductions.reductions import (
     Observed,
     Pairs,
@@ -53,8 +55,12 @@ from skvarimp._response.reductions.reductions import (
 from skvarimp._response.responses import black_box as _black_box
 
 
-def stand_in(model, table):
-    """A "fast" response that asks the final estimator itself."""
+class StandIn(Form):
+    """A form whose response asks the final estimator itself."""
+
+
+def stand_in(model, form, table):
+    """The response of a `StandIn`."""
     response = _black_box.BlackBoxResponse(model, model(table.native).shape[1])
     response.path = "stand-in"
     return response
@@ -63,9 +69,11 @@ def stand_in(model, table):
 @pytest.fixture
 def neighbours_lowered(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
-    monkeypatch.setattr(_registry, "_stand_in", stand_in, raising=False)
+    read = "_stand_in"
+    monkeypatch.setattr(_registry, read, lambda *_: StandIn(), raising=False)
+    monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
     more = [
-        _registry.Entry("sklearn.neighbors", name, "_models.registry", "_stand_in")
+        _registry.Entry("sklearn.neighbors", name, "_models.registry", read)
         for name in ("KNeighborsRegressor", "KNeighborsClassifier")
     ]
     monkeypatch.setattr(_registry, "REGISTRY", _registry.REGISTRY + more)

@@ -477,14 +477,11 @@ def weighted_sum(members, models, weights, shift=0.0, name="vote of"):
     """
     if len(members) == 1 and weights[0] == 1.0 and not np.any(shift):
         return members[0]
-    first = members[0]
-    sum_of = SUMS.get(type(first))
-    alike = all(
-        type(member) is type(first) and member.link is IDENTITY for member in members
-    )
-    merged = sum_of(members, weights, shift) if alike and sum_of is not None else None
-    if merged is not None:
-        return merged
+    kind = type(members[0])
+    if kind in SUMS and all(
+        type(member) is kind and member.link is IDENTITY for member in members
+    ):
+        return SUMS[kind](members, weights, shift)
     link = WeightedSum(np.asarray(weights, dtype=np.float64), shift)
     return Combined(
         members=members,
@@ -507,6 +504,6 @@ def _sum_of_additive(members, weights, shift):
     )
 
 
-# Kinds of forms whose sums are of that kind: function(members, weights, shift), which
-# gives None where it cannot. Members have the identity as link.
+# Kinds of forms whose sums are of that kind: function(members, weights, shift) of
+# members with the identity as link.
 SUMS = {Additive: _sum_of_additive}

@@ -160,7 +160,7 @@ def _read_boosting(estimator, method, table):
     # what is added to the trees, off one row
     one = table.take([0])
     (raw,) = Model(estimator, raw_method)(one.native)
-    form.offset = raw - form.raw(one)[:, 0]
+    form.offset = raw - form.scores(one)[:, 0]
     return form
 
 
