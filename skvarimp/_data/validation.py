@@ -31,6 +31,7 @@ __all__ = [
     "as_array",
     "categorical_features_constraint",
     "check_class_labels",
+    "check_feature_names",
     "check_features_seen",
     "check_finite_response",
     "check_fitted",
@@ -135,6 +136,25 @@ def check_features_seen(estimator, table):
             f"X has {table.n_columns} columns, but {type(estimator).__name__} was "
             f"fitted with {expected}. Pass the columns the estimator was fitted with."
         )
+
+
+def check_feature_names(feature_names, table):
+    """Return names for the columns of a table that has none, as a list."""
+    if table.names is not None:
+        raise ValueError(
+            "`feature_names` names the columns of an array or a sparse matrix, but X "
+            "has column names of its own. Leave `feature_names` out."
+        )
+    names = list(feature_names)
+    if len(names) != table.n_columns or not all(isinstance(n, str) for n in names):
+        raise ValueError(
+            f"`feature_names` must hold one string for each of the {table.n_columns} "
+            f"columns of X, got {names!r:.60}."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"`feature_names` has the name {twice!r} more than once.")
+    return names
 
 
 def check_sample_weight(sample_weight, n_samples):

@@ -6,21 +6,22 @@ import numpy as np
 
 
 def numbers_if_possible(values):
-    """Object columns that hold only numbers, as numbers."""
+    """Object columns that hold only numbers, as numbers; missing values become NaN."""
     if values.dtype.kind != "O":
         return values
-    if all(isinstance(v, bool | np.bool_) for v in values):
+    types = set(map(type, values.flat))
+    if types <= {bool, np.bool_}:
         return values.astype(bool)
+    if any(issubclass(t, str | bytes) for t in types):
+        return values
     try:
-        return np.array([np.nan if is_missing(v) else _number(v) for v in values])
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    try:  # missing values of a type of their own, such as pandas.NA
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
     except (TypeError, ValueError):
         return values
-
-
-def _number(value):
-    if isinstance(value, str | bytes):
-        raise TypeError
-    return float(value)
 
 
 def is_categorical_dtype(values):
@@ -62,8 +63,15 @@ def factorized(values, levels=None):
     ----------
     values : ndarray of shape (n_samples,)
     levels : list or None
-        The order of values that are not numbers; None: that of their text, so that
-        results do not depend on the rows' order.
+        The order of values that are not numbers. None sorts them by their text, so
+        that results do not depend on the order of the rows.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        Number of each row's value; missing values come last.
+    first : ndarray of shape (n_values,)
+        The first row that holds each value.
     """
     if values.dtype.kind != "O":
         order = np.argsort(values)
@@ -71,27 +79,28 @@ def factorized(values, levels=None):
         codes = np.empty(len(values), dtype=np.intp)
         codes[order] = np.cumsum(begins) - 1
         return codes, np.minimum.reduceat(order, np.flatnonzero(begins))
-    odd = next((v for v in values if not isinstance(v, Hashable)), None)
-    if odd is not None:
+    keys = values.tolist()
+    if bool in set(map(type, keys)):  # True equals 1 in Python, but is another level
+        keys = [(type(value) is bool, value) for value in keys]
+    try:
+        number = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+    except TypeError:
+        odd = next((v for v in values if not isinstance(v, Hashable)), values[0])
         raise TypeError(
             f"X has a column of values that cannot be compared, such as {odd!r:.40}. "
             "Make numbers, strings or tuples of them, or leave it out of `features`."
-        )
-    numbers = {}
-    donors = []
-    codes = np.empty(len(values), dtype=np.intp)
-    for i, value in enumerate(values):
-        key = None if is_missing(value) else (type(value) is bool, value)
-        if key not in numbers:
-            numbers[key] = len(donors)
-            donors.append(i)
-        codes[i] = numbers[key]
+        ) from None
+    codes = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
+    first = np.empty(len(number), dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(keys))[::-1]
+    missing = np.array([is_missing(v) for v in values[first]], dtype=bool)
     place = {level: k for k, level in enumerate(levels or ())}
-    keys = [
-        (is_missing(v), place.get(v, len(place)), str(v))
-        for v in (values[d] for d in donors)
-    ]
-    order = sorted(range(len(donors)), key=keys.__getitem__)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return rank[codes], np.array(donors, dtype=np.intp)[order]
+
+    def position(k):
+        value = values[first[k]]
+        return place.get(value, len(place)), str(value)
+
+    present = sorted(np.flatnonzero(~missing), key=position)
+    rank = np.full(len(first), len(present))  # missing values are one, the last
+    rank[present] = np.arange(len(present))
+    return rank[codes], np.concatenate([first[present], first[missing][:1]])

@@ -7,14 +7,6 @@ model of it has imported it.
 
 import sys
 
-# What the libraries wrap rows in; none of them gives the rows back.
-CONTAINERS = {
-    "xgboost": ("DMatrix", "QuantileDMatrix", "ExtMemQuantileDMatrix"),
-    "lightgbm": ("Dataset",),
-    "catboost": ("Pool",),
-}
-
-
 # What they call models whose `predict` returns scores, whatever the target was.
 NATIVE = {"xgboost": "Booster", "lightgbm": "Booster", "catboost": "CatBoost"}
 
@@ -41,14 +33,3 @@ def rows_for(estimator, X):
         options["feature_types"] = estimator.feature_types
         options["feature_names"] = estimator.feature_names
     return sys.modules["xgboost"].DMatrix(X, **options)
-
-
-def check_no_container(X):
-    """Raise TypeError where X is wrapped in a boosting library's own container."""
-    kind = type(X)
-    library = kind.__module__.split(".")[0]
-    if kind.__name__ in CONTAINERS.get(library, ()):
-        raise TypeError(
-            f"X must hold the rows themselves, got a {library} {kind.__name__}. Pass "
-            "the array, frame or sparse matrix it was made from."
-        )

@@ -36,19 +36,16 @@ class BlackBoxResponse(Response):
         return ice
 
     def curves_of(self, table, rows, moves, base):
-        """`curves` of a few small moves; those of an array in one call of the model.
+        """`curves` of a few small moves, in one call of the model.
 
         A call costs some models (forests) more than a few thousand rows of it.
         """
-        every = [moved_rows(table, *_all_cells(rows, move)) for move in moves]
-        alike = {type(moved) for moved in every} == {np.ndarray}
-        if not alike or len({moved.dtype for moved in every}) > 1:
-            return [self.curves(table, rows, move, base) for move in moves]
+        calls = [_moved_call(move, *_all_cells(rows, move)) for move in moves]
         try:
-            outputs = self.model(np.concatenate(every)).T
+            outputs = self.model(table.moved_together(calls)).T
         except ValueError:  # said more exactly, move by move
             return [self.curves(table, rows, move, base) for move in moves]
-        ends = np.cumsum([len(moved) for moved in every])
+        ends = np.cumsum([len(call[0]) for call in calls])
         return [
             part.reshape(len(base), len(rows), -1)
             for part in np.split(outputs, ends[:-1], axis=1)
@@ -91,16 +88,21 @@ class BlackBoxResponse(Response):
 
 def moved_rows(table, rows, move, cells):
     """Rows of a table with an entry moved to the given cells, in X's own container."""
+    return table.moved(*_moved_call(move, rows, cells))
+
+
+def _moved_call(move, rows, cells):
+    """The arguments of `Table.moved`: rows, columns, donors, values."""
     columns = move.entry.columns
     if move.donors is not None:
-        return table.moved(rows, columns, donors=move.donors[cells])
-    return table.moved(rows, columns, values=move.rows_of_values(cells))
+        return rows, columns, move.donors[cells], None
+    return rows, columns, None, move.rows_of_values(cells)
 
 
 def _all_cells(rows, move):
-    """Rows, move and cells of every row at every cell."""
+    """Rows and cells of every row at every cell."""
     n_cells = move.n_cells
-    return rows.repeat(n_cells), move, np.tile(np.arange(n_cells), len(rows))
+    return rows.repeat(n_cells), np.tile(np.arange(n_cells), len(rows))
 
 
 def _row(rows, m):
