@@ -4,13 +4,10 @@ from functools import cached_property
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from skvarimp._data.base_table import ArrayTable, Table
-from skvarimp._data.values import (
-    factorized,
-    is_categorical_dtype,
-    numbers_if_possible,
-)
+from skvarimp._data.values import factorized, numbers_if_possible
 
 
 class FrameTable(Table):
@@ -21,21 +18,16 @@ class FrameTable(Table):
     """
 
     def __init__(self, native):
+        frame = _in_memory(native)
         labels = _labels_of(native)
-        if len(set(labels)) < len(labels):
-            twice = next(c for c in labels if labels.count(c) > 1)
-            raise ValueError(
-                f"X has the column name {twice!r} more than once. Rename the columns "
-                "so that each name is unique."
-            )
         super().__init__(native)
         self._given_labels = None
         if all(isinstance(label, str) for label in labels):
             self.names = labels
         else:  # pandas' numbered columns: named inside, handed out as they came
             self._given_labels, labels = native.columns, self.column_names()
-            native = native.set_axis(labels, axis=1)
-        self.frame = _in_memory(native)
+            frame = nw.from_native(native.set_axis(labels, axis=1), eager_only=True)
+        self.frame = frame
         self._labels = labels
 
     def __getstate__(self):
@@ -49,35 +41,34 @@ class FrameTable(Table):
     @cached_property
     def _array(self):
         """X as one array, where its columns are numbers of one type; else None."""
-        dtypes = set(self._dtypes)
-        if len(dtypes) > 1 or not all(dtype.is_numeric() for dtype in dtypes):
+        types = set(_types_of(self.frame.to_native()))
+        if len(types) != 1 or not self._series(0).dtype.is_numeric():
             return None
-        values = self.frame.to_numpy()
+        if isinstance(types.pop(), np.dtype):
+            return self.frame.to_numpy()
         if self.frame.implementation.is_pandas_like():
-            types = set(self.frame.to_native().dtypes)
-            kept = all(isinstance(dtype, np.dtype) for dtype in types)
-        else:  # an array does not keep nulls apart from NaN
-            nulls = values.dtype.kind == "f" and np.isnan(values.sum())
-            kept = not nulls or not self._null_counts().any()
-        return values if kept and values.dtype.kind in "fiu" else None
-
-    def _null_counts(self):
-        return self.frame.select(nw.all().null_count()).to_numpy()
+            return None  # an array would not keep pandas' extension types
+        values = self.frame.to_numpy()
+        if values.dtype.kind == "f" and np.isnan(values.sum()):
+            nulls = self.frame.select(nw.all().null_count())
+            if nulls.to_numpy().any():
+                return None  # nor nulls apart from NaN
+        return values if values.dtype.kind in "fiu" else None
 
     @cached_property
     def _numbers(self):
         """Position -> values of the columns of numbers, by one conversion per type."""
+        if self._array is not None:
+            return dict(enumerate(_double(self._array).T))
         of_type, numbers = {}, {}
         for j, dtype in enumerate(self._dtypes):
             if dtype.is_numeric():
                 of_type.setdefault(dtype, []).append(j)
         for dtype, columns in of_type.items():
-            alone = len(columns) == self.n_columns
-            block = (self.frame if alone else self.frame[:, columns]).to_numpy()
-            if block.dtype.kind == "f" and not dtype.is_integer():
-                numbers.update(zip(columns, block.astype(np.float64, copy=False).T))
-            elif block.dtype.kind in "iu":
-                numbers.update(zip(columns, block.T))
+            block = self.frame[:, columns].to_numpy()
+            exact = block.dtype.kind in ("iu" if dtype.is_integer() else "f")
+            if exact:
+                numbers.update(zip(columns, _double(block).T))
             else:  # integers, some of them null, or decimals
                 numbers.update((j, _numbers_of(self._series(j))) for j in columns)
         return numbers
@@ -108,21 +99,22 @@ class FrameTable(Table):
 
     def column(self, j):
         """See `Table.column`."""
-        if self._dtypes[j].is_numeric():
+        if j in self._numbers:
             return self._numbers[j]
         series = self._series(j)
-        if self._dtypes[j] == nw.Boolean:
+        if series.dtype == nw.Boolean:
             return _numbers_of(series) if series.null_count() else series.to_numpy()
-        if self._dtypes[j] == nw.Unknown:  # such as pandas' sparse columns
+        if series.dtype == nw.Unknown:  # such as pandas' sparse columns
             values = np.asarray(series.to_numpy())
-            if not is_categorical_dtype(values) or values.dtype.kind == "b":
+            if values.dtype.kind in "fbiu":
                 return values
         values = np.fromiter(series.to_list(), dtype=object, count=self.n_samples)
         return numbers_if_possible(values)
 
     def _factorized(self, j):
         """Levels in the order that the column's type declares, where it does."""
-        dtype, series = self._dtypes[j], self._series(j)
+        series = self._series(j)
+        dtype = series.dtype
         if dtype.is_integer() and self._numbers[j].dtype.kind == "f":
             return _factorized_integers(series)
         # Categories of pandas have an order of their own, others that of the rows.
@@ -134,9 +126,10 @@ class FrameTable(Table):
 
     def is_categorical(self, j):
         """See `Table.is_categorical`."""
-        if self._dtypes[j] in (nw.Object, nw.Unknown):  # the type does not say
-            return super().is_categorical(j)
-        return not self._dtypes[j].is_numeric()
+        if j in self._numbers:
+            return False
+        unsaid = self._series(j).dtype in (nw.Object, nw.Unknown)
+        return not unsaid or super().is_categorical(j)
 
     def has_order(self, j):
         """See `Table.has_order`."""
@@ -174,12 +167,17 @@ class FrameTable(Table):
             if j not in given:
                 moved[j] = self._rows(self.frame.select(self._labels[j]), source)
                 continue
-            numbers = self.column(j)[source].astype(np.float64)
-            for part, values in given[j]:
-                numbers[part] = values
-            moved[j] = nw.from_dict(
-                {self._labels[j]: numbers}, backend=self.frame.implementation
+            numbers = given[j][0][1]
+            if len(numbers) < len(rows):  # the column stays in other moves
+                numbers = self.column(j)[source].astype(np.float64)
+                for part, values in given[j]:
+                    numbers[part] = values
+            series = nw.new_series(
+                self._labels[j],
+                np.ascontiguousarray(numbers),
+                backend=self.frame.implementation,
             )
+            moved[j] = series.to_frame()
         return self._with_columns(rows, moved)
 
     def _framed(self, array):
@@ -215,6 +213,11 @@ def _labels_of(native):
     return list(native.column_names if is_arrow else native.columns)
 
 
+def _types_of(native):
+    """Types of a frame's columns, as its library calls them."""
+    return native.dtypes if hasattr(native, "dtypes") else native.schema.types
+
+
 def _in_memory(native):
     """The frame as narwhals sees it, or a TypeError with the way out."""
     kind = type(native)
@@ -227,6 +230,13 @@ def _in_memory(native):
         way_out = "Pass pyarrow.Table.from_batches([X])."
     try:
         return nw.from_native(native, eager_only=True)
+    except DuplicateError:
+        labels = _labels_of(native)
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"X has the column name {twice!r} more than once. Rename the columns so "
+            "that each name is unique."
+        ) from None
     except TypeError:
         raise TypeError(
             f"X must be a frame in memory, got a {kind.__name__} of {library}. "
@@ -234,19 +244,33 @@ def _in_memory(native):
         ) from None
 
 
+def _double(values):
+    """Integers as they are, other numbers as float64."""
+    if values.dtype.kind in "iu":
+        return values
+    return values.astype(np.float64, copy=False)
+
+
+def _present(series):
+    """Which values are not null, and these as an array."""
+    present = ~series.is_null()
+    return present.to_numpy(), np.asarray(series.filter(present).to_numpy())
+
+
 def _numbers_of(series):
     """Integers without nulls as they are, other numbers as float64 with NaN."""
-    if not series.dtype.is_integer() or series.null_count():
-        series = series.cast(nw.Float64)
-    return np.asarray(series.to_numpy())
+    present, values = _present(series)
+    if present.all() and series.dtype.is_integer():
+        return values
+    numbers = np.full(len(present), np.nan)
+    numbers[present] = values
+    return numbers
 
 
 def _factorized_integers(series):
     """`factorized` integers of which some are null: exact above 2**53 as well."""
-    null = series.is_null().to_numpy()
-    present = np.flatnonzero(~null)
-    codes = np.empty(len(null), dtype=np.intp)
-    values = series.filter(~series.is_null()).to_numpy()
-    codes[present], first = factorized(np.asarray(values))
-    codes[null] = len(first)
-    return codes, np.append(present[first], np.flatnonzero(null)[0])
+    present, values = _present(series)
+    codes = np.empty(len(present), dtype=np.intp)
+    codes[present], first = factorized(values)
+    codes[~present] = len(first)
+    return codes, np.append(np.flatnonzero(present)[first], np.argmin(present))

@@ -61,8 +61,9 @@ def _wrapped(X):
 
 def is_frame(X):
     """Whether X is a frame or another table of named columns."""
-    named = hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema"))
-    return named or hasattr(X, "collect_schema")
+    if hasattr(X, "collect_schema"):  # polars, also where it is lazy
+        return True
+    return hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema"))
 
 
 def checked_frame(X):
