@@ -133,10 +133,25 @@ def test_nothing_is_modified(case):
     """Model, X and y are as before; the importance takes no parameter away."""
     importance, model = case
     before = pickle.dumps((model, X, Y))
-    parameters = repr(importance)
+    parameters = repr(importance.get_params())
     importance.fit(model, X, Y)
     assert pickle.dumps((model, X, Y)) == before
-    assert repr(importance) == parameters
+    assert repr(importance.get_params()) == parameters
+
+
+def test_the_repr_says_how_it_was_computed(case):
+    """Estimation and response path stand beside the parameters once fitted."""
+    importance, model = case
+    unfitted = repr(importance)
+    importance.fit(model, X, Y)
+    told = [
+        vars(importance)[name]
+        for name in ("estimation_", "response_path_")
+        if name in vars(importance)
+    ]
+    expected = f"<{unfitted}: {', '.join(told)}>" if told else unfitted
+    assert repr(importance) == expected
+    assert repr(clone(importance)) == unfitted
 
 
 def test_unfitted_models_are_refused(case):

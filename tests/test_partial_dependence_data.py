@@ -2,10 +2,12 @@
 
 import numpy as np
 import polars as pl
+import pytest
 from partial_dependence_models import X, Y, frame_and_model
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from skvarimp import PartialDependenceImportance
+from skvarimp.exceptions import ResponseWarning
 
 
 def test_groups_move_jointly():
@@ -46,7 +48,8 @@ def test_missing_value_is_one_more_value():
 def test_categorical_entries_use_the_range():
     """Levels by eq. 6, numbers by eq. 5; a level alone scores 0."""
     frame, model = frame_and_model()
-    imp = PartialDependenceImportance().fit(model, frame)
+    with pytest.warns(ResponseWarning, match='statistic="std"'):
+        imp = PartialDependenceImportance().fit(model, frame)
     for name in ("color", "flag"):
         levels, averages = imp.curves_[name]
         assert sorted(levels) == sorted(frame[name].unique())
@@ -60,11 +63,23 @@ def test_categorical_entries_use_the_range():
     np.testing.assert_allclose(imp.importances_[at], sizes.std(ddof=1), rtol=1e-12)
     assert imp.importances_[imp.entry_names_.index("same")] == 0
     assert list(imp.deciles_) == ["size"]
-    both = PartialDependenceImportance(kind="individual").fit(model, frame)
+    with pytest.warns(ResponseWarning, match="categorical entries, such as 'color'"):
+        both = PartialDependenceImportance(kind="individual").fit(model, frame)
     ice = np.array(
         [model.predict(frame.assign(color=c)) for c in imp.curves_["color"][0]]
     )
     np.testing.assert_allclose(both.importances_[0], np.ptp(ice, axis=0).mean())
+
+
+@pytest.mark.parametrize("statistic", ["std", "range"])
+def test_one_statistic_for_all_entries_warns_of_nothing(statistic):
+    """Asked for by name, it is the same for all; so it is where all are of a kind."""
+    frame, model = frame_and_model()
+    imp = PartialDependenceImportance(statistic=statistic).fit(model, frame)
+    assert set(imp.statistic_) == {statistic}
+    assert "statistic" not in imp.to_frame()
+    alone = PartialDependenceImportance(features=["color", "flag"]).fit(model, frame)
+    assert alone.statistic_ == ["range", "range"]
 
 
 def test_declared_categories_and_containers():
@@ -75,7 +90,12 @@ def test_declared_categories_and_containers():
     np.testing.assert_allclose(again.importances_, reference.importances_, rtol=1e-12)
     tree = RandomForestRegressor(3, random_state=0).fit(X, Y)
     for categorical in ([3], ["x3"], np.arange(5) == 3):
-        imp = PartialDependenceImportance(categorical_features=categorical).fit(tree, X)
+        mixed = PartialDependenceImportance(categorical_features=categorical)
+        with pytest.warns(ResponseWarning, match="'x3'"):
+            imp = mixed.fit(tree, X)
+        shown = imp.to_frame().set_index("entry")["statistic"]
+        assert dict(shown) == dict(zip(imp.entry_names_, imp.statistic_))
+        assert imp.statistic_ == ["std", "std", "std", "range", "std"]
         np.testing.assert_allclose(imp.importances_[3], np.ptp(imp.curves_["x3"][1]))
         np.testing.assert_allclose(
             imp.importances_[0], imp.curves_["x0"][1].std(ddof=1), rtol=1e-10

@@ -1,5 +1,6 @@
 """Permutation importance by scorers."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skvarimp import PermutationImportance
+from skvarimp import PermutationImportance, SensitivityImportance
 
 
 def test_scorers_against_scikit_learn():
@@ -99,3 +100,27 @@ def test_scorer_on_the_models_own_container():
     wrong = [np.mean(model.predict(frame.assign(c=c)) != y) for c in frame["c"]]
     expected = np.mean(wrong) - np.mean(model.predict(frame) != y)
     np.testing.assert_allclose(exact.importances_[0], expected, rtol=1e-12)
+
+
+def test_the_error_of_drawing_is_shown():
+    """In the frame, beside the bars, and for a scorer, which has no other error."""
+    drawn = SensitivityImportance(
+        estimation="sampled", n_repeats=3, scale=None, random_state=0
+    ).fit(FOREST, X, Y)
+    scored = PermutationImportance(scoring="r2", n_repeats=4, random_state=0)
+    scored.fit(FOREST, X, Y)
+    for imp in (drawn, scored):
+        frame = imp.to_frame().set_index("entry").loc[imp.entry_names_]
+        assert frame["monte_carlo_error"].tolist() == imp.monte_carlo_errors_.tolist()
+        sampling = imp.standard_errors_ if imp is drawn else 0.0
+        error = np.hypot(sampling, imp.monte_carlo_errors_)
+        display = imp.plot()
+        (segments,) = display.errors_[2]
+        widths = np.array([np.ptp(s[:, 0]) for s in segments.get_segments()])
+        shown = error[np.argsort(imp.ranking_)]
+        np.testing.assert_allclose(widths, 2 * 1.96 * shown, rtol=1e-9)
+        plt.close(display.figure_)
+        assert "sampled, black box" in repr(imp)
+    assert (
+        "monte_carlo_error" not in SensitivityImportance().fit(FOREST, X, Y).to_frame()
+    )

@@ -33,6 +33,8 @@ class ImportanceDisplay:
         Names of the entries; long ones are wrapped, not cut off.
     standard_errors : array-like of shape (n_entries,), default=None
         Drawn as 95% intervals, 1.96 standard errors either side; NaN: none.
+        `from_importance` takes the root of the summed squares of the sampling error
+        and of the error of random draws, as far as each is known.
     label : str, default="importance"
         What the lengths are, below the bars.
     intervals : array-like of shape (n_entries, 2), default=None
@@ -107,7 +109,7 @@ class ImportanceDisplay:
         display = cls(
             importance.importances_,
             importance.entry_names_,
-            standard_errors=importance.standard_errors_,
+            standard_errors=_whole_error(importance),
             label=type(importance).__name__ if label is None else label,
         )
         return display.plot(ax=ax, **kwargs)
@@ -235,7 +237,7 @@ class ComparisonDisplay:
             model, measure = labels.get(column, by_name)
             of_measure = importances.setdefault(measure, {})
             of_measure[model] = frame[column].to_numpy(dtype=np.float64)
-            known = getattr(fitted.get(column), "standard_errors_", None)
+            known = _whole_error(fitted[column]) if column in fitted else None
             if known is not None:
                 by_name = dict(zip(fitted[column].entry_names_, known))
                 of_column = [by_name.get(name, np.nan) for name in names]
@@ -333,6 +335,19 @@ class ComparisonDisplay:
             )
         else:
             self.ax_.legend(handles, models, fontsize="small")
+
+
+def _whole_error(importance):
+    """Sampling error and error of drawing together, as far as known; or None."""
+    errors = [
+        getattr(importance, name, None)
+        for name in ("standard_errors_", "monte_carlo_errors_")
+    ]
+    errors = [of_kind for of_kind in errors if of_kind is not None]
+    if not errors:
+        return None
+    known = np.any(~np.isnan(errors), axis=0)
+    return np.where(known, np.sqrt(np.nansum(np.square(errors), axis=0)), np.nan)
 
 
 def _mean_share(columns):

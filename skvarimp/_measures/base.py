@@ -133,20 +133,39 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        frame of shape (n_entries, 4)
-            Columns entry, importance, standard_error (NaN where there is none) and
-            rank, in the frame library X came in (pandas for arrays).
+        frame of shape (n_entries, n_columns)
+            Columns entry, importance, standard_error (NaN where there is none),
+            monte_carlo_error (of random draws, only where there were some) and rank,
+            in the frame library X came in (pandas for arrays).
         """
         check_is_fitted(self, "importances_")
         errors = self.standard_errors_
+        drawn = getattr(self, "monte_carlo_errors_", None)
         unknown = np.full(len(self.entry_names_), np.nan)
         columns = {
             "importance": self.importances_,
             "standard_error": unknown if errors is None else errors,
-            "rank": self.ranking_,
         }
+        if drawn is not None:
+            columns["monte_carlo_error"] = drawn
+        columns["rank"] = self.ranking_
+        columns |= self._further_columns()
         library = getattr(self, "_frame_library", "pandas")
         return entry_frame(self.entry_names_, self.ranking_, columns, library)
+
+    def _further_columns(self):
+        """Name -> one value per entry, columns that this measure adds to its frame."""
+        return {}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters, and of a fitted measure the estimation and response path."""
+        text = super().__repr__(N_CHAR_MAX)
+        told = [
+            getattr(self, name)
+            for name in ("estimation_", "response_path_")
+            if hasattr(self, name)
+        ]
+        return f"<{text}: {', '.join(told)}>" if told else text
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
         """Draw the importances as horizontal bars, most important on top.

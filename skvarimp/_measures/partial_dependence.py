@@ -20,7 +20,9 @@ from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
     PartialDependence,
 )
+from skvarimp._running.warn import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
+from skvarimp.exceptions import ResponseWarning
 
 SKETCH_SIZE = 5_000_000  # numbers kept an entry and output for the standard error
 
@@ -37,9 +39,9 @@ class PartialDependenceImportance(ResponseImportance):
     ----------
     statistic : {"auto", "std", "range"}, default="auto"
         Standard deviation with divisor k - 1 over the k grid values (eq. 5), largest
-        minus smallest (eq. 6), or the range for categorical entries and the standard
-        deviation for all others. The two are on different scales: compare numeric
-        and categorical entries under one of them.
+        minus smallest (eq. 6), or as in the paper the range for categorical entries
+        and the standard deviation for all others. The two are on different scales,
+        so a `ResponseWarning` is raised where "auto" ranks both kinds together.
     kind : {"average", "individual"}, default="average"
         Flatness of the mean curve, or mean over the rows of the flatness of each
         row's own curve, which opposite effects do not cancel in.
@@ -77,6 +79,8 @@ default="auto"
     deciles_ : dict
         Entry name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
+    statistic_ : list of str
+        "std" or "range" for each entry; a column of `to_frame` where "auto" took both.
     estimation_ : str
         "exact".
     response_path_ : str
@@ -162,6 +166,7 @@ default="auto"
         self.estimation_ = "exact"
         self._store_outcome(plan, outcomes[0][0])
         (request,) = plan.requests
+        self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
         self.curves_, self.deciles_ = {}, {}
         for entry, curve in zip(plan.entries, outcomes[0][-1].curves):
             if curve is None:  # a callback stopped before
@@ -169,6 +174,29 @@ default="auto"
             values = self._grid_and_deciles(plan.problem, entry, request.categorical)
             averages = curve[0] if len(curve) == 1 else curve.T
             self.curves_[entry.name] = (values, averages)
+
+    def _statistics(self, table, entries, request):
+        """The statistic of each entry; warns where two kinds are ranked together."""
+        if self.statistic != "auto":
+            return [self.statistic] * len(entries)
+        found = [
+            "range" if is_categorical(table, entry, request.categorical) else "std"
+            for entry in entries
+        ]
+        if len(set(found)) > 1:
+            warn(
+                'statistic="auto" ranks the range of categorical entries, such as '
+                f"{entries[found.index('range')].name!r}, together with the standard "
+                "deviations of numeric ones. A curve's range is at least 1.4 times its "
+                "standard deviation, so that categorical entries rank too high. Use "
+                'statistic="std" to compare them.',
+                ResponseWarning,
+            )
+        return found
+
+    def _further_columns(self):
+        mixed = len(set(self.statistic_)) > 1
+        return {"statistic": np.array(self.statistic_)} if mixed else {}
 
     def _grid_and_deciles(self, problem, entry, categorical):
         """The grid of an entry; of a numeric column its deciles are stored."""
