@@ -76,17 +76,20 @@ table.plot().ax_.set(
 # %%
 # Curves run over the categories by name, in the order of their type, and all on one
 # vertical scale: rain takes 2000 bicycles, the weekend adds 600, and the temperature is
-# best at 22 degrees.
+# best at 22 degrees. ``statistic="range"`` measures all of them in bicycles:
+# the largest minus the smallest mean.
 
-curves = PartialDependenceImportance(features=["temperature", "weather", "weekday"])
+curves = PartialDependenceImportance(
+    statistic="range", features=["temperature", "weather", "weekday"]
+)
 curves.fit(models["boosting"], X_test).plot_curves(ylabel="bicycles a day")
 plt.gcf().suptitle("Boosting: mean prediction by temperature, weather and weekday")
 plt.show()
 
 # %%
 # By default the importance is the range of the curve for a categorical column and its
-# standard deviation for a numeric one. ``statistic="range"`` puts all on one scale, in
-# bicycles.
+# standard deviation for a numeric one, as in the paper, and a warning says that they
+# are on different scales. With one statistic the ranking is meaningful.
 
-curves.set_params(statistic="range", features=None).fit(models["boosting"], X_test)
+curves.set_params(features=None).fit(models["boosting"], X_test)
 print(curves.to_frame().round(0).to_string(index=False))

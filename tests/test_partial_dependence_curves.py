@@ -11,7 +11,7 @@ from skvarimp import PartialDependenceImportance
 def test_curves_are_drawn_least_flat_first():
     """Order, deciles on the axis, labels; groups are left out."""
     frame, model = frame_and_model()
-    imp = PartialDependenceImportance().fit(model, frame)
+    imp = PartialDependenceImportance(statistic="std").fit(model, frame)
     display = imp.plot_curves()
     names = [ax.get_xlabel() for ax in display.axes_[:4]]
     assert names == [imp.entry_names_[e] for e in np.argsort(imp.ranking_)]
