@@ -7,7 +7,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 # gcc and clang may fuse a * b + c, which rounds otherwise than NumPy does
-FLAGS = [] if sys.platform == "win32" else ["-O3", "-ffp-contract=off"]
+FLAGS = [] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=off"]
 
 kernels = [
     Extension(

@@ -74,7 +74,7 @@ def run_library(library, n_rows, runs):
     def ours():
         return compare_importances({"m": model}, X, importances=measures())
 
-    found = ours()  # kernels are compiled here
+    found = ours()
     fitted = found.fitted["m/partial dependence"]
     assert fitted.response_path_.startswith("trees"), fitted.response_path_
     check(library, model, X, fitted)

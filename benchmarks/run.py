@@ -194,7 +194,7 @@ def main():
     )
     parser.add_argument("--only", default="", help="problems whose name has this text")
     parser.add_argument("--rivals", nargs="*", help="names of rivals; default: all")
-    parser.add_argument("--compiled", action="store_true", help="with numba, if there")
+    parser.add_argument("--compiled", action="store_true", help="with kernels")
     parser.add_argument("--write", help="page whose generated part is replaced")
     options = parser.parse_args()
     os.environ["SKVARIMP_COMPILED"] = "1" if options.compiled else "0"

@@ -6,9 +6,8 @@
 Every problem and engine runs in a process of its own, so that its peak memory is its
 own; one worker unless `--jobs` says otherwise. Times are the best of several repeats,
 as CPU seconds and as seconds on the clock, the latter for a quiet machine only.
-Compilation is not in them; it is measured apart, with an empty cache. Before any time
-is taken, the importances without surrogates are compared with the forest's
-`feature_importances_`, and those with surrogates between the engines.
+Before any time is taken, the importances without surrogates are compared with the
+forest's `feature_importances_`, and those with surrogates between the engines.
 """
 
 import argparse
@@ -17,9 +16,7 @@ import platform
 import resource
 import subprocess
 import sys
-import tempfile
 import time
-from importlib.util import find_spec
 
 import numpy as np
 import sklearn
@@ -28,6 +25,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import skvarimp
 from skvarimp import ImpurityImportance
+from skvarimp._compiled import built
 
 PROBLEMS = [
     ("classification", 1000, 10),
@@ -36,7 +34,7 @@ PROBLEMS = [
     ("regression", 10_000, 20),
 ]
 
-ENGINES = ["numpy"] + ["compiled"] * (find_spec("numba") is not None)
+ENGINES = ["numpy"] + ["compiled"] * built()
 
 
 def make_problem(kind, n_samples, n_features):
@@ -71,15 +69,6 @@ def surrogates_of(forest, X, y, engine, **options):
     return ImpurityImportance(surrogates=True, **options).fit(forest, X, y)
 
 
-def first_search(engine):
-    """CPU seconds of a first search on a few rows, which compiles or loads kernels."""
-    forest, X, y = make_problem("classification", 50, 10)
-    forest.set_params(n_estimators=1).fit(X, y)
-    start = time.process_time()
-    surrogates_of(forest, X, y, engine)
-    return time.process_time() - start
-
-
 def check_engines(forest, X, y, options):
     """Raise where the engines do not agree."""
     found = [surrogates_of(forest, X, y, e, **options) for e in ENGINES]
@@ -93,7 +82,6 @@ def measure(problem, engine, repeats, options):
     fit = best_of(repeats, lambda: forest.fit(X, y))
     plain = ImpurityImportance(convention="sklearn").fit(forest).importances_
     np.testing.assert_allclose(plain, forest.feature_importances_, rtol=1e-10)
-    first_search(engine)
     before = resident()
     importance = surrogates_of(forest, X, y, engine, **options)
     extra = resident() - before
@@ -118,20 +106,6 @@ def measure(problem, engine, repeats, options):
     )
 
 
-def compile_time():
-    """CPU seconds of compiling all kernels, in a process with an empty cache."""
-    with tempfile.TemporaryDirectory() as cache:
-        command = [sys.executable, sys.argv[0], "--first"]
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        runs = [
-            float(subprocess.check_output(command, env=environment)) for _ in range(2)
-        ]
-    return (
-        f"first compiled search of a machine: {runs[0]:.1f} s; of every later process, "
-        f"which imports numba and loads what was compiled: {runs[1]:.1f} s"
-    )
-
-
 def main():
     """Print the table, every line from a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -140,11 +114,7 @@ def main():
     parser.add_argument("--convention", default="matlab")
     parser.add_argument("--only", type=int, help="one problem, from 0")
     parser.add_argument("--engine", choices=ENGINES, help="one engine")
-    parser.add_argument("--first", action="store_true", help="time a first search")
     options = parser.parse_args()
-    if options.first:
-        print(first_search("compiled"))
-        return
     measured = {"convention": options.convention, "n_jobs": options.jobs}
     if options.only is not None and options.engine is not None:
         problem = PROBLEMS[options.only]
@@ -156,8 +126,6 @@ def main():
         f"convention {options.convention}, n_jobs {options.jobs}, best of "
         f"{options.repeats}"
     )
-    if "compiled" in ENGINES:
-        print(compile_time())
     print(f"{'':<58}{'CPU':<23}{'clock':<23}{'memory, MB':>18}")
     print(
         f"{'problem':<28}{'engine':<10}{'nodes':>9}{'surrogates':>11}"

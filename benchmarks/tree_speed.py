@@ -5,13 +5,11 @@ donors in one walk (`compare_importances`), against scikit-learn's
 `permutation_importance(n_repeats=10, n_jobs=1)` on the same fitted model in the same
 process. Equality with the model's own predictions first, then processor and wall time,
 the best of a few runs each; memory is the growth of the process's largest size while
-ours runs. What a first call adds (compiling kernels, or reading them from the cache) is
-a column of its own. "2 threads" is the wall time of one job over that of two: on a
+ours runs. "2 threads" is the wall time of one job over that of two: on a
 machine with two free processors.
 
     python benchmarks/tree_speed.py [case ...] [--runs 3]
     SKVARIMP_COMPILED=0 python benchmarks/tree_speed.py    # plain NumPy
-    NUMBA_CACHE_DIR=$(mktemp -d) python benchmarks/tree_speed.py   # compiling anew
 """
 
 import argparse
@@ -89,12 +87,6 @@ def run_case(name, runs):
     X, y = make_friedman1(n, p, noise=1.0, random_state=0)
     model = kind(random_state=0).fit(X, y)
     ours, threads, rival = [], [], []
-    _, first, _ = times(
-        lambda: compare_importances({"m": model}, X[:50], importances=measures())
-    )
-    _, again, _ = times(
-        lambda: compare_importances({"m": model}, X[:50], importances=measures())
-    )
     before = largest()
     for _ in range(runs):
         found, *spent = times(
@@ -119,7 +111,7 @@ def run_case(name, runs):
     print(
         f"{name:24s} {cpu:8.2f} {wall:8.2f} {rival_cpu:10.2f} {rival_wall:10.2f} "
         f"{cpu / rival_cpu:8.3f} {wall / rival_wall:8.3f} {wall / min(threads):9.2f} "
-        f"{extra:8.0f} {first - again:8.1f}  {fitted.response_path_}",
+        f"{extra:8.0f}  {fitted.response_path_}",
         flush=True,
     )
 
@@ -137,7 +129,7 @@ def main():
     print(
         f"{'seconds':24s} {'cpu':>8s} {'wall':>8s} {'rival cpu':>10s} "
         f"{'rival wall':>10s} {'ratio':>8s} {'of wall':>8s} {'2 threads':>9s} "
-        f"{'MB more':>8s} {'compile':>8s}",
+        f"{'MB more':>8s}",
         flush=True,
     )
     for case in arguments.cases:

@@ -1,36 +1,45 @@
-"""Compiled kernels of trees against the NumPy path, and what they need of a system."""
+"""Compiled kernels of trees against the NumPy path."""
 
 import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from response_oracle import requests
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
+    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from tree_models import FEATURES, HIST, MODELS, data, fitted, frame, uneven, walked
 
 from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
+from skvarimp._compiled import built, use_compiled
 from skvarimp._data.entries import resolve_features
 from skvarimp._measures.response_importance import make_problem
+from skvarimp._models.tree_encoders import Encoding
+from skvarimp._models.tree_table import TreeTable
+from skvarimp._models.trees import Tree
 from skvarimp._response.engine import run_walk
 from skvarimp._response.lowering import lowered
+from skvarimp._response.responses.trees import response
+from skvarimp._response.responses.trees.curves import Member, steps_of_rows
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._running.compiled import use_compiled
 
-pytest.importorskip("numba")
+pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
 
-ROOT = Path(__file__).parents[1]
+
+def compiled_trees():
+    """The module that only a package with kernels can import."""
+    from skvarimp._response.responses.trees import compiled_trees as module
+
+    return module
 
 
 def outcomes(model, X, method, features, weights, y=None):
@@ -111,15 +120,13 @@ def test_engines_agree_on_losses_of_classes(loss, monkeypatch):
 
 def test_sizes_of_tasks_change_nothing(monkeypatch):
     """Many small tasks, and steps handed out a few rows at a time."""
-    from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
-
     for name in ("forest", "hist, classes", "forest, impure labels"):
         model, X, method = fitted(name)
         _, reference = walked(model, X, method)
         with monkeypatch.context() as small:
             small.setattr(TreeResponse, "TASK_VISITS", 200)
             small.setattr(TreeResponse, "TASK_PATHS", 40)
-            small.setattr(_compiled_trees, "ROOM", 1)
+            small.setattr(compiled_trees(), "CACHE", 1)
             _, parts = walked(model, X, method)
         for a, b in zip(reference, parts):
             np.testing.assert_allclose(a.importances, b.importances, rtol=1e-13)
@@ -128,45 +135,45 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
 
 def test_small_trees_remembered_or_not(monkeypatch):
     """What answers lead to is the same, looked up or walked."""
-    from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
-
     X, y = make_friedman1(200, random_state=0)
     model = GradientBoostingRegressor(n_estimators=8).fit(X, y)
     _, remembered = walked(model, X, features=None)
-    monkeypatch.setattr(_compiled_trees, "QUESTIONS", 0)
+    monkeypatch.setattr(compiled_trees(), "QUESTIONS", 0)
     _, walked_down = walked(model, X, features=None)
     for a, b in zip(remembered, walked_down):
         np.testing.assert_array_equal(a.importances, b.importances)
 
 
 @pytest.mark.parametrize("n", [1, 2, 8, 9, 16, 17, 127, 128, 129, 256, 257, 1000])
-def test_pieces_are_sorted(n):
-    """Counted up to a block, merged beyond; of equal values any order."""
-    from skvarimp._response.responses.trees import compiled_walk as kernels
+def test_pairs_of_one_curve(n):
+    """Against the double loop: counted up to a block, merged beyond; ties."""
+    from skvarimp._compiled import pieces
 
     random = np.random.default_rng(n)
+    below = np.concatenate([[0], np.cumsum(random.dirichlet(np.ones(n + 3)))])
+    cells = np.sort(random.permutation(n + 2)[: n - 1]) + 1
+    cells = np.concatenate([[0], cells]).astype(np.int32)
+    chances = np.diff(np.append(below[cells], below[-1]))
     for values in (
         random.standard_normal(n),
         random.integers(0, 5, n).astype(float),
         np.zeros(n),
         -np.arange(float(n)),
     ):
-        size = n + kernels.LANES
-        keys, spare_keys = np.empty(size), np.empty(size)
-        order, spare_order, ends = np.empty((3, size), dtype=np.int32)
-        found, at = kernels.sort(values, n, keys, order, spare_keys, spare_order, ends)
-        np.testing.assert_array_equal(found[:n], np.sort(values))
-        np.testing.assert_array_equal(values[at[:n]], found[:n])
-        np.testing.assert_array_equal(np.sort(at[:n]), np.arange(n))
+        rows, sums = np.zeros((1, 1)), np.zeros((1, n + 3))
+        bounds, weights = np.array([[0], [n]]), np.ones(1)
+        pieces.pairs(bounds, cells, values[None], below, weights, rows, sums)
+        apart = np.abs(values[:, np.newaxis] - values)
+        np.testing.assert_allclose(rows[0, 0], chances @ apart @ chances, atol=1e-12)
+        of_cells = np.cumsum(sums[0])[cells]
+        np.testing.assert_allclose(of_cells, apart @ chances, rtol=1e-11, atol=1e-11)
 
 
-def test_bits_of_lists_hold_rows_and_features():
+def test_items_of_lists_hold_every_feature():
     """A row, a feature and an edge share a number on the way down."""
-    from skvarimp._response.responses.trees import compiled_walk as kernels
-    from skvarimp._response.responses.trees import response as _trees
+    from skvarimp._compiled.descent import FEATURES
 
-    assert kernels.BLOCK <= kernels.OF_ROW + 1
-    assert _trees.COMPILED_FEATURES << kernels.MOVED <= kernels.OF_MOVED
+    assert response.COMPILED_FEATURES <= FEATURES
 
 
 def test_workers_are_threads(monkeypatch):
@@ -200,153 +207,92 @@ def test_switch(monkeypatch):
         assert imp.response_path_ == path
 
 
-def run_python(code, tmp_path, **environment):
-    """Run code in a process of its own; its output."""
-    file = tmp_path / "code.py"
-    file.write_text(textwrap.dedent(code))
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "SKVARIMP_COMPILED": "1"}
-        | environment,
-        capture_output=True,
-        text=True,
-        check=False,
+def check_chain(n):
+    """Each split below the one before, against the NumPy walk."""
+    random = np.random.RandomState(0)
+    inner, leaf = np.arange(n), np.arange(n, 2 * n + 1)
+    none = np.full(n + 1, -1)
+    tree = Tree(
+        np.concatenate([inner % 2, none]),
+        np.concatenate([inner.astype(float), none]),
+        np.concatenate([leaf[:n], none]),
+        np.concatenate([inner[1:], leaf[n:], none]),
+        np.zeros(2 * n + 1, dtype=bool),
+        random.randn(2 * n + 1, 1),
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_import_compiles_nothing(tmp_path):
-    """Neither importing the library nor a linear model's importances import numba."""
-    code = """
-        import sys
-        import numpy as np
-        from sklearn.linear_model import LinearRegression
-        import skvarimp
-        X = np.random.RandomState(0).randn(20, 2)
-        model = LinearRegression().fit(X, X[:, 0])
-        skvarimp.SensitivityImportance().fit(model, X, X[:, 0])
-        print("numba" in sys.modules)
-    """
-    assert run_python(code, tmp_path).strip() == "False"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX permissions")
-def test_nowhere_to_keep_compiled_code(tmp_path):
-    """Without any directory to write to, kernels are compiled in memory."""
-    code = """
-        import numba.core.caching as caching
-        from skvarimp._running.compiled import kernel
-        caching.CacheImpl._locator_classes = []
-
-        @kernel
-        def twice(x):
-            return 2 * x
-
-        print(twice(21))
-    """
-    assert run_python(code, tmp_path).strip() == "42"
-
-
-DEGENERATE = """
-    from types import SimpleNamespace
-
-    import numpy as np
-    from sklearn.ensemble import (
-        GradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+    table = TreeTable([tree], Encoding())
+    assert table.max_depth == n
+    rows = random.uniform(0, n, (5, 2))
+    used = range(len(table.columns))
+    codes = np.column_stack([table.codes(u, rows[:, u]) for u in used])
+    grid = np.arange(-1.0, n, 3.0)
+    move = SimpleNamespace(
+        categorical=False, n_cells=len(grid), probabilities=np.ones(len(grid))
     )
-    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
-
-    from skvarimp import (
-        PartialDependenceImportance, PermutationImportance, SensitivityImportance,
-        compare_importances,
-    )
-    from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
-    from skvarimp._response.responses.trees import curves as _tree_curves
-    from skvarimp._response.responses.trees.curves import Member
-    from skvarimp._models.tree_encoders import Encoding
-    from skvarimp._models.tree_table import TreeTable
-    from skvarimp._models.trees import Tree
-
-    def measures():
-        return [
-            SensitivityImportance(estimation="exact", scale=None),
-            SensitivityImportance(contrast="range", estimation="exact", scale=None),
-            PartialDependenceImportance(),
-            PartialDependenceImportance(kind="individual"),
-        ]
-
-    def visit(model, X):
-        both = [measures(), measures()[2:3]]
-        for some in both:
-            some = {str(m): measure for m, measure in enumerate(some)}
-            found = compare_importances({"m": model}, X, importances=some)
-            for measure in found.fitted.values():
-                assert measure.response_path_ == "trees, compiled"
-
-    def check_chain(n):
-        # each split below the one before, against the NumPy walk
-        inner, leaf = np.arange(n), np.arange(n, 2 * n + 1)
-        none = np.full(n + 1, -1)
-        tree = Tree(
-            np.concatenate([inner % 2, none]),
-            np.concatenate([inner.astype(float), none]),
-            np.concatenate([leaf[:n], none]),
-            np.concatenate([inner[1:], leaf[n:], none]),
-            np.zeros(2 * n + 1, dtype=bool),
-            random.randn(2 * n + 1, 1),
+    members = [
+        Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis]) for u in used
+    ]
+    plain, raw = steps_of_rows(table, codes, members, True)
+    fast, own = compiled_trees().steps_of_rows(table, codes, members, True)
+    np.testing.assert_allclose(own, raw, rtol=1e-12)
+    for u in used:
+        np.testing.assert_allclose(
+            fast[u].dense(), plain[u].dense(), rtol=1e-12, atol=1e-12
         )
-        table = TreeTable([tree], Encoding(single=False))
-        assert table.max_depth == n
-        rows = random.uniform(0, n, (5, 2))
-        codes = np.column_stack([table.codes(u, rows[:, u]) for u in (0, 1)])
-        grid = np.arange(-1.0, n, 3.0)
-        move = SimpleNamespace(
-            categorical=False, n_cells=len(grid), probabilities=np.ones(len(grid))
-        )
-        members = [
-            Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis])
-            for u in (0, 1)
-        ]
-        plain, raw = _tree_curves.steps_of_rows(table, codes, members, True)
-        fast, own = _compiled_trees.steps_of_rows(table, codes, members, True)
-        np.testing.assert_allclose(own, raw, rtol=1e-12)
-        for u in (0, 1):
-            np.testing.assert_allclose(
-                fast[u].dense(), plain[u].dense(), rtol=1e-12, atol=1e-12
-            )
 
+
+@pytest.mark.parametrize("n", [1, 2, 50, 2000])
+def test_chains(n):
+    """Trees as deep as they have splits."""
+    check_chain(n)
+
+
+def degenerate():
+    """Deep, wide and degenerate trees, and rows for them."""
     random = np.random.RandomState(0)
     powers = 2.0 ** np.arange(-60, 60)[:, np.newaxis]  # one is split off at a time
     powers = np.hstack([powers, np.zeros((120, 1))])
     deep = ExtraTreeRegressor(random_state=0).fit(powers, random.randn(120))
     assert deep.get_depth() > 40
-    visit(deep, powers)
-    check_chain(2000)
     X = random.randn(300, 3)
     y = X[:, 0] * X[:, 1]
     X[::7, 1] = np.nan
-    visit(DecisionTreeRegressor(max_depth=1).fit(X, y), X[:70])  # a stump
-    visit(DecisionTreeRegressor().fit(X, y), X[:70])
-    visit(RandomForestRegressor(5).fit(X, np.ones(300)), X[:70])  # single leaves
-    visit(RandomForestRegressor(5).fit(X, y), X[:33])
-    visit(RandomForestRegressor(5).fit(X, y), 1e9 * X[:33])  # all in the last cells
-    visit(HistGradientBoostingRegressor(max_leaf_nodes=None).fit(X, y), X[:70])
-    labels = np.digitize(np.nan_to_num(y), [-0.3, 0.3])
-    X = np.nan_to_num(X)
-    boosting = GradientBoostingClassifier(n_estimators=5).fit(X, labels)
-    visit(boosting, X[:70])
-    PermutationImportance(estimation="exact").fit(boosting, X[:70], labels[:70])
-    X = np.hstack([X, random.randint(0, 60, (300, 1))])
-    nominal = HistGradientBoostingRegressor(categorical_features=[3], max_iter=20)
-    visit(nominal.fit(X, y_of(X)), X[:70])
-    print("within bounds")
-"""
+    y = np.nan_to_num(y)
+    whole = np.nan_to_num(X)
+    nominal = np.hstack([whole, random.randint(0, 60, (300, 1))])
+    histogram = HistGradientBoostingRegressor(categorical_features=[3], max_iter=20)
+    return {
+        "deep": (deep, powers),
+        "a stump": (DecisionTreeRegressor(max_depth=1).fit(X, y), X[:70]),
+        "one tree": (DecisionTreeRegressor().fit(X, y), X[:70]),
+        "single leaves": (RandomForestRegressor(5).fit(X, np.ones(300)), X[:70]),
+        "few rows": (RandomForestRegressor(5).fit(X, y), X[:33]),
+        "last cells": (RandomForestRegressor(5).fit(X, y), 1e9 * X[:33]),
+        "wide": (HistGradientBoostingRegressor(max_leaf_nodes=None).fit(X, y), X[:70]),
+        "classes": (
+            GradientBoostingClassifier(n_estimators=5).fit(
+                whole, np.digitize(whole[:, 0] * whole[:, 1], [-0.3, 0.3])
+            ),
+            whole[:70],
+        ),
+        "categories": (histogram.fit(nominal, nominal[:, 3] % 7), nominal[:70]),
+    }
 
 
-def test_no_access_out_of_bounds(tmp_path):
-    """Deep, wide and degenerate trees with numba's bounds checked."""
-    code = DEGENERATE.replace("y_of(X)", "X[:, 3] % 7")
-    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    printed = run_python(code, tmp_path, NUMBA_OPT="0", **checked)
-    assert printed.strip() == "within bounds"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deep",
+        "a stump",
+        "one tree",
+        "single leaves",
+        "few rows",
+        "last cells",
+        "wide",
+        "classes",
+        "categories",
+    ],
+)
+def test_engines_agree_on_degenerate_trees(name, monkeypatch):
+    """Every reduction on deep, wide and degenerate trees."""
+    check_engines(monkeypatch, *degenerate()[name])

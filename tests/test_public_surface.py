@@ -52,7 +52,7 @@ def test_public_names():
 def test_import_is_light():
     """Nothing optional is imported: a second, most of it scikit-learn's."""
     optional = (
-        "matplotlib pandas polars pyarrow numba llvmlite rich treelite xgboost "
+        "matplotlib pandas polars pyarrow Cython rich treelite xgboost "
         "lightgbm catboost dask distributed"
     )
     code = (

@@ -25,6 +25,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from skvarimp._compiled import use_compiled
 from skvarimp._data.entries import resolve_features
 from skvarimp._measures.response_importance import Request, make_problem
 from skvarimp._response.engine import run_walk
@@ -36,7 +37,6 @@ from skvarimp._response.reductions.reductions import (
     PartialDependence,
     Range,
 )
-from skvarimp._running.compiled import use_compiled
 
 
 def data(n=30, seed=0, missing=False):

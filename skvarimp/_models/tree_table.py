@@ -247,10 +247,22 @@ class TreeTable(NodeTable):
 
     @cached_property
     def flat(self):
-        """As the compiled kernels read it."""
-        from skvarimp._response.responses.trees.compiled_trees import flat_trees
-
-        return flat_trees(self)
+        """As the compiled kernels read it: nodes, missing_left, ..., values."""
+        cut = self.cut.copy()
+        sets = np.zeros((1, 1), dtype=bool)
+        if self.left_set is not None:
+            nominal = self.left_set >= 0
+            cut[nominal] = -1 - self.left_set[nominal]
+            sets = self.sets
+        right, left = self.children.reshape(-1, 2).T
+        nodes = np.stack([self.feature, cut, right, left], axis=1)
+        return (
+            np.ascontiguousarray(nodes, dtype=np.int32),
+            self.missing_left.view(np.uint8),
+            self.missing_code,
+            np.ascontiguousarray(sets).view(np.uint8),
+            np.ascontiguousarray(self.values.T),
+        )
 
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k != "flat"}

@@ -50,10 +50,11 @@ class Linked:
     doubt : float
         A label decided by no more is asked from the model itself, whose sum of the
         same numbers in another order may decide otherwise.
-    ask : Asked
+    ask : Asked or None
+        Of a discrete link.
     """
 
-    def __init__(self, link, raw, base, doubt, ask):
+    def __init__(self, link, raw, base, doubt=-1.0, ask=None):
         self.link, self.raw, self.doubt, self.ask = link, raw, doubt, ask
         # of a smooth link our own, so that what does not move is exactly 0
         self.unmoved = base if link.discrete else link(raw)

@@ -11,17 +11,17 @@ from itertools import pairwise
 
 import numpy as np
 
+from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.reductions import Reduction
-from skvarimp._response.reductions.states import State
+from skvarimp._response.reductions.states import Merging, State
 from skvarimp._response.responses.trees.curves import Member, steps_of_rows
 from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
 from skvarimp._response.shapes.steps import StepBlock, Steps
-from skvarimp._running.compiled import use_compiled
 from skvarimp._running.memory import numbers_at_once, working_bytes
 
 
@@ -37,7 +37,7 @@ def tree_response(model, form, table):
 
 
 STEPS = 2**22  # of one task's curves, at most: some 50 MB
-COMPILED_FEATURES = 2**22 - 1  # compiled kernels number fewer
+COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class TreeTask(Task):
     Attributes
     ----------
     members : list of Member
-        One a position.
-    job : Job or None
-        What the compiled kernels do.
+        One per position.
+    plan : Plan or None
+        Of those that the compiled descent serves.
     """
 
     members: list = field(default_factory=list, compare=False)
-    job: object = field(default=None, compare=False)
+    plan: object = field(default=None, compare=False)
 
 
 class TreeResponse(Response):
@@ -203,25 +203,38 @@ class TreeResponse(Response):
             with_raw = self.link is not None
             steps_of = self._kernels().steps_of_rows if self.compiled else steps_of_rows
             steps, raw = steps_of(self.trees, codes, used, with_raw)
-        if raw is not None:
-            raw += self.offset[:, np.newaxis]
         for member in members:
             if member.feature < 0:
                 yield Steps.none(self.n_outputs, len(rows))
                 continue
             of_member = steps.pop(member.position)
             if self.link is not None:
-                asked = Asked(
+                (linked,) = self._linked(table, rows, base, raw, [member], move_of)
+                of_member = of_member.mapped(linked)
+            yield of_member
+
+    def _linked(self, table, rows, base, raw, members, move_of):
+        """The link of some rows: one for all members unless it asks the model."""
+        raw = raw + self.offset[:, np.newaxis]
+        if not self.link.discrete:
+            return [Linked(self.link, raw, base)]
+        return [
+            Linked(
+                self.link,
+                raw,
+                base,
+                self.doubt,
+                Asked(
                     self.model,
                     self.n_outputs,
                     table,
                     rows,
                     partial(move_of, member.position),
                     first_of_each(member.cell_of_value),
-                )
-                linked = Linked(self.link, raw, base, self.doubt, asked)
-                of_member = of_member.mapped(linked)
-            yield of_member
+                ),
+            )
+            for member in members
+        ]
 
     def _group_curves(self, table, rows, move, base, features, cells):
         """Curves over distinct joint codes, (n_outputs, n_rows, n_cells)."""
@@ -240,10 +253,10 @@ class TreeResponse(Response):
     # Walks
 
     def _kernels(self):
-        """Imported when the first rows go down: it compiles, or reads what was."""
-        from skvarimp._response.responses.trees import compiled_trees as _compiled_trees
+        """Imported where kernels were built."""
+        from skvarimp._response.responses.trees import compiled_trees
 
-        return _compiled_trees
+        return compiled_trees
 
     def _task_rows(self, n_cells):
         """Rows of one task whose moves have so many cells together."""
@@ -286,57 +299,89 @@ class TreeResponse(Response):
         if not members:
             return
         positions = tuple(member.position for member in members)
-        step = self._task_rows(sum(member.n_cells for member in members))
-        job = None
-        if self.compiled:
-            plan = self._kernels().Plan(self.trees, members)
-            job = self._kernels().Job(plan, walk.reductions_of, self.link)
-            if not job.left_over:
-                step = max(1, self.TASK_VISITS // max(1, int(self.visits_per_row())))
+        step, plan = self._task_rows(sum(member.n_cells for member in members)), None
+        used = [member for member in members if member.feature >= 0]
+        if self.compiled and used:
+            plan = self._kernels().Plan(self.trees, used)
+            step = max(1, self.TASK_VISITS // max(1, int(self.visits_per_row())))
         for part in _slices(len(walk.rows), step):
-            yield TreeTask(positions, part, members, job)
+            yield TreeTask(positions, part, members, plan)
 
     def run(self, walk, task):
         """See `Response.run`."""
         if not isinstance(task, TreeTask):
             (position,) = task.positions
             return [(task.positions, self._states_of_group(walk, position, task.rows))]
-        states = {}
-        if task.job is not None:
-            codes = self.codes(walk.table)[walk.rows[task.rows]]
-            of_members = task.job.run(codes, self.offset, walk, task.rows)
-            for member, of_member in zip(task.job.plan.members, of_members):
-                states[member.position] = of_member
-        rest = [m for m in task.members if None in states.get(m.position, [None])]
+        served = {} if task.plan is None else self._served(walk, task)
+        rest = [m for m in task.members if m.position not in served]
         rows, base = walk.rows[task.rows], walk.base[:, task.rows]
         steps = self._steps(walk.table, rows, base, rest, walk.moves.__getitem__)
         for member, of_member in zip(rest, steps):
-            block = self._block(walk, task, member, of_member)
+            block = self._block(walk, task.rows, member, of_member)
             wanted = walk.reductions_of(member.position)
-            known = states.get(member.position, [None] * len(wanted))
-            missing = [r for r, state in zip(wanted, known) if state is None]
-            found = iter(reduced(missing, block))
-            states[member.position] = [s or next(found) for s in known]
+            served[member.position] = reduced(wanted, block)
         return [
             (
                 (member.position,),
                 [
                     replace(state, cell_of_value=member.cell_of_value)
-                    for state in states[member.position]
+                    for state in served[member.position]
                 ],
             )
             for member in task.members
         ]
 
-    def _block(self, walk, task, member, steps):
+    def _served(self, walk, task):
+        """Position -> states, of the members that the compiled descent serves."""
+        from skvarimp._response.shapes.compiled_pieces import summed
+
+        plan, codes = task.plan, self.codes(walk.table)[walk.rows[task.rows]]
+        wanted = [walk.reductions_of(member.position) for member in plan.members]
+        sums = [
+            [summed(reduction, member, walk, task.rows) for reduction in of_member]
+            for member, of_member in zip(plan.members, wanted)
+        ]
+        others = [[Merging() for s in of_member if s is None] for of_member in sums]
+        for part, pieces, raw in plan.pieces(codes, self.link is not None):
+            rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
+            if self.link is not None:
+                linked = self._linked(
+                    walk.table,
+                    walk.rows[rows],
+                    walk.base[:, rows],
+                    raw,
+                    plan.members,
+                    walk.moves.__getitem__,
+                )
+                pieces = pieces.linked(linked)
+            for m, member in enumerate(plan.members):
+                for of_reduction in sums[m]:
+                    if of_reduction is not None:
+                        of_reduction.add(pieces.curves(m), part)
+                if not others[m]:
+                    continue
+                steps = pieces.steps(m, member.n_cells)
+                block = self._block(walk, rows, member, steps)
+                missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
+                for merging, state in zip(others[m], reduced(missing, block)):
+                    merging.add(state)
+        states = {}
+        for member, of_member, merged in zip(plan.members, sums, others):
+            rest = iter(merged)
+            states[member.position] = [
+                s.state() if s is not None else next(rest).merged() for s in of_member
+            ]
+        return states
+
+    def _block(self, walk, rows, member, steps):
         return StepBlock(
             steps,
-            walk.base[np.newaxis, :, task.rows],
-            walk.weights[task.rows],
-            task.rows,
+            walk.base[np.newaxis, :, rows],
+            walk.weights[rows],
+            rows,
             member.probabilities,
             member.multiplicity,
-            None if walk.y is None else walk.y[task.rows],
+            None if walk.y is None else walk.y[rows],
             np.array([member.categorical]),
         )
 

@@ -1,0 +1,463 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Rows go down trees: the pieces of each row's curve of each entry that moves.
+
+Up to 128 rows go down a tree together, each node with a list of what reaches it: a row
+by its own values, or a row of which one feature is moved. Each leaf reached off a row's
+own path is a step up and a step down in one curve. Tree by tree, so that a tree's nodes
+stay in the cache, the steps are listed by row; row by row they are added up in one
+array over all cells, whose touched places are kept as bits, and read off as pieces.
+
+Cells are *flat*: those of all members of a walk in a row, each member's from a multiple
+of 64 on.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int lowest_bit(unsigned long long bits) {
+        unsigned long at;
+        _BitScanForward64(&at, bits);
+        return (int)at;
+    }
+    #else
+    #define lowest_bit(bits) __builtin_ctzll(bits)
+    #endif
+    """
+    int lowest_bit(uint64_t bits) nogil
+
+cdef enum:
+    FEATURE = 0  # columns of `nodes`
+    CUT = 1
+    RIGHT = 2
+    LEFT = 3
+    NODE = 4
+    BLOCK = 128  # rows that go down a tree together, at most
+    NUMBERS = 1048576  # in the lists of rows on their way, but those of one row
+    WORD = 64  # cells whose bits share a number
+    MOVED = 10  # an item of a list: the row, from here on the feature plus 1,
+    EDGE = 32  # from here on the last edge on that feature
+    OF_ROW = 0x3FF
+
+FEATURES = 2**(EDGE - MOVED) - 2  # there may be no more
+
+
+@cython.final
+cdef class Descent:
+    """Rows on their way down the trees of an ensemble.
+
+    Parameters
+    ----------
+    trees : tuple
+        nodes : ndarray of shape (n_nodes, 4), int32
+            Feature (-1 at a leaf), cut (at a categorical split -1 minus the row of
+            `sets`), right and left child.
+        missing_left : ndarray of shape (n_nodes,), uint8
+        missing_code : ndarray of shape (n_features,), int32
+        sets : ndarray of shape (n_sets, n_codes), uint8
+            Codes that go left.
+        values : ndarray of shape (n_nodes, n_raw)
+    forest : tuple
+        roots : ndarray of shape (n_trees,), int32
+            Of the trees that rows go down.
+        questions : ndarray of shape (n_trees, n_questions), int32
+            All inner nodes of each tree, then -1; no columns unless the trees are so
+            small that the answers to all their questions are worth remembering.
+        depth : int
+            Of the deepest leaf of all.
+    members : tuple
+        opens : ndarray of shape (n_nodes,), uint8
+            Whether the edge to a node admits a cell of any member.
+        marks : ndarray of shape (n_marks,), int32
+            Flat cells where what an edge admits begins; minus one less, where it ends.
+        first_mark : ndarray of shape (n_nodes + 1,), int64
+            The marks of the edge to a node, for all members of its feature, are
+            first_mark[node] to first_mark[node + 1].
+        first_cell, n_cells : ndarray of shape (n_members,), int64
+        n_flat : int
+            Number of flat cells.
+    """
+
+    cdef const int32_t[:, ::1] nodes, questions
+    cdef const uint8_t[::1] missing_left, opens
+    cdef const int32_t[::1] missing_code, roots, marks
+    cdef const uint8_t[:, ::1] sets
+    cdef const double[:, ::1] leaf_values
+    cdef const int64_t[::1] first_mark, first_cell, n_cells
+    cdef Py_ssize_t n_raw, n_trees, n_members, size
+    cdef bint remembers
+    # rows on their way, and what they visit in one tree
+    cdef int32_t[:, ::1] codes, todo, visits
+    cdef int64_t[::1] items
+    cdef int32_t[::1] own
+    # steps of all trees, row by row: from where to where they are
+    cdef int64_t[:, :, ::1] spans
+    cdef int32_t[::1] event_cells
+    cdef double[:, ::1] event_changes
+    cdef Py_ssize_t n_events
+    # small trees: what each code answers, what answers lead to
+    cdef int64_t[:, ::1] slots
+    cdef int64_t[::1] first_slot
+    cdef uint8_t[::1] bits, given
+    cdef int64_t[:, :, ::1] known
+    cdef int32_t[:, ::1] known_own
+    # one row's steps, added up
+    cdef double[:, ::1] jumps
+    cdef uint64_t[::1] touched
+    # pieces of all rows
+    cdef int32_t[::1] cells
+    cdef double[:, ::1] moved
+    cdef Py_ssize_t n_pieces
+
+    def __init__(self, trees, forest, members):
+        self.nodes, self.missing_left, self.missing_code, self.sets = trees[:4]
+        self.leaf_values = trees[4]
+        self.roots, self.questions, depth = forest
+        self.opens, self.marks, self.first_mark = members[:3]
+        self.first_cell, self.n_cells, n_flat = members[3:]
+        self.n_raw, self.n_trees = self.leaf_values.shape[1], len(self.roots)
+        self.n_members = len(self.n_cells)
+        self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
+        self.items = np.empty((2 * depth + 3) * self.size, np.int64)
+        self.todo = np.empty((depth + 2, 3), np.int32)
+        self.codes = np.empty((len(self.missing_code), self.size), np.int32)
+        self.own = np.empty(self.size, np.int32)
+        self.visits = np.empty((3, 0), np.int32)
+        self.spans = np.empty((self.n_trees, self.size, 2), np.int64)
+        self.event_cells = np.empty(0, np.int32)
+        self.event_changes = np.empty((0, self.n_raw))
+        self.jumps = np.zeros((n_flat, self.n_raw))
+        self.touched = np.zeros(n_flat // WORD, np.uint64)
+        self.cells = np.empty(0, np.int32)
+        self.moved = np.empty((0, self.n_raw))
+        n_questions = self.questions.shape[1]
+        self.remembers = n_questions > 0
+        if self.remembers:
+            self.read_answers()
+            self.given = np.empty(self.size, np.uint8)
+            self.known = np.empty((self.n_trees, 1 << n_questions, 2), np.int64)
+            self.known_own = np.full((self.n_trees, 1 << n_questions), -1, np.int32)
+
+    def pieces(self, const int32_t[:, ::1] codes):
+        """The pieces of some rows' curves.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, n_features), int32
+
+        Returns
+        -------
+        starts : ndarray of shape (n_rows, n_members + 1)
+            Row i has the pieces starts[i, m] to starts[i, m + 1] of member m.
+        cells : ndarray of shape (n_pieces,), int32
+            The first cell of each piece, counted from the member's first.
+        moved : ndarray of shape (n_raw, n_pieces)
+            By how much the raw outputs differ from the row's own there. This and
+            `cells` are overwritten by the next call.
+        raw : ndarray of shape (n_raw, n_rows)
+            Sums of the rows' own leaves, in the trees that rows go down.
+        """
+        cdef Py_ssize_t n_rows = codes.shape[0], first, n, i, m, t, e, room
+        starts_of_rows = np.empty((n_rows, self.n_members + 1), np.int64)
+        raw_of_rows = np.zeros((n_rows, self.n_raw))
+        cdef int64_t[:, ::1] starts = starts_of_rows
+        cdef double[:, ::1] raw = raw_of_rows
+        self.n_pieces = 0
+        with nogil:
+            first = 0
+            while first < n_rows:
+                n = min(self.size, n_rows - first)
+                self.meet(codes, first, n, raw)
+                room = n * self.n_members
+                for t in range(self.n_trees):
+                    for i in range(n):
+                        room += self.spans[t, i, 1] - self.spans[t, i, 0]
+                if self.n_pieces + room > self.cells.shape[0]:
+                    self.more_pieces(room)
+                for i in range(n):
+                    self.add_up(i)
+                    starts[first + i, 0] = self.n_pieces
+                    for m in range(self.n_members):
+                        self.take_pieces(m)
+                        starts[first + i, m + 1] = self.n_pieces
+                first += n
+        cells, moved = np.asarray(self.cells), np.asarray(self.moved)
+        n = self.n_pieces
+        return starts_of_rows, cells[:n], moved[:n].T, raw_of_rows.T
+
+    # From the root of a tree to the leaves
+
+    cdef void meet(
+        self,
+        const int32_t[:, ::1] codes,
+        Py_ssize_t first,
+        Py_ssize_t n_rows,
+        double[:, ::1] raw,
+    ) noexcept nogil:
+        """List the steps of n_rows rows in all trees; add their own leaves to raw."""
+        cdef Py_ssize_t i, u, t, o
+        for i in range(n_rows):
+            for u in range(codes.shape[1]):
+                self.codes[u, i] = codes[first + i, u]
+        if not self.remembers:
+            self.n_events = 0
+        for t in range(self.n_trees):
+            if self.remembers:
+                self.recall(t, n_rows)
+            else:
+                self.list_steps(t, 0, n_rows)
+            for i in range(n_rows):
+                for o in range(self.n_raw):
+                    raw[first + i, o] += self.leaf_values[self.own[i], o]
+
+    cdef Py_ssize_t go_down(
+        self, int32_t root, Py_ssize_t first, Py_ssize_t last
+    ) noexcept nogil:
+        """Fill `own` and `visits` with the leaves of a tree that some rows reach.
+
+        A visit is the row, the last edge on the moved feature, and the leaf. Returns
+        the number of visits.
+        """
+        cdef const int32_t *nodes = &self.nodes[0, 0]
+        cdef int64_t *items = &self.items[0]
+        cdef const int32_t *codes
+        cdef Py_ssize_t n = 0, top = 1, start, stop, k, to_right, to_left, first_left
+        cdef int32_t node, feature, cut, missing_code, left, right, i, code
+        cdef int64_t item, of_item, tag, tag_right, tag_left
+        cdef int goes, free, same, follows, opens_right, opens_left, missing_left
+        for k in range(first, last):
+            items[k - first] = k
+        self.todo[0, 0], self.todo[0, 1] = root, 0
+        self.todo[0, 2] = <int32_t>(last - first)
+        while top > 0:
+            top -= 1
+            node, start, stop = self.todo[top, 0], self.todo[top, 1], self.todo[top, 2]
+            feature = nodes[NODE * node + FEATURE]
+            if feature < 0:
+                if n + stop - start > self.visits.shape[1]:
+                    self.more_visits(n, stop - start)
+                for k in range(start, stop):
+                    item = items[k]
+                    i = item & OF_ROW
+                    self.visits[0, n] = i
+                    self.visits[1, n] = <int32_t>(item >> EDGE)
+                    self.visits[2, n] = node
+                    if item <= OF_ROW:
+                        self.own[i] = node
+                    n += item > OF_ROW
+                continue
+            cut = nodes[NODE * node + CUT]
+            missing_code = self.missing_code[feature]
+            missing_left = self.missing_left[node]
+            codes = &self.codes[feature, 0]
+            right, left = nodes[NODE * node + RIGHT], nodes[NODE * node + LEFT]
+            opens_right, opens_left = self.opens[right], self.opens[left]
+            tag = <int64_t>(feature + 1) << MOVED
+            tag_right = tag | <int64_t>right << EDGE
+            tag_left = tag | <int64_t>left << EDGE
+            # the left list behind the right one, which waits; no branches inside
+            to_right, first_left = stop, 2 * stop - start
+            to_left = first_left
+            for k in range(start, stop):
+                item = items[k]
+                i, of_item = item & OF_ROW, item & (0xFFFFFFFFLL - OF_ROW)
+                code = codes[i]
+                if cut < 0:
+                    goes = self.sets[-1 - cut, code]
+                else:
+                    goes = code < cut
+                    goes = missing_left if code == missing_code else goes
+                free, same = of_item == 0, of_item == tag
+                follows = goes & (1 - same)
+                items[to_left] = item if follows else i | tag_left
+                to_left += follows | ((same | (free & (1 - goes))) & opens_left)
+                follows = (1 - goes) & (1 - same)
+                items[to_right] = item if follows else i | tag_right
+                to_right += follows | ((same | (free & goes)) & opens_right)
+            if to_right > stop:
+                self.todo[top, 0], self.todo[top, 1] = right, <int32_t>stop
+                self.todo[top, 2] = <int32_t>to_right
+                top += 1
+            if to_left > first_left:
+                self.todo[top, 0], self.todo[top, 1] = left, <int32_t>first_left
+                self.todo[top, 2] = <int32_t>to_left
+                top += 1
+        return n
+
+    cdef void more_visits(self, Py_ssize_t n, Py_ssize_t more) noexcept nogil:
+        """Make room for n visits and so many more, and as many again."""
+        with gil:
+            visits = np.empty((3, 2 * (n + more)), np.int32)
+            visits[:, :n] = self.visits[:, :n]
+            self.visits = visits
+
+    # From the leaves to steps, listed by row
+
+    cdef void list_steps(
+        self, Py_ssize_t t, Py_ssize_t first, Py_ssize_t last
+    ) noexcept nogil:
+        """List the steps of some rows in one tree."""
+        cdef Py_ssize_t n = self.go_down(self.roots[t], first, last)
+        cdef Py_ssize_t v, i, s, o, at = self.n_events, n_more, n_raw = self.n_raw
+        cdef int64_t *spans = &self.spans[t, 0, 0]
+        cdef int32_t edge, leaf, ends
+        cdef double sign
+        for i in range(first, last):
+            spans[2 * i + 1] = 0
+        for v in range(n):
+            edge = self.visits[1, v]
+            n_more = self.first_mark[edge + 1] - self.first_mark[edge]
+            spans[2 * self.visits[0, v] + 1] += n_more
+        for i in range(first, last):
+            n_more = spans[2 * i + 1]
+            spans[2 * i] = spans[2 * i + 1] = at
+            at += n_more
+        if at > self.event_cells.shape[0]:
+            self.more_events(at)
+        self.n_events = at
+        for v in range(n):
+            i, edge, leaf = self.visits[0, v], self.visits[1, v], self.visits[2, v]
+            at = spans[2 * i + 1]
+            for s in range(self.first_mark[edge], self.first_mark[edge + 1]):
+                ends = self.marks[s] >> 31  # -1 or 0
+                sign = 1.0 + 2.0 * ends
+                self.event_cells[at] = self.marks[s] ^ ends
+                for o in range(n_raw):
+                    self.event_changes[at, o] = sign * (
+                        self.leaf_values[leaf, o] - self.leaf_values[self.own[i], o]
+                    )
+                at += 1
+            spans[2 * i + 1] = at
+
+    cdef void more_events(self, Py_ssize_t n) noexcept nogil:
+        """Make room for n events, and as many again."""
+        with gil:
+            cells, changes = np.empty(2 * n, np.int32), np.empty((2 * n, self.n_raw))
+            cells[:len(self.event_cells)] = self.event_cells
+            changes[:len(self.event_cells)] = self.event_changes
+            self.event_cells, self.event_changes = cells, changes
+
+    # Small trees
+
+    def read_answers(self):
+        """What each code of a feature answers to a tree's questions on that feature."""
+        cdef Py_ssize_t t, q, s, code, n_questions = self.questions.shape[1]
+        cdef int32_t node, feature, cut
+        slots, first_slot, n_bits = [], np.zeros(self.n_trees + 1, np.int64), 0
+        for t in range(self.n_trees):
+            on = np.asarray(self.nodes)[np.asarray(self.questions[t]), FEATURE]
+            for feature in np.unique(on[np.asarray(self.questions[t]) >= 0]):
+                slots.append((feature, n_bits))
+                n_bits += self.missing_code[feature] + 1
+            first_slot[t + 1] = len(slots)
+        self.slots = np.array(slots, np.int64).reshape(-1, 2)
+        self.first_slot, self.bits = first_slot, np.zeros(n_bits, np.uint8)
+        for t in range(self.n_trees):
+            for s in range(self.first_slot[t], self.first_slot[t + 1]):
+                feature = <int32_t>self.slots[s, 0]
+                for q in range(n_questions):
+                    node = self.questions[t, q]
+                    if node < 0 or self.nodes[node, FEATURE] != feature:
+                        continue
+                    cut = self.nodes[node, CUT]
+                    for code in range(self.missing_code[feature] + 1):
+                        if cut < 0:
+                            goes = self.sets[-1 - cut, code]
+                        elif code == self.missing_code[feature]:
+                            goes = self.missing_left[node]
+                        else:
+                            goes = code < cut
+                        self.bits[self.slots[s, 1] + code] |= <uint8_t>(goes << q)
+
+    cdef void recall(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
+        """As `list_steps`, of all rows; walks only for answers that no row gave yet."""
+        cdef Py_ssize_t s, i
+        cdef const uint8_t *bits
+        cdef const int32_t *codes
+        cdef uint8_t *given = &self.given[0]
+        cdef uint8_t answers
+        for i in range(n_rows):
+            given[i] = 0
+        for s in range(self.first_slot[t], self.first_slot[t + 1]):
+            bits = &self.bits[self.slots[s, 1]]
+            codes = &self.codes[self.slots[s, 0], 0]
+            for i in range(n_rows):
+                given[i] |= bits[codes[i]]
+        for i in range(n_rows):
+            answers = given[i]
+            if self.known_own[t, answers] < 0:
+                self.list_steps(t, i, i + 1)
+                self.known_own[t, answers] = self.own[i]
+                self.known[t, answers, 0] = self.spans[t, i, 0]
+                self.known[t, answers, 1] = self.spans[t, i, 1]
+            self.own[i] = self.known_own[t, answers]
+            self.spans[t, i, 0] = self.known[t, answers, 0]
+            self.spans[t, i, 1] = self.known[t, answers, 1]
+
+    # From steps to pieces
+
+    cdef void add_up(self, Py_ssize_t i) noexcept nogil:
+        """Add up the steps of one row in all trees."""
+        cdef Py_ssize_t t, o, n_raw = self.n_raw
+        cdef int64_t e
+        cdef const int32_t *cells = &self.event_cells[0] if self.n_events else NULL
+        cdef const double *changes = &self.event_changes[0, 0] if cells else NULL
+        cdef double *jumps = &self.jumps[0, 0]
+        cdef uint64_t *touched = &self.touched[0]
+        cdef int32_t cell
+        for t in range(self.n_trees):
+            for e in range(self.spans[t, i, 0], self.spans[t, i, 1]):
+                cell = cells[e]
+                touched[cell // WORD] |= <uint64_t>1 << (cell % WORD)
+                if n_raw == 1:
+                    jumps[cell] += changes[e]
+                else:
+                    for o in range(n_raw):
+                        jumps[cell * n_raw + o] += changes[e * n_raw + o]
+
+    cdef void take_pieces(self, Py_ssize_t m) noexcept nogil:
+        """Read off the pieces of one member's curve; its steps are forgotten."""
+        cdef Py_ssize_t n_raw = self.n_raw, first = self.first_cell[m], o, word
+        cdef Py_ssize_t n = self.n_pieces, cell
+        cdef double *jumps = &self.jumps[0, 0]
+        cdef double *moved = &self.moved[0, 0]
+        cdef int32_t *cells = &self.cells[0]
+        cdef uint64_t bits
+        cdef bint steps
+        cells[n] = 0
+        for o in range(n_raw):
+            moved[n * n_raw + o] = jumps[first * n_raw + o]
+            jumps[first * n_raw + o] = 0.0
+        for word in range(first // WORD, (first + self.n_cells[m] + WORD - 1) // WORD):
+            bits = self.touched[word]
+            self.touched[word] = 0
+            while bits:
+                cell = word * WORD + lowest_bit(bits)
+                bits &= bits - 1
+                steps = False
+                for o in range(n_raw):
+                    steps |= jumps[cell * n_raw + o] != 0.0
+                if steps:  # those that cancel are none
+                    n += 1
+                    cells[n] = <int32_t>(cell - first)
+                    for o in range(n_raw):
+                        moved[n * n_raw + o] = (
+                            moved[(n - 1) * n_raw + o] + jumps[cell * n_raw + o]
+                        )
+                        jumps[cell * n_raw + o] = 0.0
+        self.n_pieces = n + 1
+
+    cdef void more_pieces(self, Py_ssize_t more) noexcept nogil:
+        """Make room for so many more pieces, and as many again."""
+        with gil:
+            n = 2 * (self.n_pieces + more)
+            cells, moved = np.empty(n, np.int32), np.empty((n, self.n_raw))
+            cells[:self.n_pieces] = self.cells[:self.n_pieces]
+            moved[:self.n_pieces] = self.moved[:self.n_pieces]
+            self.cells, self.moved = cells, moved

@@ -1,0 +1,404 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Reductions of curves that are constant but for a few steps, piece by piece.
+
+Row i's curve of output o has the values moved[o, s], the response moved minus unmoved,
+on the pieces s of bounds[0, i] ... bounds[1, i]; piece s begins at cell cells[s], and
+the next one, or the curve's end, ends it. Each function adds to arrays that are given:
+`rows` (n_outputs, n_rows) takes each row's mean over the cells, `sums` (n_outputs,
+n_cells) the weighted sum over the rows, as differences from one cell to the next.
+"""
+
+cimport cython
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
+    #include <features.h>
+    #if defined(__GLIBC__) && __has_attribute(target_clones)
+    __attribute__((target_clones("avx512f", "avx2", "default")))
+    #endif
+    #endif
+    /* How many of `padded` keys are smaller than each of the first n: quadratic, but
+       without branches and many numbers at a time. */
+    static void count_smaller(
+        const double *keys, int n, int padded, int *restrict smaller
+    ) {
+        for (int k = 0; k < n; k++) {
+            const double key = keys[k];
+            long long count = 0;
+            for (int other = 0; other < padded; other++) count += keys[other] < key;
+            smaller[k] = (int)count;
+        }
+    }
+    """
+    void count_smaller(
+        const double *keys, int n, int padded, int *smaller
+    ) noexcept nogil
+
+cdef extern from "math.h":
+    const double INFINITY
+
+cdef enum:
+    RANKED = 128  # values sorted by counting, at most
+    LANES = 16  # numbers that are compared at a time
+
+
+cdef class Room:
+    """Buffers to sort one curve in.
+
+    Parameters
+    ----------
+    most : int
+        Pieces, at most.
+    """
+
+    cdef double[::1] keys, spare_keys, chances, values
+    cdef int32_t[::1] order, spare_order, ends
+    cdef int[::1] smaller
+
+    def __init__(self, Py_ssize_t most):
+        most += LANES
+        self.keys, self.spare_keys = np.empty(most), np.empty(most)
+        self.chances, self.values = np.empty(most), np.empty(most)
+        self.order, self.spare_order = np.empty((2, most), np.int32)
+        self.ends, self.smaller = np.empty(most, np.int32), np.empty(RANKED, np.intc)
+
+
+def pairs(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] below,
+    const double[::1] weights,
+    double[:, :] rows,
+    double[:, ::1] sums,
+):
+    """Gini mean difference of each curve; E|v - V| of each cell.
+
+    Parameters
+    ----------
+    bounds, cells, moved, rows, sums
+        See the module.
+    below : ndarray of shape (n_cells + 1,)
+        Probability of the cells before each, and of all.
+    weights : ndarray of shape (n_rows,)
+    """
+    cdef Room room = Room(longest(bounds))
+    cdef Py_ssize_t i, o, start, n
+    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
+    cdef double *distances
+    with nogil:
+        distances = &room.values[0]
+        for i in range(bounds.shape[1]):
+            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
+            if n == 1:
+                continue
+            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            for o in range(moved.shape[0]):
+                rows[o, i] += pairs_of_curve(room, &moved[o, start], stride(moved), n)
+                add_sums(&sums[o, 0], &cells[start], distances, n, weights[i])
+
+
+def distance(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] below,
+    const double[::1] weights,
+    const double[:, :] points,
+    double share,
+    double[:, :] rows,
+    double[:, ::1] sums,
+):
+    """Gain in distance from a point, share * (|v - point| - |point|).
+
+    Parameters
+    ----------
+    bounds, cells, moved, below, weights
+        As in `pairs`.
+    points : ndarray of shape (n_outputs, n_rows)
+    share : float
+    rows, sums : ndarray
+        As in `pairs`; with one output all outputs are added up in it.
+    """
+    cdef Room room = Room(longest(bounds))
+    cdef Py_ssize_t i, o, k, start, n, into
+    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
+    cdef double *values
+    cdef double point
+    with nogil:
+        values = &room.values[0]
+        for i in range(bounds.shape[1]):
+            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
+            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            for o in range(moved.shape[0]):
+                into, point = min(o, rows.shape[0] - 1), points[o, i]
+                for k in range(n):
+                    values[k] = share * (fabs(moved[o, start + k] - point) - fabs(point))
+                rows[into, i] += mean_of(values, &room.chances[0], n)
+                add_sums(&sums[into, 0], &cells[start], values, n, weights[i])
+
+
+def squares(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] below,
+    const double[::1] weights,
+    const double[:, :] points,
+    double share,
+    double[:, :] rows,
+    double[:, ::1] sums,
+):
+    """Gain in squared distance from a point; parameters as in `distance`."""
+    cdef Room room = Room(longest(bounds))
+    cdef Py_ssize_t i, o, k, start, n, into
+    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
+    cdef double *values
+    cdef double twice, value
+    with nogil:
+        values = &room.values[0]
+        for i in range(bounds.shape[1]):
+            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
+            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            for o in range(moved.shape[0]):
+                into, twice = min(o, rows.shape[0] - 1), 2.0 * points[o, i]
+                for k in range(n):
+                    value = moved[o, start + k]
+                    values[k] = share * value * (value - twice)
+                rows[into, i] += mean_of(values, &room.chances[0], n)
+                add_sums(&sums[into, 0], &cells[start], values, n, weights[i])
+
+
+def extent(
+    const int64_t[:, :] bounds, const double[:, :] moved, double[:, :] rows
+):
+    """Largest minus smallest value of each curve; see `pairs`."""
+    cdef Py_ssize_t i, o, s
+    cdef double largest, smallest, value
+    with nogil:
+        for i in range(bounds.shape[1]):
+            for o in range(moved.shape[0]):
+                largest = smallest = moved[o, bounds[0, i]]
+                for s in range(bounds[0, i] + 1, bounds[1, i]):
+                    value = moved[o, s]
+                    largest = value if value > largest else largest
+                    smallest = value if value < smallest else smallest
+                rows[o, i] += largest - smallest
+
+
+def deviation(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] counted,
+    double[:, :] rows,
+):
+    """Standard deviation (ddof=1) over the values that the cells stand for.
+
+    Parameters
+    ----------
+    bounds, cells, moved, rows
+        See the module.
+    counted : ndarray of shape (n_cells + 1,)
+        Number of values in the cells before each, and in all.
+    """
+    cdef Room room = Room(longest(bounds))
+    cdef Py_ssize_t i, o, k, start, n
+    cdef int32_t n_cells = <int32_t>(counted.shape[0] - 1)
+    cdef double count = counted[n_cells], mean, total, first, change
+    cdef double *numbers
+    with nogil:
+        numbers = &room.chances[0]
+        for i in range(bounds.shape[1]):
+            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
+            set_chances(numbers, &cells[start], n, n_cells, counted)
+            for o in range(moved.shape[0]):
+                mean, total, first = 0.0, 0.0, moved[o, start]
+                for k in range(n):
+                    mean += numbers[k] * (moved[o, start + k] - first) / count
+                for k in range(n):
+                    change = moved[o, start + k] - first - mean
+                    total += numbers[k] * change * change
+                rows[o, i] += sqrt(total / (count - 1.0 if count > 2.0 else 1.0))
+
+
+def means(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] weights,
+    const double[::1] signs,
+    const int64_t[::1] groups,
+    double[:, ::1] sums,
+    double[:, :, ::1] sketch,
+):
+    """Weighted sums of the curves, and signed ones over the rows of each group.
+
+    Parameters
+    ----------
+    bounds, cells, moved, sums
+        See the module.
+    weights, signs : ndarray of shape (n_rows,)
+    groups : ndarray of shape (n_rows,)
+    sketch : ndarray of shape (n_outputs, n_groups, n_cells)
+        As `sums`, of each group.
+    """
+    cdef Py_ssize_t i, o, s
+    cdef double before, step
+    with nogil:
+        for i in range(bounds.shape[1]):
+            for o in range(moved.shape[0]):
+                before = 0.0
+                for s in range(bounds[0, i], bounds[1, i]):
+                    step, before = moved[o, s] - before, moved[o, s]
+                    sums[o, cells[s]] += weights[i] * step
+                    sketch[o, groups[i], cells[s]] += signs[i] * step
+
+
+cdef inline Py_ssize_t longest(const int64_t[:, :] bounds) noexcept nogil:
+    """Pieces of the curve that has most."""
+    cdef Py_ssize_t most = 1, i
+    for i in range(bounds.shape[1]):
+        most = max(most, bounds[1, i] - bounds[0, i])
+    return most
+
+
+cdef inline Py_ssize_t stride(const double[:, :] moved) noexcept nogil:
+    """From one piece's value to the next one's."""
+    return moved.strides[1] // <Py_ssize_t>sizeof(double)
+
+
+cdef inline void set_chances(
+    double *chances,
+    const int32_t *cells,
+    Py_ssize_t n,
+    int32_t n_cells,
+    const double[::1] below,
+) noexcept nogil:
+    """What is in the cells of each piece, of what is cumulated in `below`."""
+    cdef Py_ssize_t k
+    for k in range(n - 1):
+        chances[k] = below[cells[k + 1]] - below[cells[k]]
+    chances[n - 1] = below[n_cells] - below[cells[n - 1]]
+
+
+cdef inline double mean_of(
+    const double *values, const double *chances, Py_ssize_t n
+) noexcept nogil:
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    for k in range(n):
+        total += values[k] * chances[k]
+    return total
+
+
+cdef inline void add_sums(
+    double *sums, const int32_t *cells, const double *values, Py_ssize_t n, double weight
+) noexcept nogil:
+    cdef double before = 0.0
+    cdef Py_ssize_t k
+    for k in range(n):
+        sums[cells[k]] += weight * (values[k] - before)
+        before = values[k]
+
+
+cdef double pairs_of_curve(
+    Room room, const double *moved, Py_ssize_t step, Py_ssize_t n
+) noexcept nogil:
+    """E|V' - V''|; fills `room.values` with E|v_k - V| of each piece k."""
+    cdef double *keys = NULL
+    cdef int32_t *order = NULL
+    cdef double *chances = &room.chances[0]
+    cdef double *distances = &room.values[0]
+    cdef double below = 0.0, total = 0.0, at_first = 0.0, gap, apart
+    cdef Py_ssize_t k
+    sort(room, moved, step, n, &keys, &order)
+    for k in range(n - 1):
+        below += chances[order[k]]
+        gap = keys[k + 1] - keys[k]
+        total += gap * below * (1.0 - below)
+        at_first += gap * (1.0 - below)
+    apart, below = at_first, 0.0
+    distances[order[0]] = apart
+    for k in range(n - 1):
+        below += chances[order[k]]
+        apart += (keys[k + 1] - keys[k]) * (2.0 * below - 1.0)
+        distances[order[k + 1]] = apart
+    return 2.0 * total
+
+
+cdef void sort(
+    Room room,
+    const double *values,
+    Py_ssize_t step,
+    Py_ssize_t n,
+    double **sorted_keys,
+    int32_t **sorted_order,
+) noexcept nogil:
+    """Sort blocks and merge them; points at the sorted values and where they were."""
+    cdef double *keys = &room.keys[0]
+    cdef double *spare_keys = &room.spare_keys[0]
+    cdef int32_t *order = &room.order[0]
+    cdef int32_t *spare_order = &room.spare_order[0]
+    cdef int32_t *ends = &room.ends[0]
+    cdef Py_ssize_t n_runs = (n + RANKED - 1) // RANKED, r, start, middle, end, merged
+    cdef Py_ssize_t a, b, k
+    cdef bint first
+    start = 0
+    for r in range(n_runs):
+        ends[r] = <int32_t>((r + 1) * n // n_runs)
+        rank(room, values, step, start, ends[r])
+        start = ends[r]
+    while n_runs > 1:
+        start = merged = 0
+        for r in range(0, n_runs, 2):
+            middle, end = ends[r], ends[min(r + 1, n_runs - 1)]
+            a, b, k = start, middle, start
+            while a < middle and b < end:  # no branch to be guessed wrong inside
+                first = keys[a] <= keys[b]
+                spare_keys[k] = keys[a] if first else keys[b]
+                spare_order[k] = order[a] if first else order[b]
+                a += first
+                b += 1 - first
+                k += 1
+            while a < middle:
+                spare_keys[k], spare_order[k] = keys[a], order[a]
+                a, k = a + 1, k + 1
+            while b < end:
+                spare_keys[k], spare_order[k] = keys[b], order[b]
+                b, k = b + 1, k + 1
+            ends[merged] = <int32_t>end
+            start, merged = end, merged + 1
+        n_runs = merged
+        keys, spare_keys = spare_keys, keys
+        order, spare_order = spare_order, order
+    sorted_keys[0], sorted_order[0] = keys, order
+
+
+cdef void rank(
+    Room room, const double *values, Py_ssize_t step, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Sort values[start:end] into `room`: count the smaller ones of each."""
+    cdef double *near = &room.spare_keys[0]
+    cdef int *smaller = &room.smaller[0]
+    cdef int32_t *order = &room.order[start]
+    cdef double *keys = &room.keys[start]
+    cdef Py_ssize_t n = end - start, padded = n, k, at
+    if n > LANES // 2:
+        padded = (n + LANES - 1) // LANES * LANES
+    for k in range(n):
+        near[k], order[k] = values[(start + k) * step], -1
+    for k in range(n, padded):
+        near[k] = INFINITY
+    count_smaller(near, <int>n, <int>padded, smaller)
+    for k in range(n):
+        at = smaller[k]
+        while order[at] >= 0:  # equal values
+            at += 1
+        keys[at], order[at] = near[k], <int32_t>(start + k)

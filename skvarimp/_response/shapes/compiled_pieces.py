@@ -1,0 +1,201 @@
+"""Reductions that compiled kernels run over the pieces of curves.
+
+Each is added up in its own arrays, some rows at a time, and gives the state that the
+reduction itself would.
+"""
+
+import numpy as np
+
+from skvarimp._compiled import pieces as kernels
+from skvarimp._response.reductions.losses import AbsoluteErrorLoss
+from skvarimp._response.reductions.reductions import (
+    IndividualFlatness,
+    Loss,
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+    SquaredError,
+)
+from skvarimp._response.reductions.states import State
+
+
+def summed(reduction, member, walk, rows):
+    """What adds up a reduction of one member's curves; None where no kernel does.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    member : Member
+    walk : Walk
+    rows : slice
+        The evaluated rows that will be added.
+
+    Returns
+    -------
+    Summed or None
+    """
+    kind = KINDS.get(type(reduction))
+    if type(reduction) is Loss and type(reduction.loss) is AbsoluteErrorLoss:
+        kind = SummedAbsoluteError
+    return None if kind is None else kind(reduction, member, walk, rows)
+
+
+class Summed:
+    """A reduction of one member, added up; see `summed` for the parameters.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_outputs, n_rows)
+    sums : ndarray of shape (n_outputs, n_cells)
+        From one cell to the next.
+    """
+
+    def __init__(self, reduction, member, walk, rows):
+        self.reduction, self.walk, self.first = reduction, walk, rows.start
+        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
+        self.rows = np.zeros((n_outputs, n_rows))
+        self.sums = np.zeros((n_outputs, member.n_cells))
+        self.below = _cumulated(member.probabilities)
+        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
+
+    def add(self, curves, rows):
+        """Add some rows' curves.
+
+        Parameters
+        ----------
+        curves : tuple
+            bounds, cells, moved, as the kernels take them.
+        rows : slice
+            Which of the rows to be added these are.
+        """
+        raise NotImplementedError
+
+    def state(self):
+        """The `State` of all rows."""
+        cells = np.cumsum(self.sums, axis=1)[np.newaxis]
+        return State(self.rows[np.newaxis], cells)
+
+
+class SummedPairs(Summed):
+    """`Pairs`."""
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        weights, of_rows = self.weights[rows], self.rows[:, rows]
+        kernels.pairs(*curves, self.below, weights, of_rows, self.sums)
+
+
+class SummedObserved(Summed):
+    """`Observed`: the distance from the unmoved response."""
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        weights, of_rows = self.weights[rows], self.rows[:, rows]
+        points = np.zeros(of_rows.shape)
+        kernels.distance(*curves, self.below, weights, points, 1.0, of_rows, self.sums)
+
+
+class SummedLoss(Summed):
+    """A loss that is a distance, or its square, from the target."""
+
+    kernel = None
+
+    def __init__(self, reduction, member, walk, rows):
+        super().__init__(reduction, member, walk, rows)
+        y, base = walk.y[rows], walk.base[:, rows]
+        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
+        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
+        self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        weights, of_rows = self.weights[rows], self.rows[:, rows]
+        points, share = self.points[:, rows], 1.0 / len(self.points)
+        type(self).kernel(
+            *curves, self.below, weights, points, share, of_rows, self.sums
+        )
+
+    def state(self):
+        """See `Summed.state`."""
+        state = super().state()
+        return State(np.stack([self.rows[0], self.unmoved])[np.newaxis], state.cells)
+
+
+class SummedSquaredError(SummedLoss):
+    """`SquaredError`."""
+
+    kernel = kernels.squares
+
+
+class SummedAbsoluteError(SummedLoss):
+    """`Loss` of the absolute error."""
+
+    kernel = kernels.distance
+
+
+class SummedRange(Summed):
+    """`Range`."""
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        bounds, _, moved = curves
+        kernels.extent(bounds, moved, self.rows[:, rows])
+
+    def state(self):
+        """See `Summed.state`."""
+        return State(self.rows[np.newaxis])
+
+
+class SummedFlatness(SummedRange):
+    """`IndividualFlatness`."""
+
+    def __init__(self, reduction, member, walk, rows):
+        super().__init__(reduction, member, walk, rows)
+        statistic = reduction.statistic
+        if statistic == "auto":
+            statistic = "range" if member.categorical else "std"
+        self.by_range = statistic == "range"
+        self.counted = _cumulated(member.multiplicity)
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        if self.by_range:
+            super().add(curves, rows)
+        else:
+            kernels.deviation(*curves, self.counted, self.rows[:, rows])
+
+
+class SummedMeans(Summed):
+    """`PartialDependence`."""
+
+    def __init__(self, reduction, member, walk, rows):
+        super().__init__(reduction, member, walk, rows)
+        self.groups = np.asarray(reduction.groups[rows], dtype=np.int64)
+        self.signs = reduction.signs[rows] * np.sqrt(self.weights)
+        self.sketch = np.zeros((len(self.sums), reduction.n_groups, member.n_cells))
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        of_rows = self.weights[rows], self.signs[rows], self.groups[rows]
+        kernels.means(*curves, *of_rows, self.sums, self.sketch)
+
+    def state(self):
+        """See `Summed.state`."""
+        cells = np.cumsum(self.sums, axis=1)[np.newaxis]
+        sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
+        return State(None, cells, sketch)
+
+
+KINDS = {
+    Pairs: SummedPairs,
+    Observed: SummedObserved,
+    Range: SummedRange,
+    IndividualFlatness: SummedFlatness,
+    PartialDependence: SummedMeans,
+    SquaredError: SummedSquaredError,
+}
+
+
+def _cumulated(of_cells):
+    return np.concatenate([[0.0], np.cumsum(of_cells)])
