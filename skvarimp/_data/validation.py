@@ -31,6 +31,7 @@ __all__ = [
     "as_array",
     "categorical_features_constraint",
     "check_class_labels",
+    "check_confidence",
     "check_feature_names",
     "check_features_seen",
     "check_finite_response",
@@ -224,6 +225,15 @@ def as_array(values, name):
             f"{name} must hold real numbers or labels, got dtype {values.dtype}."
         )
     return values
+
+
+def check_confidence(confidence):
+    """Raise unless a confidence lies strictly between 0 and 1."""
+    if not (isinstance(confidence, numbers.Real) and 0 < confidence < 1):
+        raise ValueError(
+            f"`confidence` must lie strictly between 0 and 1, got {confidence!r}. Use "
+            "0.95 for 95% intervals."
+        )
 
 
 def check_class_labels(y):

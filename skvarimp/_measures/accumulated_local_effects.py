@@ -18,6 +18,7 @@ from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.response_importance import make_problem, warn_stopped
+from skvarimp._measures.rows import store_rows
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.parallel import in_order
@@ -52,6 +53,9 @@ default="auto"
         of other models.
     n_jobs : int, default=None
         Number of joblib workers. The numbers do not depend on it.
+    keep_rows : bool, default=False
+        Whether to keep `influences_`, for `interval`, `rank_intervals` and
+        `importance_difference`.
 
     Attributes
     ----------
@@ -64,6 +68,10 @@ default="auto"
         (infinitesimal jackknife).
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : None
+        The importance is no mean over rows.
     curves_ : dict
         Entry name -> (edges of shape (n_edges,), ascending; accumulated local effects
         of shape (n_edges,), or (n_edges, n_outputs) of several outputs).
@@ -115,6 +123,7 @@ default="auto"
         "features": features_constraint,
         "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
+        "keep_rows": ["boolean"],
     }
 
     def __init__(
@@ -124,11 +133,13 @@ default="auto"
         features: Features = None,
         response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
+        keep_rows: bool = False,
     ) -> None:
         self.n_bins = n_bins
         self.features = features
         self.response_method = response_method
         self.n_jobs = n_jobs
+        self.keep_rows = keep_rows
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)
@@ -142,6 +153,8 @@ default="auto"
         n_outputs = len(problem.base)
         importances = np.full((len(entries), n_outputs), np.nan)
         errors = np.full(len(entries), np.nan)
+        shape = (len(problem.weights), len(entries))
+        influences = np.full(shape, np.nan) if self.keep_rows else None
         self.curves_, self.deciles_ = {}, {}
         tasks = in_order(
             _curve_of, list(enumerate(entries)), (problem, self.n_bins), self.n_jobs
@@ -152,6 +165,8 @@ default="auto"
                 errors[e] = np.sqrt(
                     problem.weights @ curve.influence**2 / problem.total_weight
                 )
+                if self.keep_rows:
+                    influences[:, e] = curve.influence
                 effects = curve.effects[0] if n_outputs == 1 else curve.effects.T
                 self.curves_[entry.name] = (curve.edges, effects)
                 if curve.deciles is not None:
@@ -161,6 +176,15 @@ default="auto"
         tasks.close()
         names = [entry.name for entry in entries]
         self._store(importances, names, problem.model.output_names, errors)
+        if self.keep_rows:
+            store_rows(
+                self,
+                problem.table,
+                problem.kept,
+                problem.weights,
+                problem.total_weight,
+                influences,
+            )
         warn_stopped(self)
 
     def plot_curves(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
