@@ -77,7 +77,7 @@ def test_formula_row_by_row():
     np.testing.assert_allclose(imp.importances_, expected.mean(axis=1), rtol=1e-7)
     assert imp.importances_[3] == 0
     assert imp.standard_errors_[3] == 0
-    assert imp.method_ == "central differences (function has no formula)"
+    assert imp.method_ == "central differences (function has no known form)"
 
 
 NETWORK = dict(hidden_layer_sizes=(6, 4), solver="lbfgs", max_iter=60, random_state=0)
@@ -122,7 +122,7 @@ def test_models_without_a_formula():
     imp = DerivativeImportance().fit(model, X)
     expected = np.sqrt(np.mean(4 * X[:, 0] ** 2)) * X[:, 0].std()
     assert imp.importances_[0] == pytest.approx(expected, rel=1e-4)
-    assert "PolynomialFeatures has no formula" in imp.method_
+    assert "PolynomialFeatures multiplies columns" in imp.method_
 
 
 # --- what has no derivative ------------------------------------------------------

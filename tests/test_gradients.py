@@ -50,7 +50,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 from skvarimp._models.gradients.gradient import (
-    formula_of,
+    differentiable,
     gradient,
     gradient_blocks,
     linear_coefficients,
@@ -112,6 +112,8 @@ CURVED = [
     (LinearDiscriminantAnalysis(), THREE, "predict_proba"),
     (SGDClassifier("log_loss", random_state=0), TWO, "predict_proba"),
     (SGDClassifier("log_loss", random_state=0), THREE, "predict_proba"),
+    (SGDClassifier("modified_huber", random_state=0), TWO, "predict_proba"),
+    (SGDClassifier("modified_huber", random_state=0), THREE, "predict_proba"),
     (SVR(), y, "auto"),
     (SVR(gamma="auto"), y, "auto"),
     (SVR(kernel="poly", degree=3, coef0=1.0), y, "auto"),
@@ -193,7 +195,7 @@ def test_formulas_equal_central_differences(case):
     """A formula is the derivative of the model's own output."""
     estimator, target, method = case
     model = Model(fitted_quietly(estimator, X, target), method, prefer=SCORE_FIRST)
-    formula_of(model, X)  # no NoFormula: it is not a difference with a difference
+    differentiable(model, X)  # no NoGradient: it is not a difference with a difference
     expected = central(model, X)
     np.testing.assert_allclose(gradient(model, X), expected, rtol=1e-6, atol=1e-6)
     assert linear_coefficients(model, X) is None
@@ -290,7 +292,7 @@ def test_single_precision_models_have_formulas():
         warnings.simplefilter("ignore")
         net.fit(X.astype(np.float32), y.astype(np.float32))
     single = Model(net)
-    formula_of(single, X)
+    differentiable(single, X)
     # float64 arithmetic on float32 parameters: the same function up to fitting
     assert gradient(single, X).dtype == np.float64
     np.testing.assert_allclose(gradient(single, X), gradient(model, X), atol=0.05)

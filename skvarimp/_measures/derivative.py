@@ -14,12 +14,12 @@ from skvarimp._measures.response_importance import (
 )
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
 from skvarimp._models.gradients.gradient import (
-    NoFormula,
-    formula_of,
+    differentiable,
     gradient_blocks,
     never_has_slope,
     piecewise_constant,
 )
+from skvarimp._models.links import NoGradient
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.progress import Progress, within_callbacks
@@ -142,8 +142,8 @@ default="auto"
         moments = _Moments(table, problem.weights, columns, len(problem.base))
         with Progress([self], len(columns)) as progress:
             try:
-                formula_of(model, table)
-            except NoFormula as declined:
+                differentiable(model, table)
+            except NoGradient as declined:
                 self.method_ = f"central differences ({declined})"
                 self._by_differences(problem, entries, columns, moments, progress)
             else:

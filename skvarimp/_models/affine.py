@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._models.column_sources import is_exactly, is_selector
+from skvarimp._models.links import NoGradient
 
 
-class NotAffine(Exception):
+class NotAffine(NoGradient):
     """A transformer that is no affine map; the message is the reason."""
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.table import as_table
-from skvarimp._models.affine import Affine
+from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.kernel_terms import Polynomial, Sigmoid, Vectors
 from skvarimp._models.links import IDENTITY, NoGradient, WeightedSum, logistic
 
 
 class NotReadable(Exception):
-    """A model that has no form; the message is the reason."""
+    """A model that has no known form; the message is the reason."""
 
 
 class Form:
@@ -408,15 +408,12 @@ class BehindSteps(Form):
     form : Form
     model : Model
         What comes behind the steps.
-    affine : Affine or None
-        The steps as an affine map, where they are one.
     """
 
     steps: object
     source: np.ndarray
     form: Form
     model: object
-    affine: Affine | None = None
 
     @property
     def single(self):
@@ -433,12 +430,10 @@ class BehindSteps(Form):
 
     def gradient(self, X):
         """See `Form.gradient`; the chain rule."""
-        if self.affine is None:
-            raise NoGradient("the steps in front of the model have no formula")
+        matrix = affine(self.steps, as_table(X).n_columns).matrix
         outputs, slopes = self.form.gradient(self.steps.transform(X))
-        n_columns = self.affine.matrix.shape[0]
-        flat = slopes.reshape(-1, slopes.shape[-1]) @ self.affine.matrix.T
-        return outputs, flat.reshape(*outputs.shape, n_columns)
+        flat = slopes.reshape(-1, slopes.shape[-1]) @ matrix.T
+        return outputs, flat.reshape(*outputs.shape, matrix.shape[0])
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
@@ -450,14 +445,19 @@ class BehindSteps(Form):
         return 2 * self.form.elements_per_row
 
 
-def linear_part(form):
-    """The `Additive` form that a form is by way of affine steps; None where it is not.
+def linear_part(form, n_columns):
+    """The linear `Additive` form that a form of n_columns columns is, or None.
 
-    Layers without a bend count as layers: their coefficients are products of weights.
+    Behind affine steps, too. Layers without a bend count as layers: their coefficients
+    are products of weights.
     """
-    if isinstance(form, BehindSteps) and form.affine is not None:
-        inner = linear_part(form.form)
-        return None if inner is None else inner.after(form.affine)
+    if isinstance(form, BehindSteps):
+        try:
+            steps = affine(form.steps, n_columns)
+        except NotAffine:
+            return None
+        inner = linear_part(form.form, steps.matrix.shape[1])
+        return None if inner is None else inner.after(steps)
     return form if isinstance(form, Additive) and not form.parts else None
 
 

@@ -79,6 +79,7 @@ class Link:
     """As many outputs as scores and no gradient, unless a subclass says otherwise."""
 
     name = ""
+    no_slope = "labels have no derivative"
 
     def n_outputs(self, n_scores):
         """How many outputs a number of scores gives."""
@@ -86,7 +87,7 @@ class Link:
 
     def chain(self, scores, slopes):
         """See the module."""
-        raise NoGradient(f"the link {type(self).__name__} has no slope")
+        raise NoGradient(self.no_slope)
 
 
 class Softmax(Link):
@@ -143,6 +144,15 @@ class ClippedLine(Link):
         shares = np.where(none, 1.0 / len(scores), shares / np.where(none, 1.0, total))
         near = np.abs(scores.max(axis=0) + 1.0) < max(self.NEAR, _tolerance(scores))
         return shares, near
+
+    def chain(self, scores, slopes):
+        """See the module; flat where a score is clipped."""
+        changes = slopes * (np.abs(scores) < 1.0)[:, :, np.newaxis] / 2.0
+        if len(scores) == 1:
+            return changes
+        total = ((np.clip(scores, -1.0, 1.0) + 1.0) / 2.0).sum(axis=0)[:, np.newaxis]
+        p = self(scores)[0][:, :, np.newaxis]
+        return (changes - p * changes.sum(axis=0)) / np.where(total == 0, 1.0, total)
 
 
 class PositiveScore(Link):
@@ -246,6 +256,7 @@ class PlattCoupling(Link):
 
     slope: float
     intercept: float
+    no_slope = "LIBSVM's coupling of probabilities has no formula"
     SMALLEST = 1e-7  # LIBSVM's bound of r and 1 - r
     ENOUGH = 0.0025  # its tolerance 0.005 / 2
     MOST_SWEEPS = 100
@@ -328,6 +339,7 @@ class InverseTransform(Link):
     """A fitted transformer's inverse, which takes the scores one by one."""
 
     transformer: object
+    no_slope = "the target's inverse transformation has no formula"
 
     def __call__(self, scores):
         """See the module."""

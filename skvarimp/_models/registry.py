@@ -188,7 +188,7 @@ def read(model, table):
     name = type(estimator).__name__
     entry = entry_of(estimator)
     if entry is None:
-        raise NotReadable(f"{name} has no form")
+        raise NotReadable(f"{name} has no known form")
     if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:

@@ -1,24 +1,17 @@
 """Derivatives of a model's response, and which models are linear or piecewise constant.
 
-`gradient(model, X)` is analytic for the types in `FORMULAS` (the exact type, never a
-base class: a subclass may predict otherwise) after a comparison with the model's own
-output, and a central difference for every other model.
+`gradient(model, X)` is that of the model's form after a comparison with the model's own
+output, and a central difference for every model whose form has none.
 """
 
-import sys
-
 import numpy as np
-from scipy import sparse
 
 from skvarimp._data.table import as_table
+from skvarimp._models.column_sources import is_exactly
+from skvarimp._models.forms import NotReadable, linear_part
 from skvarimp._models.gradients.central_differences import central_blocks, row_slices
-from skvarimp._models.gradients.formulas import Linear, NoFormula, Scaled, linear_model
-from skvarimp._models.gradients.kernels import (
-    gaussian_process,
-    kernel_ridge,
-    support_vectors,
-)
-from skvarimp._models.gradients.networks import perceptron
+from skvarimp._models.links import NoGradient
+from skvarimp._models.registry import entry_of, read, unwrapped
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -44,7 +37,7 @@ def gradient(model, X, *, columns=None, steps=None):
     Returns
     -------
     ndarray of shape (n_samples, n_columns, n_outputs)
-        Analytic where the model's type has a formula, else central differences. A
+        Analytic where the model's form has a gradient, else central differences. A
         model linear in X gives a read-only view of one row.
 
     Raises
@@ -90,17 +83,20 @@ def gradient_blocks(model, X, *, columns=None, steps=None):
     table = as_table(X)
     columns = np.arange(table.n_columns) if columns is None else np.asarray(columns)
     try:
-        formula = formula_of(model, table)
-    except NoFormula:
+        form = differentiable(model, table)
+    except NoGradient:
         yield from central_blocks(model, table, columns, steps)
         return
-    for rows in row_slices(table.n_samples, formula.elements_per_row):
-        _, block = formula.score_and_gradient(dense_rows(table, rows))
-        yield rows, block if len(columns) == table.n_columns else block[:, columns]
+    everything = np.array_equal(columns, np.arange(table.n_columns))
+    for rows in row_slices(table.n_samples, form.elements_per_row):
+        part = table.take(np.arange(rows.start, rows.stop))
+        _, slopes = form.gradient(part.native)
+        block = np.moveaxis(slopes, 0, -1)
+        yield rows, block if everything else block[:, columns]
 
 
-def formula_of(model, X):
-    """The formula of a model's response, compared with the model at some rows.
+def differentiable(model, X):
+    """The form that gives a model's gradient, compared with the model at some rows.
 
     Parameters
     ----------
@@ -109,83 +105,55 @@ def formula_of(model, X):
 
     Returns
     -------
-    formula : object
-        score_and_gradient(X), X a dense block of rows, gives (n_rows, n_outputs) and
-        (n_rows, n_features, n_outputs); `elements_per_row` is what a row costs.
+    Form
 
     Raises
     ------
-    NoFormula
-        With the reason; after a ResponseWarning if the formula's scores differ from
-        the model's own.
+    NoGradient
+        With the reason; after a ResponseWarning if the form's outputs differ from the
+        model's own.
     """
     table = as_table(X)
-    formula = unchecked_formula(model.estimator, model.method)
+    name = type(model.estimator).__name__
+    entry = entry_of(unwrapped(model.estimator))
+    if entry is not None and entry.module in PIECEWISE_CONSTANT_READERS:
+        raise NoGradient(f"{name} has no gradient")
     rows = np.unique(np.linspace(0, table.n_samples - 1, PROBE_ROWS).astype(int))
     probed = table.take(rows)
-    own = model(probed.native)
-    score, _ = formula.score_and_gradient(dense_rows(probed))
+    try:
+        form = read(model, probed)
+    except NotReadable as declined:
+        raise NoGradient(str(declined)) from None
+    outputs, _ = form.gradient(probed.native)
+    own = model(probed.native).T
     # Coefficients in single precision predict in single precision.
-    tolerance = 1e-4 if formula.single_precision else 1e-8
-    if score.shape == own.shape:
-        gap = np.abs(score - own).max()
-        if gap <= tolerance * max(np.abs(own).max(), formula.magnitude):
-            return formula
+    tolerance = 1e-4 if form.single else 1e-8
+    if outputs.shape == own.shape:
+        gap = np.abs(outputs - own).max()
+        size = max(np.abs(own).max(), form.magnitude(probed.native), 1e-300)
+        if gap <= tolerance * size:
+            return form
         difference = f"by {gap:.3g}"
     else:
-        difference = f"in shape: {score.shape} against {own.shape}"
-    name = type(model.estimator).__name__
+        difference = f"in shape: {outputs.T.shape} against {own.T.shape}"
     warn(
         f"The formula for {name} differs from its own {model.method} {difference}; "
         "central differences are used.",
         ResponseWarning,
     )
-    raise NoFormula(f"the formula for {name} failed its comparison with the model")
+    raise NoGradient(f"the formula for {name} failed its comparison with the model")
 
 
-def unchecked_formula(estimator, method):
-    """The formula of an estimator's response method by its exact type, or NoFormula."""
-    name = type(estimator).__name__
-    if method in vars(estimator):
-        raise NoFormula(f"{method} of this instance was replaced")
-    if is_exactly(estimator, "sklearn.pipeline", "Pipeline"):
-        return _pipeline_formula(estimator, method)
-    for package, names, read in FORMULAS:
-        if name in names.split() and is_exactly(estimator, package, name):
-            return read(estimator, method)
-    raise NoFormula(f"{name} has no formula")
+# Readers of nothing but trees: their models need not be read to say no.
+PIECEWISE_CONSTANT_READERS = {
+    "_models.readers.sklearn_trees",
+    "_models.readers.xgboost",
+    "_models.readers.lightgbm",
+    "_models.readers.catboost",
+}
 
 
-# The only list of models with an analytic gradient: package, types, reader.
-FORMULAS = [
-    (
-        "sklearn.linear_model",
-        "ARDRegression BayesianRidge ElasticNet ElasticNetCV GammaRegressor "
-        "HuberRegressor Lars LarsCV Lasso LassoCV LassoLars LassoLarsCV LassoLarsIC "
-        "LinearRegression LogisticRegression LogisticRegressionCV MultiTaskElasticNet "
-        "MultiTaskElasticNetCV MultiTaskLasso MultiTaskLassoCV Perceptron "
-        "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV PoissonRegressor "
-        "PassiveAggressiveClassifier PassiveAggressiveRegressor QuantileRegressor "
-        "Ridge RidgeCV RidgeClassifier RidgeClassifierCV SGDClassifier SGDRegressor "
-        "TheilSenRegressor TweedieRegressor",
-        linear_model,
-    ),
-    ("sklearn.svm", "LinearSVC LinearSVR", linear_model),
-    ("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis", linear_model),
-    ("sklearn.svm", "NuSVC NuSVR OneClassSVM SVC SVR", support_vectors),
-    ("sklearn.kernel_ridge", "KernelRidge", kernel_ridge),
-    ("sklearn.gaussian_process", "GaussianProcessRegressor", gaussian_process),
-    ("sklearn.neural_network", "MLPClassifier MLPRegressor", perceptron),
-]
-
-
-def is_exactly(estimator, package, name):
-    """Whether an object's type is the one a package exports under a name."""
-    module = sys.modules.get(package)  # not imported: no instance can exist
-    return module is not None and getattr(module, name, None) is type(estimator)
-
-
-def linear_coefficients(model, X=None):
+def linear_coefficients(model, X):
     """Coefficients of a response that is linear in X, or None where it is not.
 
     response(x) = coef @ x + intercept
@@ -193,8 +161,8 @@ def linear_coefficients(model, X=None):
     Parameters
     ----------
     model : Model
-    X : {array, frame, sparse, Table} of shape (n_samples, n_features), default=None
-        Rows to compare the coefficients with the model at; None: no comparison.
+    X : {array, frame, sparse, Table} of shape (n_samples, n_features)
+        Rows to compare the coefficients with the model at.
 
     Returns
     -------
@@ -206,19 +174,20 @@ def linear_coefficients(model, X=None):
     >>> from sklearn.linear_model import LinearRegression
     >>> from skvarimp._models.gradients.gradient import linear_coefficients
     >>> from skvarimp._models.model import Model
-    >>> model = LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0])
-    >>> coef, intercept = linear_coefficients(Model(model))
+    >>> X = [[0.0], [1.0]]
+    >>> model = LinearRegression().fit(X, [1.0, 3.0])
+    >>> coef, intercept = linear_coefficients(Model(model), X)
     >>> coef.round(6).tolist(), intercept.round(6).tolist()
     ([[2.0]], [1.0])
     """
+    table = as_table(X)
     try:
-        if X is None:
-            formula = unchecked_formula(model.estimator, model.method)
-        else:
-            formula = formula_of(model, X)
-    except NoFormula:
+        form = linear_part(differentiable(model, table), table.n_columns)
+    except NoGradient:
         return None
-    return formula.linear_coefficients()
+    if form is None or not form.is_linear:
+        return None
+    return form.weights.T, form.intercept
 
 
 # Types whose response jumps between constants; those that combine others of such a
@@ -294,56 +263,3 @@ def _jumps(estimator):
             members = members if isinstance(members, list) else [members]
             return all(_jumps(member) for member in members)
     return False
-
-
-def _pipeline_formula(pipeline, method):
-    """Column-wise affine steps in front of a model: the chain rule."""
-    scale, shift = 1.0, 0.0
-    for _, step in pipeline.steps[:-1]:
-        factor, offset = _affine(step)
-        scale, shift = factor * scale, factor * shift + offset
-    inner = unchecked_formula(pipeline.steps[-1][1], method)
-    if np.ndim(scale) == np.ndim(shift) == 0:  # every step passes X through
-        return inner
-    return Scaled(inner, scale, shift)
-
-
-def _affine(step):
-    """A fitted column-wise step as x * factor + offset."""
-    if step is None or step == "passthrough":
-        return 1.0, 0.0
-    preprocessing = "sklearn.preprocessing"
-    if is_exactly(step, preprocessing, "StandardScaler"):
-        factor = 1.0 if step.scale_ is None else 1.0 / step.scale_
-        return factor, -step.mean_ * factor if step.with_mean else 0.0
-    if is_exactly(step, preprocessing, "MinMaxScaler") and not step.clip:
-        return step.scale_, step.min_
-    if is_exactly(step, preprocessing, "MaxAbsScaler") and not step.clip:
-        return 1.0 / step.scale_, 0.0
-    if is_exactly(step, preprocessing, "RobustScaler"):
-        factor = 1.0 / step.scale_ if step.with_scaling else 1.0
-        return factor, -step.center_ * factor if step.with_centering else 0.0
-    raise NoFormula(f"the step {type(step).__name__} has no formula")
-
-
-def dense_rows(table, rows=None):
-    """Rows of a numeric table as a float64 array."""
-    if rows is not None and not (rows.start == 0 and rows.stop == table.n_samples):
-        table = table.take(np.arange(rows.start, rows.stop))
-    X = table.numeric()
-    if X is None:
-        raise NoFormula("X has columns that are not numbers")
-    return X.toarray() if sparse.issparse(X) else X
-
-
-__all__ = [
-    "Linear",
-    "NoFormula",
-    "central_blocks",
-    "formula_of",
-    "gradient",
-    "gradient_blocks",
-    "linear_coefficients",
-    "never_has_slope",
-    "piecewise_constant",
-]

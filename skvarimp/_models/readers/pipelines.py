@@ -39,7 +39,6 @@ def read_pipeline(model, table):
         source=source,
         form=form,
         model=model,
-        affine=_affine_or_none(steps, table.n_columns),
     )
 
 
@@ -75,10 +74,3 @@ def _behind(model, table, reason):
     if form is None:
         raise NotReadable(reason)
     return replace(form, single=True)  # single precision of X stays single
-
-
-def _affine_or_none(steps, n_columns):
-    try:
-        return affine(steps, n_columns)
-    except NotAffine:
-        return None

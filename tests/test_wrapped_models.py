@@ -1,0 +1,117 @@
+"""A wrapped model is the model: searches, frozen models, pipelines, votes of one."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor, VotingClassifier, VotingRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVR
+
+from skvarimp import (
+    CoefficientImportance,
+    ConnectionWeightImportance,
+    DerivativeImportance,
+    FIRMImportance,
+    ImpurityImportance,
+    InteractionImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.normal(size=(80, 4))
+X[:, 1] += X[:, 0]
+Y = X[:, 0] - 2 * X[:, 1] + 0.3 * np.sin(X[:, 2]) + 0.1 * RANDOM.normal(size=80)
+LABELS = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+
+ALL = [
+    SensitivityImportance(estimation="exact"),
+    PartialDependenceImportance(),
+    PermutationImportance(n_repeats=2, random_state=0),
+    InteractionImportance(grid=3),
+    FIRMImportance(),
+]
+SMOOTH = [DerivativeImportance(), FIRMImportance(method="gaussian")]
+CASES = {
+    "ridge": (
+        Ridge(),
+        Y,
+        [
+            *ALL,
+            *SMOOTH,
+            CoefficientImportance(statistic="absolute"),
+            CoefficientImportance(statistic="standardized"),
+        ],
+    ),
+    "least squares": (LinearRegression(), Y, [CoefficientImportance()]),
+    "classes": (
+        LogisticRegression(),
+        LABELS,
+        [
+            SensitivityImportance(
+                estimation="exact", response_method="predict_proba"
+            ),
+            FIRMImportance(response_method="predict_proba"),
+            DerivativeImportance(response_method="predict_proba"),
+            CoefficientImportance(statistic="absolute"),
+        ],
+    ),
+    "machine": (SVR(), Y, [*ALL, *SMOOTH]),
+    "network": (
+        MLPRegressor((5,), solver="lbfgs", max_iter=30, random_state=0),
+        Y,
+        [*ALL, *SMOOTH, ConnectionWeightImportance()],
+    ),
+    "forest": (
+        RandomForestRegressor(3, max_depth=4, random_state=0),
+        Y,
+        [*ALL, ImpurityImportance()],
+    ),
+}
+
+
+def wrapped(model, y):
+    """The model, fitted, inside the others."""
+    vote = VotingRegressor if y.dtype.kind == "f" else VotingClassifier
+    options = {} if y.dtype.kind == "f" else {"voting": "soft"}
+    fitted = model.fit(X, y)
+    return {
+        "search": GridSearchCV(model, {}, cv=2).fit(X, y),
+        "frozen": FrozenEstimator(fitted),
+        "pipeline": Pipeline([("m", fitted)]),
+        "vote": vote([("m", model)], **options).fit(X, y),
+        "all of them": GridSearchCV(Pipeline([("m", model)]), {}, cv=2).fit(X, y),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs")
+@pytest.mark.parametrize("name", CASES)
+def test_importances_of_a_wrapped_model_are_the_models(name):
+    """Of every measure; signs, paths and ways of estimation included."""
+    model, y, measures = CASES[name]
+    outside = wrapped(model, y)
+    for measure in measures:
+        expected = measure.__class__(**measure.get_params()).fit(model, X, y)
+        for how, estimator in outside.items():
+            found = measure.__class__(**measure.get_params()).fit(estimator, X, y)
+            about = f"{measure} of {how}"
+            for attribute in ("importances_", "standard_errors_", "method_"):
+                one, other = getattr(found, attribute, 0), getattr(expected, attribute, 0)
+                assert (one is None) == (other is None), about
+                if attribute == "method_":
+                    assert one == other, about
+                elif one is not None:
+                    np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=about)
+            if getattr(expected, "signed_importances_", None) is not None:
+                np.testing.assert_allclose(
+                    found.signed_importances_,
+                    expected.signed_importances_,
+                    rtol=1e-9,
+                    err_msg=about,
+                )
+            if hasattr(expected, "response_path_"):
+                assert found.response_path_ == expected.response_path_, about
