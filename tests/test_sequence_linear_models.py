@@ -126,7 +126,11 @@ def test_models_that_are_no_sum_of_weights():
     three = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
     cases = [
         (pipeline(PoissonRegressor(), target=y == "b"), ValueError, "identity link"),
-        (pipeline(RandomForestClassifier(2)), TypeError, "without coef_"),
+        (
+            pipeline(RandomForestClassifier(2)),
+            TypeError,
+            "must end with a linear model, got RandomF",
+        ),
         (pipeline(TruncatedSVD(2), LinearSVC()), TypeError, "TruncatedSVD between"),
         (pipeline(LinearSVC(), target=three), ValueError, "3 outputs"),
         (make_pipeline(OligomerVectorizer(2)).fit(X), TypeError, "got 1 step"),

@@ -41,7 +41,7 @@ from skvarimp.exceptions import ImportanceWarning
         ),
         (PoissonRegressor(), ValueError, r"alpha=1\).*shrinks.*alpha=0"),
         (TweedieRegressor(alpha=0.5), ValueError, r"TweedieRegressor\(alpha=0\.5\)"),
-        (RandomForestRegressor(2), TypeError, "linear model with `coef_`, got RandomF"),
+        (RandomForestRegressor(2), TypeError, "linear model, got RandomF"),
         (make_pipeline(StandardScaler(), Ridge()), TypeError, "got a Pipeline"),
     ],
 )

@@ -102,11 +102,16 @@ def _discriminants(step, n_columns):
     return Affine(matrix, np.zeros(matrix.shape[1]))
 
 
-def _pipeline(step, n_columns):
+def chained(steps, n_columns):
+    """Fitted steps one after the other as one `Affine` map; raises NotAffine."""
     result = _scaling(1.0, 0.0, n_columns)
-    for _, member in step.steps:
-        result = result.then(affine(member, result.matrix.shape[1]))
+    for step in steps:
+        result = result.then(affine(step, result.matrix.shape[1]))
     return result
+
+
+def _pipeline(step, n_columns):
+    return chained([member for _, member in step.steps], n_columns)
 
 
 def _frozen(step, n_columns):

@@ -9,6 +9,7 @@ import importlib
 import sys
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
 
 from skvarimp._data.entries import column_position
 
@@ -71,7 +72,7 @@ def is_exactly(thing, package, name):
 
 def is_selector(step):
     """Whether a fitted step only leaves columns out."""
-    return _rule_for(step) is _selected
+    return getattr(type(step), "transform", None) is SelectorMixin.transform
 
 
 def _refuse_replaced(transformer):

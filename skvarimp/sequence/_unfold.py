@@ -1,13 +1,14 @@
 """Fitted models as oligomer weights: which kinds there are, and linear models."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skvarimp._data.validation import check_fitted
+from skvarimp._models.affine import NotAffine, chained
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.registry import unwrapped
+from skvarimp._models.weights import linear_form
 from skvarimp.sequence._machine import MACHINES, unfold_machine
 from skvarimp.sequence._sequences import check_alphabet
 from skvarimp.sequence._vectorizer import OligomerVectorizer
@@ -37,7 +38,7 @@ def unfold(estimator, X, settings, sample_weight):
         Checked against the model.
     """
     check_fitted(estimator)
-    estimator = getattr(estimator, "best_estimator_", estimator)
+    estimator = unwrapped(estimator)
     if isinstance(estimator, Pipeline):
         return _unfold_pipeline(estimator)
     if type(estimator) in MACHINES:  # exact: a subclass may score in another way
@@ -72,15 +73,16 @@ def _unfold_pipeline(pipeline):
             f"{type(vectorizer).__name__}."
         )
     check_fitted(vectorizer)
-    coef = _one_row_of_coef(model)
-    for _, step in reversed(middle):
-        coef = _before_step(step, coef)
-    if len(coef) != vectorizer.n_features_out_:
+    coef, intercept = _linear_score(model)
+    n_columns = vectorizer.n_features_out_
+    steps = _affine_steps([step for _, step in middle], n_columns)
+    if steps.matrix.shape[1] != len(coef):
         raise ValueError(
-            f"{type(model).__name__} has {len(coef)} coefficients, but the vectorizer "
-            f"makes {vectorizer.n_features_out_} columns. Fit them together."
+            f"{type(model).__name__} has {len(coef)} coefficients, but the steps "
+            f"before it make {steps.matrix.shape[1]} columns. Fit them together."
         )
-    weights = _split_by_order(coef, vectorizer, _intercept(model))
+    intercept = intercept + steps.shift @ coef
+    weights = _split_by_order(steps.matrix @ coef, vectorizer, intercept)
     _check_linear(pipeline, weights)
     return weights
 
@@ -94,44 +96,34 @@ def _at_least_two(steps):
     return steps
 
 
-def _one_row_of_coef(model):
-    coef = getattr(model, "coef_", None)
-    if coef is None:
+def _linear_score(model):
+    """Coefficients and intercept of a model's one linear score."""
+    name = type(model).__name__
+    try:
+        form = linear_form(model)
+    except NotReadable as declined:
         raise TypeError(
-            f"The pipeline must end with a linear model, got {type(model).__name__} "
-            "without coef_. Use LinearSVC or LogisticRegression."
-        )
-    coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
-    coef = np.atleast_2d(coef)
-    if len(coef) > 1:
+            f"The pipeline must end with a linear model, got {name}: {declined}. Use "
+            "LinearSVC or LogisticRegression."
+        ) from None
+    if form.weights.shape[1] > 1:
         raise ValueError(
-            f"{type(model).__name__} has {len(coef)} outputs; oligomer weights are of "
-            "one score. Fit one class against the rest."
+            f"{name} has {form.weights.shape[1]} outputs; oligomer weights are of one "
+            "score. Fit one class against the rest."
         )
-    return coef[0].astype(np.float64)
+    return form.weights[:, 0], float(form.intercept[0])
 
 
-def _intercept(model):
-    return float(np.ravel(getattr(model, "intercept_", 0.0))[0])
-
-
-def _before_step(step, coef):
-    """Coefficients of a step's input columns from those of its output columns."""
-    if step is None or step == "passthrough":
-        return coef
-    if isinstance(step, SelectorMixin):
-        support = step.get_support()
-        before = np.zeros(len(support))
-        before[support] = coef
-        return before
-    if type(step) in (MaxAbsScaler, StandardScaler):
-        scale = 1.0 if step.scale_ is None else step.scale_
-        return coef / scale  # sparse columns: StandardScaler cannot have centred
-    raise TypeError(
-        f"{type(step).__name__} between OligomerVectorizer and the linear model is not "
-        "known to leave the score a sum of weights. Use a selector of columns, "
-        "MaxAbsScaler, StandardScaler(with_mean=False), or no step."
-    )
+def _affine_steps(steps, n_columns):
+    """Fitted steps between the vectorizer and the model as one affine map."""
+    try:
+        return chained(steps, n_columns)
+    except NotAffine as mixed:
+        raise TypeError(
+            f"{mixed}: the score is not known to be a sum of weights of oligomers. Put "
+            "a selector of columns, MaxAbsScaler, StandardScaler(with_mean=False), or "
+            "no step between OligomerVectorizer and the linear model."
+        ) from None
 
 
 def _split_by_order(coef, vectorizer, intercept):

@@ -24,7 +24,10 @@ from skvarimp._measures.coefficients.statistics import (
     coefficient_statistics,
     family_of,
 )
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import is_classifier
+from skvarimp._models.registry import unwrapped
+from skvarimp._models.weights import linear_form
 from skvarimp._types import AnyEstimator, Matrix
 
 
@@ -62,7 +65,7 @@ class WeightImportance(BaseImportance):
 
     def _set_columns(self, estimator, X):
         """Check the estimator; names of its columns, and X as a table or None."""
-        check_no_pipeline(type(self).__name__, estimator)
+        check_no_pipeline(type(self).__name__, unwrapped(estimator))
         if X is not None:
             table = as_table(X)
             return [e.name for e in self._set_entries(table, None, estimator)], table
@@ -182,7 +185,7 @@ class CoefficientImportance(WeightImportance):
         if self.statistic != "t":
             return None
         try:
-            check_has_statistic(estimator)
+            check_has_statistic(unwrapped(estimator))
         except (TypeError, ValueError) as error:
             return str(error)
         return None
@@ -194,6 +197,7 @@ class CoefficientImportance(WeightImportance):
 
     def _fit(self, estimator, X, y, sample_weight):
         names, table = self._set_columns(estimator, X)
+        outside, estimator = estimator, unwrapped(estimator)
         coefficients = _read_coefficients(estimator, len(names))
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
         if self.statistic == "absolute":
@@ -207,7 +211,7 @@ class CoefficientImportance(WeightImportance):
             else:
                 signed = _standardized(estimator, coefficients, X, y, weights)
         self.signed_importances_ = signed
-        outputs = output_names(estimator, signed.shape[1])
+        outputs = output_names(outside, signed.shape[1])
         self._store(np.abs(signed), names, outputs)
 
     def _training_data(self, table, y, sample_weight):
@@ -291,23 +295,21 @@ def _numeric_target(y, n_outputs):
 def _read_coefficients(estimator, n_features):
     """Coefficients as (n_features, n_outputs)."""
     name = type(estimator).__name__
-    coefficients = getattr(estimator, "coef_", None)
-    if coefficients is None:
+    try:
+        coefficients = linear_form(estimator).weights
+    except NotReadable as declined:
         raise TypeError(
-            f"CoefficientImportance needs a linear model with `coef_`, got {name}. Use "
+            f"CoefficientImportance needs a linear model, got {name}: {declined}. Use "
             "SensitivityImportance for other models."
-        )
-    if sparse.issparse(coefficients):
-        coefficients = coefficients.toarray()
-    coefficients = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
-    if coefficients.ndim != 2 or coefficients.shape[1] != n_features:
+        ) from None
+    if coefficients.ndim != 2 or len(coefficients) != n_features:
         raise TypeError(
-            f"CoefficientImportance needs one coefficient a column, got `coef_` of "
-            f"shape {np.shape(estimator.coef_)} from {name} for {n_features} columns."
+            "CoefficientImportance needs one coefficient for each column, got shape "
+            f"{coefficients.shape[::-1]} from {name} for {n_features} columns."
         )
     if not np.all(np.isfinite(coefficients)):
         raise ValueError(f"`coef_` of {name} contains NaN or infinity.")
-    return coefficients.T
+    return coefficients
 
 
 def output_names(estimator, n_outputs):

@@ -9,6 +9,9 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp._data.validation import StrOptions
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.registry import unwrapped
+from skvarimp._models.weights import layer_weights
 
 
 class ConnectionWeightImportance(WeightImportance):
@@ -92,7 +95,7 @@ class ConnectionWeightImportance(WeightImportance):
     }
 
     def _cannot_serve(self, estimator):
-        if isinstance(estimator, MLPClassifier | MLPRegressor):
+        if isinstance(unwrapped(estimator), MLPClassifier | MLPRegressor):
             return None
         return (
             "ConnectionWeightImportance needs a multilayer perceptron, got "
@@ -117,14 +120,14 @@ class ConnectionWeightImportance(WeightImportance):
 def _read_layers(estimator, n_features):
     """Weight matrices (units in, units out) from the columns to the outputs."""
     name = type(estimator).__name__
-    layers = getattr(estimator, "coefs_", None)
-    if layers is None:
+    try:
+        layers = layer_weights(unwrapped(estimator))
+    except NotReadable as declined:
         raise TypeError(
-            "ConnectionWeightImportance needs a multilayer perceptron with `coefs_`, "
-            f"MLPRegressor or MLPClassifier, got {name}. Use SensitivityImportance for "
+            "ConnectionWeightImportance needs a multilayer perceptron, MLPRegressor or "
+            f"MLPClassifier, got {name}: {declined}. Use SensitivityImportance for "
             "other models."
-        )
-    layers = [np.asarray(layer, dtype=np.float64) for layer in layers]
+        ) from None
     widths = [n_features, *(layer.shape[-1] for layer in layers)]
     if [layer.shape for layer in layers] != list(itertools.pairwise(widths)):
         raise ValueError(

@@ -31,6 +31,7 @@ from skvarimp._measures.impurity.registry import READERS, read_trees
 from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._models.registry import unwrapped
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.progress import Progress, within_callbacks
@@ -241,6 +242,7 @@ class ImpurityImportance(BaseImportance):
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
         check_fitted(estimator)
+        estimator = unwrapped(estimator)
         check_no_pipeline(type(self).__name__, estimator)
         trees = read_trees(estimator)
         table = self._set_columns(estimator, X)

@@ -20,29 +20,36 @@ from skvarimp._models.readers.arrays import dense, is_single
 def read_linear(model, table):
     """The form of a model with `coef_`."""
     estimator = model.estimator
-    coef = np.atleast_2d(dense(estimator.coef_))
+    coef = coefficients(estimator)
     centres = _centres_in_place(estimator)
     return Additive(
         weights=coef.T,
-        intercept=_intercept(estimator, coef),
+        intercept=intercept(estimator),
         link=_link(model, table, len(coef)),
         # where X is centred in place, its single precision stays single
         single=is_single(estimator.coef_) or centres,
     )
 
 
+def coefficients(estimator):
+    """`coef_` as an array of shape (n_scores, n_columns)."""
+    return np.atleast_2d(dense(estimator.coef_))
+
+
 def _centres_in_place(estimator):
     return hasattr(estimator, "x_rotations_")  # partial least squares
 
 
-def _intercept(estimator, coef):
+def intercept(estimator):
+    """The intercepts, (n_scores,), as far as they are kept."""
+    coef = coefficients(estimator)
     if _centres_in_place(estimator):
         # No public attribute holds the mean of X.
         return dense(estimator.intercept_) - coef @ dense(estimator._x_mean)
     if hasattr(estimator, "offset_"):  # SGDOneClassSVM
         return -dense(estimator.offset_).reshape(-1)
-    intercept = dense(getattr(estimator, "intercept_", 0.0))
-    return np.broadcast_to(intercept, len(coef))
+    own = dense(getattr(estimator, "intercept_", 0.0))
+    return np.broadcast_to(own, len(coef))
 
 
 def _link(model, table, n_scores):

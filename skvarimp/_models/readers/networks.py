@@ -17,12 +17,17 @@ def read_perceptron(model, table):
     estimator = model.estimator
     biases = [dense(b) for b in estimator.intercepts_]
     return Layers(
-        weights=[dense(W) for W in estimator.coefs_],
+        weights=layers(estimator),
         biases=biases,
         activation=estimator.activation,
         link=_link(model, estimator, len(biases[-1])),
         single=is_single(estimator.coefs_[0]),
     )
+
+
+def layers(estimator):
+    """`coefs_` as float64 arrays, (n_in, n_out) each."""
+    return [dense(W) for W in estimator.coefs_]
 
 
 def _link(model, estimator, n_scores):

@@ -1,0 +1,39 @@
+"""Coefficients and connection weights of fitted models: views of their forms.
+
+Estimators that no reader knows, subclasses among them, are taken at their public word:
+`coef_` and `coefs_`.
+"""
+
+from skvarimp._models.forms import Additive, Layers, NotReadable
+from skvarimp._models.model import Model
+from skvarimp._models.readers.linear import coefficients, intercept
+from skvarimp._models.readers.networks import layers
+from skvarimp._models.registry import entry_of, read
+
+SCORES_FIRST = ("decision_function", "predict_proba", "predict")
+
+
+def linear_form(estimator):
+    """The `Additive` form of a linear score, or NotReadable."""
+    if entry_of(estimator) is None:
+        if not hasattr(estimator, "coef_"):
+            raise NotReadable("it has no `coef_`")
+        return Additive(
+            weights=coefficients(estimator).T, intercept=intercept(estimator)
+        )
+    form = read(Model(estimator, prefer=SCORES_FIRST), None)
+    if not isinstance(form, Additive) or form.parts:
+        raise NotReadable("its score is not linear in the columns")
+    return form
+
+
+def layer_weights(estimator):
+    """Weights of a network's layers, each (n_in, n_out), or NotReadable."""
+    if entry_of(estimator) is None:
+        if not hasattr(estimator, "coefs_"):
+            raise NotReadable("it has no `coefs_`")
+        return layers(estimator)
+    form = read(Model(estimator, prefer=SCORES_FIRST), None)
+    if not isinstance(form, Layers):
+        raise NotReadable("it is no multilayer perceptron")
+    return form.weights
