@@ -16,7 +16,7 @@ from sklearn.linear_model import (
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from skvarimp.sequence import OligomerVectorizer, OligomerWeights
@@ -116,6 +116,19 @@ def test_searches_are_replaced_by_their_best_estimator():
     )
 
 
+def test_affine_steps_between_stay_sums_of_weights():
+    """A projection of the columns multiplies into the coefficients."""
+    X, y = data()
+    steps = OligomerVectorizer(2), TruncatedSVD(3, random_state=0), LinearSVC()
+    pipeline = make_pipeline(*steps).fit(X, y)
+    weights = OligomerWeights.from_estimator(pipeline)
+    np.testing.assert_allclose(
+        weights.decision_function(fresh()),
+        pipeline.decision_function(fresh()),
+        atol=1e-12,
+    )
+
+
 def test_models_that_are_no_sum_of_weights():
     """Each says why and what to use."""
     X, y = data()
@@ -131,9 +144,9 @@ def test_models_that_are_no_sum_of_weights():
             TypeError,
             "must end with a linear model, got RandomF",
         ),
-        (pipeline(TruncatedSVD(2), LinearSVC()), TypeError, "TruncatedSVD between"),
+        (pipeline(Normalizer(), LinearSVC()), TypeError, "Normalizer has no formula"),
         (pipeline(LinearSVC(), target=three), ValueError, "3 outputs"),
-        (make_pipeline(OligomerVectorizer(2)).fit(X), TypeError, "got 1 step"),
+        (make_pipeline(OligomerVectorizer(2)).fit(X), TypeError, "got Oligomer"),
         (make_pipeline(MaxAbsScaler(), LinearSVC()), NotFittedError, "fit"),
         (LinearSVC(), NotFittedError, "not fitted"),
         (RandomForestClassifier(2).fit([[0], [1]], [0, 1]), TypeError, "needs a Pipel"),

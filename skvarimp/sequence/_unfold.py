@@ -66,7 +66,7 @@ def _response(estimator):
 
 
 def _unfold_pipeline(pipeline):
-    (_, vectorizer), *middle, (_, model) = _at_least_two(pipeline.steps)
+    (_, vectorizer), *middle, (_, model) = pipeline.steps
     if not isinstance(vectorizer, OligomerVectorizer):
         raise TypeError(
             "The pipeline must start with OligomerVectorizer, got "
@@ -85,15 +85,6 @@ def _unfold_pipeline(pipeline):
     weights = _split_by_order(steps.matrix @ coef, vectorizer, intercept)
     _check_linear(pipeline, weights)
     return weights
-
-
-def _at_least_two(steps):
-    if len(steps) < 2:
-        raise TypeError(
-            "The pipeline must hold OligomerVectorizer and a linear model, got "
-            f"{len(steps)} step."
-        )
-    return steps
 
 
 def _linear_score(model):
