@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 MIN_DRAWS = 100  # before R is trusted
-ZERO_DRAWS = 2000  # before an entry whose draws are all 0 may rest
-ZERO_BOUND = 3.0  # no hit in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
+EQUAL_DRAWS = 2000  # before an entry whose draws are all equal may rest
+EQUAL = 1e-12  # relative spread of draws that are equal but for rounding
+RARE = 3.0  # not seen in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
 MIN_INFORMATION = 100  # draws a standard error is estimated from, at least
 
 
@@ -74,6 +75,12 @@ class Batch:
             return np.nan
         return float(np.sqrt(self.deviation / (self.n_draws - 1) / self.n_draws))
 
+    @property
+    def varies(self):
+        """Whether the draws differ by more than rounding."""
+        spread = np.sqrt(self.deviation / self.n_draws)
+        return bool(spread > EQUAL * abs(self.largest))
+
     def standard_error(self, total_weight):
         """Sampling error of the importance; NaN where too few draws tell."""
         if self.information < MIN_INFORMATION:
@@ -84,11 +91,16 @@ class Batch:
 class Filters:
     """The filters of all entries and the rule that stops them.
 
-    An entry rests once its standard error is below `tol` times the largest
-    importance of all entries, after at least `MIN_DRAWS` draws. Where all draws were
-    0, which is no proof of 0, at least `ZERO_DRAWS` are made and the error is taken
-    to be 3 / n_draws times the largest change known: the largest draw of any entry or
-    the range of the unmoved response.
+    An entry rests once its standard error is below `tol` times the largest importance
+    of all entries, after at least `MIN_DRAWS` draws. The error is taken with caution:
+    as if one more draw were as large as any change that is known, which is the range
+    of the unmoved response or the largest draw of any entry. Of skewed draws the first
+    ones look more even than they are, and stopping as soon as they look precise would
+    favour those that miss the rare, large ones.
+
+    Draws that are all equal (all 0, say) do not prove that others are: then at least
+    `EQUAL_DRAWS` are made, or all that may be, and the error is 3 / n_draws times the
+    largest change.
 
     Parameters
     ----------
@@ -107,6 +119,7 @@ class Filters:
         self.n_draws = np.zeros(n_entries, dtype=np.intp)
         self._mean, self._largest = np.zeros((2, n_entries))
         self._error = np.full(n_entries, np.nan)
+        self._varies = np.zeros(n_entries, dtype=bool)
         self._goal = 0.0  # the error to get below, as known at the round's start
 
     def add(self, e, batch):
@@ -115,10 +128,8 @@ class Filters:
         self.batches[e] = total
         self.n_draws[e], self._mean[e] = total.n_draws, total.mean
         self._error[e], self._largest[e] = total.error, total.largest
-        return bool(
-            total.n_draws >= self.cap
-            or (total.n_draws >= MIN_DRAWS and 0 < total.error < self._goal)
-        )
+        self._varies[e] = total.varies
+        return bool(total.n_draws >= self.cap or self._precise(self._goal, e))
 
     @property
     def importances(self):
@@ -133,9 +144,13 @@ class Filters:
         """Standard errors of the running means, (n_entries,); NaN for one draw."""
         if self.tol is None:
             return self._error.copy()
+        return np.where(self._varies, self._error, self._cautious_errors())
+
+    def _cautious_errors(self, e=slice(None)):
+        varies, n = self._varies[e], np.maximum(self.n_draws[e], 1)
         size = max(self.size, self._largest.max())
-        bound = ZERO_BOUND * size / np.maximum(self.n_draws, 1)
-        return np.where(self._largest > 0, self._error, bound)
+        unseen = np.where(varies, 1.0, RARE) * size / n
+        return np.where(varies, np.hypot(self._error[e], unseen), unseen)
 
     def standard_errors(self, total_weight):
         """Sampling errors of the importances, (n_entries,)."""
@@ -148,11 +163,14 @@ class Filters:
 
     @property
     def precise(self):
-        """Whether each entry's error is below the tolerance, (n_entries,)."""
+        """Whether each entry's cautious error is below the tolerance, (n_entries,)."""
         if self.tol is None or np.any(self.n_draws == 0):
             return self.n_draws >= self.cap
-        enough = np.where(self._largest > 0, MIN_DRAWS, ZERO_DRAWS)
-        return (self.errors < self._tolerance()) & (self.n_draws >= enough)
+        return self._precise(self._tolerance())
+
+    def _precise(self, goal, e=slice(None)):
+        enough = np.where(self._varies[e], MIN_DRAWS, min(EQUAL_DRAWS, self.cap))
+        return (self._cautious_errors(e) < goal) & (self.n_draws[e] >= enough)
 
     def wanted(self):
         """Further draws to make now, (n_entries,); 0 for entries that rest.
@@ -167,9 +185,9 @@ class Filters:
             return np.where(n == 0, np.minimum(MIN_DRAWS, left), 0)
         self._goal = self._tolerance()
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self.errors / self._goal
-        by_variance, by_bound = n * ratio**2, np.maximum(n * ratio, ZERO_DRAWS)
-        needed = np.where(self._largest > 0, by_variance, by_bound)
+            ratio = self._cautious_errors() / self._goal
+        by_bound = np.maximum(n * ratio, EQUAL_DRAWS)
+        needed = np.where(self._varies, n * ratio**2, by_bound)
         more = np.ceil(np.fmax(np.fmin(1.05 * needed - n, n), n / 4)).astype(np.intp)
         return np.where(self.precise, 0, np.minimum(more, left))
 
