@@ -1,5 +1,7 @@
 """FIRM from scores at rows: against plain loops, and which method is chosen."""
 
+import warnings
+
 import numpy as np
 import pytest
 from firm_rows import X, literal_conditional_mean, score
@@ -14,6 +16,7 @@ from skvarimp._measures.firm.conditional import (
     distinct_counts,
     quantile_codes,
 )
+from skvarimp.exceptions import ImportanceWarning
 from skvarimp.feature_functions import Linear, Product, Step
 
 
@@ -54,10 +57,65 @@ def test_a_value_of_one_row_takes_the_pooled_variance():
     imp = FIRMImportance(method="conditional_mean", n_bins=3).fit(None, x[:, None], s)
     expected = literal_conditional_mean(x.tolist(), s)
     assert imp.importances_[0] == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(ValueError, match="7 different values in 7 rows"):
-        FIRMImportance(method="conditional_mean").fit(
-            None, np.array([list("abcdefg")], dtype=object).T, s
-        )
+
+
+def test_what_repeats_too_little_is_not_estimated():
+    """NaN and a warning for that entry; the other entries keep their numbers."""
+    random = np.random.default_rng(0)
+    groups, s = random.choice(["a", "b", "c"], 300), random.standard_normal(300)
+    for k in (290, 300):
+        names = np.concatenate([np.arange(k), random.integers(0, k, 300 - k)])
+        rows = np.column_stack([names.astype(str), groups]).astype(object)
+        with pytest.warns(ImportanceWarning, match=f"'x0' cannot be.* {k} different"):
+            imp = FIRMImportance().fit(None, rows, s)
+        alone = FIRMImportance().fit(None, rows[:, 1:], s)
+        assert np.isnan(imp.importances_[0])
+        assert np.isnan(imp.standard_errors_[0])
+        assert imp.importances_[1] == pytest.approx(alone.importances_[0], rel=1e-12)
+        assert imp.ranking_.tolist() == [2, 1]
+        assert len(imp.conditional_scores_["x0"][0]) == k
+
+
+@pytest.mark.parametrize("k", [30, 100, 150, 200, 299])
+def test_noise_identifiers_are_not_significant(k):
+    """Levels of few rows: at most 7% of samples of noise lie three errors above 0."""
+    random, found = np.random.default_rng(k), []
+    for _ in range(120):
+        codes = np.concatenate([np.arange(k), random.integers(0, k, 300 - k)])
+        rows = codes.astype(str).astype(object)[:, np.newaxis]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportanceWarning)
+            imp = FIRMImportance().fit(None, rows, random.standard_normal(300))
+        found.append(imp.importances_[0] > 3 * imp.standard_errors_[0])
+    assert np.mean(found) <= 0.07
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_the_error_of_conditional_means_by_leaving_rows_out(standardize):
+    """Against literal estimates without each row, weights counting as rows."""
+    random = np.random.default_rng(1)
+    x = random.integers(0, 12, 40)
+    x[:3] = [20, 21, 22]  # groups of one row
+    s = random.standard_normal(40) + 0.5 * x
+    counts = random.integers(1, 3, 40)
+    imp = FIRMImportance(method="conditional_mean", n_bins=50, standardize=standardize)
+    imp.fit(None, x[:, np.newaxis], s, sample_weight=counts)
+    xs, ss = np.repeat(x, counts), np.repeat(s, counts)
+    n = len(xs)
+    spread = ss.std() if standardize else 1.0
+    ss = (ss - ss.mean()) / spread
+    rows = np.arange(n)
+    q2 = literal_conditional_mean(xs.tolist(), ss) ** 2
+    without = [
+        literal_conditional_mean(xs[rows != i].tolist(), ss[rows != i]) ** 2
+        for i in rows
+    ]
+    psi = (n - 1) * (q2 - np.array(without))
+    if standardize:
+        psi -= q2 * (ss**2 - 1)
+    error = np.sqrt(np.mean(psi**2) / n) / (2 * np.sqrt(q2))
+    assert imp.importances_[0] == pytest.approx(np.sqrt(q2), rel=1e-10)
+    assert imp.standard_errors_[0] == pytest.approx(error, rel=1e-8)
 
 
 def test_slopes_by_loops():

@@ -263,9 +263,9 @@ def _merged(requests):
     return merged, places
 
 
-def warn_stopped(measure):
-    """Say so where a callback left entries without an importance."""
-    missing = int(np.isnan(measure.importances_).sum())
+def warn_stopped(measure, missing=None):
+    """Say so where a callback left entries, those that are NaN, without importance."""
+    missing = int(np.isnan(measure.importances_).sum()) if missing is None else missing
     if missing:
         warn(
             f"A callback stopped {type(measure).__name__}: {missing} of "

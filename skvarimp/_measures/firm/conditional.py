@@ -6,10 +6,19 @@ that do not differ is not 0. Its expectation is taken off:
     Q^2 = sum_b p_b (q_b - q)^2 - sum_b p_b (1 - p_b) s_b^2 / n_b,  at least 0
 
 with p_b the share of group b, n_b its number of rows (sum of weights) and s_b^2 the
-variance of the scores in it (divisor n_b - 1).
+variance of the scores in it (divisor n_b - 1); groups of one row take the pooled
+variance. The standard error is that of leaving out one row at a time (jackknife): for
+groups of few rows, unlike an influence function, it contains the error of s_b^2.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+
+from skvarimp._running.warn import warn
+
+ALONE = 1.5  # a smaller group counts as one row
+MOST_UNKNOWN = 0.12  # of the score's variance; beyond, noise looks significant
 
 
 def auto_bins(total):
@@ -85,44 +94,48 @@ def conditional_means(codes, scores, name):
         Groups from 0, none empty.
     scores : Scores
     name : str
-        Of the entry, for messages.
+        Of the entry, for the warning.
 
     Returns
     -------
     importances : ndarray of shape (n_outputs,)
+        NaN, with a warning, where too few values repeat.
     error : float
         Standard error of their mean.
     means : ndarray of shape (n_groups, n_outputs)
         Conditional expected scores.
     """
-    w, S, n = scores.weights, scores.values, scores.total
-    n_groups = codes.max() + 1
-    if n <= n_groups and n_groups > 1:
-        raise ValueError(
-            f"Feature {name!r} has {n_groups} different values in {n:g} rows, so none "
-            "of its conditional means varies by chance to a known extent. Group its "
-            "values, or give a feature function such as Level; sample weights must be "
-            "counts of rows."
+    groups = Groups.of(codes, scores)
+    n_groups = len(groups.sizes)
+    if n_groups == 1:  # exactly 0
+        nothing = np.zeros((1, scores.n_outputs))
+        return nothing[0], 0.0, scores.in_units(nothing)
+    means = groups.sums / groups.sizes
+    if groups.unknown_share > MOST_UNKNOWN:
+        warn(
+            f"The importance of {name!r} cannot be estimated: it has {n_groups} "
+            f"different values in {scores.total:g} rows, and too few of them repeat to "
+            "tell an effect from chance. Group its values, or give a feature function "
+            "such as Level. Sample weights must be counts of rows."
         )
-    share = np.bincount(codes, w)
-    means = _group_sums(codes, w, S) / share[:, np.newaxis]
-    means *= n_groups > 1  # exactly 0 for a constant feature
-    fitted = means[codes]
-    correction = _chance_variation(codes, share, n, w, S - fitted)
-    root, error = projection_importance(fitted, scores, correction)
+        unknown = np.full(scores.n_outputs, np.nan)
+        return unknown, np.nan, scores.in_units(means)
+    variance = groups.between()
+    influence = (scores.total - 1.0) * (variance - groups.between_without_each_row())
+    root, error = root_with_error(variance, influence, scores)
     return root, error, scores.in_units(means)
 
 
-def projection_importance(fitted, scores, correction=0.0):
-    """FIRM of fitted conditional expected scores: their standard deviation.
+def root_with_error(variance, influence, scores):
+    """The root of an estimated variance, and its standard error.
 
     Parameters
     ----------
-    fitted : ndarray of shape (n_samples, n_outputs)
-        Least-squares fit of the centred scores (group means, or a regression).
+    variance : ndarray of shape (n_outputs,)
+        Estimate of Q^2; below 0 counts as 0.
+    influence : ndarray of shape (n_samples, n_outputs)
+        Of each row on the variance.
     scores : Scores
-    correction : float or ndarray of shape (n_outputs,), default=0.0
-        Chance variation to take off the variance.
 
     Returns
     -------
@@ -132,28 +145,121 @@ def projection_importance(fitted, scores, correction=0.0):
         at most the root of the variance's own error (the scale on which an importance
         near 0 varies).
     """
-    w, S = scores.weights, scores.values
-    variance = w @ fitted**2
-    root = np.sqrt(np.maximum(variance - correction, 0.0))
-    # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.
-    influence = 2.0 * S * fitted - fitted**2 - variance
+    w = scores.weights
     if scores.standardized:
-        influence -= variance * (S**2 - ~scores.constant)
+        influence = influence - variance * (scores.values**2 - ~scores.constant)
+    root = np.sqrt(np.maximum(variance, 0.0))
     error = scores.error(w @ influence**2)
     divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error))
     influence = influence / np.where(divisor > 0, divisor, 1.0)
     return root, float(scores.error(w @ influence.mean(axis=1) ** 2))
 
 
-def _chance_variation(codes, share, n, w, residuals):
-    """sum_b p_b (1 - p_b) s_b^2 / n_b; groups of one row take the pooled variance."""
-    size = n * share
-    squares = n * _group_sums(codes, w, residuals**2)
-    pooled = squares.sum(axis=0) / max(n - len(share), 1e-300)
-    alone = size < 1.5
-    own = squares / np.where(alone, 1.0, size - 1.0)[:, np.newaxis]
-    variance = np.where(alone[:, np.newaxis], pooled, own)
-    return (share * np.maximum(1.0 - share, 0.0) / size) @ variance
+@dataclass
+class Groups:
+    """Sizes and sums of the scores in each group of rows.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_samples,)
+    values : ndarray of shape (n_samples, n_outputs)
+        The centred scores.
+    total : float
+        Number of rows n.
+    sizes : ndarray of shape (n_groups, 1)
+        Number of rows n_b.
+    sums : ndarray of shape (n_groups, n_outputs)
+    squares : ndarray of shape (n_groups, n_outputs)
+        Sums of squares about the groups' means.
+    """
+
+    codes: np.ndarray
+    values: np.ndarray
+    total: float
+    sizes: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, codes, scores):
+        """From each row's group."""
+        counts, S = scores.total * scores.weights, scores.values
+        sizes = np.bincount(codes, counts)[:, np.newaxis]
+        sums = _group_sums(codes, counts, S)
+        squares = _group_sums(codes, counts, (S - (sums / sizes)[codes]) ** 2)
+        return cls(codes, S, scores.total, sizes, sums, squares)
+
+    @property
+    def freedom(self):
+        """Degrees of freedom of the pooled variance, n minus the number of groups."""
+        return self.total - len(self.sizes)
+
+    @property
+    def unknown_share(self):
+        """Error of what is taken off for groups of one row, by the score's variance."""
+        alone = np.sum(self.sizes < ALONE)
+        if alone == 0:
+            return 0.0
+        return alone / self.total * np.sqrt(2.0 / max(self.freedom, 1e-300))
+
+    def between(self):
+        """Q^2, the formula of the module, (n_outputs,)."""
+        own, alone = _own_variances(self.sizes, self.squares)
+        return _corrected(
+            (self.sums**2 / self.sizes).sum(axis=0),
+            own.sum(axis=0),
+            (self.sizes * own).sum(axis=0),
+            alone.sum(),
+            _divided(self.squares.sum(axis=0), self.freedom),
+            self.total,
+            0.0,
+        )
+
+    def between_without_each_row(self):
+        """Q^2 of the other rows, for each row, (n_samples, n_outputs)."""
+        own, alone = _own_variances(self.sizes, self.squares)
+        size, total = self.sizes[self.codes], self.sums[self.codes]
+        within, own_of_row = self.squares[self.codes], own[self.codes]
+        stays = size >= ALONE  # else the group goes with its row
+        left = np.where(stays, size - 1.0, 1.0)
+        deviation = self.values - total / size
+        rest = np.where(stays, within - size / left * deviation**2, 0.0)
+        left_own, left_alone = _own_variances(left, rest)
+        left_alone &= stays
+        squares = self.squares.sum(axis=0) - within + rest
+        return _corrected(
+            (self.sums**2 / self.sizes).sum(axis=0)
+            + np.where(stays, (total - self.values) ** 2 / left, 0.0)
+            - total**2 / size,
+            own.sum(axis=0) - own_of_row + left_own,
+            (self.sizes * own).sum(axis=0) - size * own_of_row + left * left_own,
+            alone.sum() - ~stays + left_alone,
+            _divided(squares, self.freedom - stays),
+            self.total - 1.0,
+            -self.values / (self.total - 1.0),
+        )
+
+
+def _own_variances(sizes, squares):
+    """Variance in each group of several rows, else 0; which groups are of one row."""
+    alone = sizes < ALONE
+    return np.where(alone, 0.0, squares / np.where(alone, 1.0, sizes - 1.0)), alone
+
+
+def _corrected(between, own, weighted, alone, pooled, n, mean):
+    """Q^2 from sums over the groups.
+
+    Of sum_b n_b (1 - n_b / n) s_b^2 / n_b = own - weighted / n, groups of one row, of
+    which there are `alone`, take the pooled variance.
+    """
+    chance = own + alone * pooled - (weighted + alone * pooled) / n
+    return (between - chance) / n - mean**2
+
+
+def _divided(squares, freedom):
+    """Pooled variance; NaN without a degree of freedom, where it is not 0."""
+    unknown = np.where(squares > 0, np.nan, 0.0)
+    return np.divide(squares, freedom, out=unknown, where=np.asarray(freedom) > 0)
 
 
 def _group_sums(codes, w, values):

@@ -9,8 +9,8 @@ from skvarimp._data.blocks import BLOCK_ELEMENTS
 from skvarimp._measures.firm.conditional import (
     conditional_means,
     distinct_counts,
-    projection_importance,
     quantile_codes,
+    root_with_error,
 )
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import slopes, sparse_slopes, two_valued
@@ -237,7 +237,10 @@ class Estimator:
         method = self._group_method(feature, len(donors), usable)
         if method == "linear":
             fitted = self._regression(numbers)
-            importances, error = projection_importance(fitted, self.scores)
+            variance = self.scores.weights @ fitted**2
+            # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.
+            influence = (2.0 * self.scores.values - fitted) * fitted - variance
+            importances, error = root_with_error(variance, influence, self.scores)
             q = self.scores.in_units(fitted)
             self.results.put(e, method, importances, error, numbers, q)
             return

@@ -129,10 +129,13 @@ default="auto"
     values are a value of their own (conditional means only). Sample weights count
     repeated rows.
 
-    Standard errors are the infinitesimal jackknife with bins and shrinkage intensities
-    held fixed. Near an importance of 0 that of conditional means is at most the root of
-    the error of the squared importance. Conditional means of bins estimate the
-    standard deviation *between bins*, which is a little below that of q itself.
+    Standard errors are the infinitesimal jackknife; those of conditional means leave
+    out one row at a time. Bins and shrinkage intensities are held fixed. Near an
+    importance of 0 the error of conditional means is at most the root of the error of
+    the squared importance. Where too few values repeat to tell an effect from chance,
+    importance and error are NaN, and an `ImportanceWarning` names the entry.
+    Conditional means of bins estimate the standard deviation *between bins*, which is
+    a little below that of q itself.
 
     Cost: one prediction of X, then O(n_samples n_outputs) an entry; "gaussian" adds
     one gradient for the importances and 2 n_samples of them for the standard errors of
@@ -254,7 +257,7 @@ default="auto"
         names = [feature.name for feature in features]
         self.conditional_scores_ = ConditionalScores(names, results)
         self._store(results.importances, names, output_names, results.errors)
-        warn_stopped(self)
+        warn_stopped(self, self.method_.count(None))
 
     def _model(self, estimator):
         if estimator is None:
