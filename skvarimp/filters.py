@@ -24,6 +24,7 @@ from scipy.stats import rankdata
 from sklearn.utils.multiclass import type_of_target
 
 from skvarimp._data.blocks import column_blocks
+from skvarimp._data.labels import encoded
 from skvarimp._data.lowess import lowess_fit
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_target
@@ -353,7 +354,7 @@ def _class_members(y):
             f"y must hold class labels, got a {kind} target. Use lowess_r2 for a "
             "numeric target."
         )
-    classes, code = np.unique(y, return_inverse=True)
+    classes, code = encoded(y)
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes, got {classes.tolist()}.")
     members = np.zeros((len(y), len(classes)))

@@ -328,7 +328,7 @@ def test_wrong_training_data_is_an_error():
         measure.fit(forest, X[:-1], y[:-1])
     with pytest.raises(ValueError, match="label 7, which is not among"):
         measure.fit(STUMP, IRIS, np.where(SPECIES == 2, 7, SPECIES))
-    with pytest.raises(ValueError, match="y has 2 outputs"):
+    with pytest.raises(ValueError, match="y has 2 columns"):
         measure.fit(STUMP, IRIS, np.column_stack([SPECIES, SPECIES]))
     named = DecisionTreeRegressor(max_depth=2).fit(DIABETES, PROGRESSION)
     with pytest.raises(ValueError, match="feature names"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._measures.response_importance import Request, make_problem
 from skvarimp._response.engine import in_order, merged_states
@@ -103,7 +104,8 @@ def out_of_bag(problem, loss, response_method):
     y, loss = problem.y, "zero_one" if _votes(problem.model, loss) else loss
     if problem.model.classifier:
         make_loss(loss, problem.model, y, len(problem.base))  # refuses unknown labels
-        y = _encoded(y, problem.model.class_lists)
+        codes = labels.positions(y, problem.model.class_lists).astype(np.float64)
+        y = codes.reshape(y.shape)
     return OutOfBag(
         [forest.estimators_[t] for t in usable],
         [outside[t] for t in usable],
@@ -165,17 +167,6 @@ def _check_same_rows(tree, table, rows):
             "X is not the training data: its rows fall into other leaves than those "
             "the trees were grown with. subset='oob' needs the training rows in order."
         )
-
-
-def _encoded(y, class_lists):
-    """Labels as positions in their classes, which the trees of a forest predict."""
-    columns = y if y.ndim == 2 else y[:, np.newaxis]
-    codes = [
-        (columns[:, c, np.newaxis] == classes).argmax(axis=1)
-        for c, classes in enumerate(class_lists)
-    ]
-    codes = np.stack(codes, axis=1).astype(np.float64)
-    return codes if y.ndim == 2 else codes[:, 0]
 
 
 @dataclass

@@ -147,9 +147,11 @@ def unmoved_response(model, table):
     """
     parts = even_slices(table.n_samples, call_rows(table.n_columns))
     if len(parts) <= 1:
-        return np.ascontiguousarray(model(table.native).T)
+        return np.ascontiguousarray(model.unmoved(table.native).T)
     rows = [np.arange(part.start, part.stop) for part in parts]
-    return np.hstack([model(table.take(part).native).T for part in rows])
+    first = model.unmoved(table.take(rows[0]).native).T
+    others = [model(table.take(part).native).T for part in rows[1:]]
+    return np.hstack([first, *others])
 
 
 class ResponseImportance(BaseImportance):

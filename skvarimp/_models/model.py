@@ -1,10 +1,13 @@
 """A fitted model's response as a function of X: (n_samples, n_outputs) float64."""
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
+from sklearn.utils import get_tags
 
+from skvarimp._data import labels
 from skvarimp._data.validation import check_finite_response, check_fitted, has_tags
 from skvarimp._models.native_boosters import is_native, rows_for
 from skvarimp._running.arithmetic import users_code
@@ -41,9 +44,11 @@ class Model:
     method : str
         The method in use; "__call__" for a bare callable.
     classifier : bool
-    classes : ndarray or None
-        Classes of a single-output classifier.
-    output_names : list of str
+    clusters : bool
+        Whether the response is the number of a cluster, which is a label.
+    class_lists : list of ndarray or None
+        Classes (or clusters) of each column of y; None where there are none.
+    output_names : list of str or None
         Known after the first call.
     """
 
@@ -54,10 +59,12 @@ class Model:
         self.method = _choose_method(
             estimator, response_method, self.classifier, prefer
         )
-        self.classes = None
-        self._class_lists = None  # one array of classes an output column
+        self.clusters = self.method == "predict" and _names_clusters(estimator)
+        self.class_lists = None
         if self.classifier:
-            self._read_classes()
+            self.class_lists = self._read_classes()
+        elif self.clusters:
+            self.class_lists = _clusters_of(estimator)
         self.output_names = None
 
     def _read_classes(self):
@@ -67,11 +74,13 @@ class Model:
                 f"{type(self.estimator).__name__} is a classifier without `classes_`. "
                 "Pass a callable that returns its scores instead."
             )
-        if isinstance(classes, list) and np.ndim(classes[0]) > 0:
-            self._class_lists = [np.asarray(c) for c in classes]
-        else:
-            self.classes = np.asarray(classes)
-            self._class_lists = [self.classes]
+        return labels.class_lists(classes)
+
+    @property
+    def classes(self):
+        """Classes of a single-output classifier, else None."""
+        single = self.class_lists is not None and len(self.class_lists) == 1
+        return self.class_lists[0] if single else None
 
     @property
     def kind(self):
@@ -79,6 +88,8 @@ class Model:
 
         Decides what an importance is compared with (`scale="auto"`).
         """
+        if self.clusters:
+            return "label"
         if not self.classifier or self.method == "__call__":
             return "score" if self.method == "decision_function" else "value"
         return {"predict_proba": "probability", "predict": "label"}.get(
@@ -86,11 +97,18 @@ class Model:
         )
 
     def raw(self, X):
-        """The method's own output, warnings about missing feature names aside."""
-        with warnings.catch_warnings(), users_code():
-            warnings.filterwarnings("ignore", message="X does not have valid feature")
-            warnings.filterwarnings("ignore", message="X has feature names")
-            return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
+        """The method's own output, without warnings about feature names."""
+        with without_name_warnings(), users_code():
+            return self._ask(X)
+
+    def unmoved(self, X):
+        """The response at rows of the user's own, with warnings about feature names."""
+        with users_code():
+            raw = self._ask(X)
+        return self._checked(raw, X, "at the rows of X")
+
+    def _ask(self, X):
+        return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
     def __call__(self, X, where="at the rows of X"):
         """The response at X, checked to be finite and of one length.
@@ -107,11 +125,21 @@ class Model:
         -------
         ndarray of shape (n_samples, n_outputs)
         """
-        outputs = self._outputs(self.raw(X))
+        return self._checked(self.raw(X), X, where)
+
+    def _checked(self, raw, X, where):
+        known = self.output_names
+        outputs = self._outputs(raw, X)
         if outputs.shape[0] != X.shape[0]:
             raise ValueError(
                 f"The model returned {outputs.shape[0]} values for {X.shape[0]} rows; "
-                "its response must have one row a row of X."
+                f"its response must have one row per row of X.{_of_text(outputs, X)}"
+            )
+        if known is not None and outputs.shape[1] != len(known):
+            raise ValueError(
+                f"The model returned {outputs.shape[1]} outputs, and {len(known)} in "
+                f"the first call ({known}). Its response must have the same outputs "
+                "for all rows."
             )
         if not np.isfinite(outputs.sum()):
             if callable(where):
@@ -120,106 +148,136 @@ class Model:
             check_finite_response(outputs, where)
         return outputs
 
-    def _outputs(self, raw):
+    def _outputs(self, raw, X):
         if self.kind == "label":
-            return self._indicators(raw)
-        if self.kind == "probability":
-            return self._probabilities(raw)
-        outputs = _numbers(raw)
-        if outputs.ndim == 1:
-            outputs = outputs[:, np.newaxis]
-        if outputs.ndim != 2 or outputs.shape[1] == 0:
-            raise ValueError(
-                "The model's response must have shape (n_samples,) or (n_samples, "
-                f"n_outputs), got {np.shape(raw)}."
-            )
+            outputs, names = self._indicators(raw)
+        elif self.kind == "probability":
+            outputs, names = self._probabilities(raw, X)
+        else:
+            outputs = labels.as_columns(_numbers(raw))
+            if outputs.ndim != 2 or outputs.shape[1] == 0:
+                raise ValueError(
+                    "The model's response must have shape (n_samples,) or (n_samples, "
+                    f"n_outputs), got {np.shape(raw)}."
+                )
+            names = self._score_names(outputs.shape[1])
         if self.output_names is None:
-            self.output_names = self._score_names(outputs.shape[1])
+            self.output_names = names
         return outputs
 
     def _score_names(self, n_outputs):
-        if self.classes is not None:
+        if self.classes is not None and not self.clusters:
             if n_outputs == 1 and len(self.classes) == 2:
                 return [str(self.classes[1])]
             if n_outputs == len(self.classes):
                 return [str(c) for c in self.classes]
         return ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]
 
-    def _probabilities(self, raw):
+    def _probabilities(self, raw, X):
         """Probabilities side by side, a two-class output's first class dropped."""
         blocks = raw if isinstance(raw, list) else [raw]
         blocks = [_numbers(block) for block in blocks]
         if self.output_names is None and len(blocks) == 1:
-            self._notice_labels(blocks[0])
-        if len(blocks) == 1 and len(self._class_lists) > 1:
-            # multilabel probabilities of one class an output, (n_samples, n_outputs)
-            if self.output_names is None:
-                self.output_names = [f"y{o}" for o in range(blocks[0].shape[1])]
-            return blocks[0]
-        self._check_columns(blocks)
-        if self.output_names is None:
-            self.output_names = self._class_names(self._class_lists)
-        kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
-        return np.ascontiguousarray(np.hstack(kept))
-
-    def _check_columns(self, blocks):
-        """Raise ValueError unless each output has one column a class."""
-        for block, classes in zip(blocks, self._class_lists, strict=False):
+            self._notice_labels(blocks[0], X)
+        lists = self.class_lists
+        if len(blocks) == 1 and len(lists) > 1:
+            # multilabel probabilities of one class per output, (n_samples, n_outputs)
+            return blocks[0], [f"y{o}" for o in range(blocks[0].shape[1])]
+        for block, classes in zip(blocks, lists, strict=False):
             if block.ndim != 2 or block.shape[1] != len(classes):
                 raise ValueError(
                     f"`predict_proba` of {type(self.estimator).__name__} must have one "
                     f"column for each of its {len(classes)} classes, got shape "
                     f"{block.shape}."
                 )
+        kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
+        return np.ascontiguousarray(np.hstack(kept)), labels.output_names(lists)
 
-    def _notice_labels(self, block):
-        """Rows of probabilities that do not sum to 1 are those of several labels."""
-        if block.ndim != 2:
+    def _notice_labels(self, block, X):
+        """Rows of probabilities that do not sum to 1 must be those of several labels.
+
+        scikit-learn's classifiers of several labels then predict several columns.
+        """
+        if block.ndim != 2 or block.shape[1] < 2:
             return
-        n_labels = block.shape[1]
-        if n_labels > 1 and not np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
-            self._class_lists, self.classes = [np.array([0, 1])] * n_labels, None
+        sums = block.sum(axis=1)
+        if np.allclose(sums, 1.0, atol=1e-6) or len(self.class_lists) > 1:
+            return
+        predict = getattr(self.estimator, "predict", None)
+        with without_name_warnings(), users_code():
+            several = predict is not None and np.ndim(predict(X)) == 2
+        if not several:
+            raise ValueError(
+                f"The {block.shape[1]} probabilities of each row must sum to 1, got "
+                f"sums from {sums.min():.3g} to {sums.max():.3g} from `predict_proba` "
+                f"of {type(self.estimator).__name__}. Divide them by their sum. If "
+                "they belong to several labels, give `classes_` as a list with one "
+                "array of classes per label."
+            )
+        self.class_lists = [np.array([0, 1])] * block.shape[1]
 
     def _indicators(self, raw):
-        """One indicator a class of each label column, the first of two dropped."""
-        labels = np.asarray(raw)
-        if labels.ndim == 1:
-            labels = labels[:, np.newaxis]
-        if len(self._class_lists) != labels.shape[1]:  # several labels, 0 or 1 each
-            self._class_lists = [np.array([0, 1])] * labels.shape[1]
-        lists = self._class_lists
-        if self.output_names is None:
-            self.output_names = self._class_names(lists)
-        columns = [
-            labels[:, o, np.newaxis] == _shown(classes)[np.newaxis, :]
-            for o, classes in enumerate(lists)
-        ]
-        return np.hstack(columns).astype(np.float64)
-
-    @staticmethod
-    def _class_names(lists):
-        if len(lists) == 1:
-            return [str(c) for c in _shown(lists[0])]
-        return [
-            f"y{o}: {c}" for o, classes in enumerate(lists) for c in _shown(classes)
-        ]
+        """One indicator per class of each label column, the first of two dropped."""
+        predicted = labels.as_columns(raw)
+        if self.class_lists is None:  # clusters whose numbers the model does not list
+            self.class_lists = [labels.encoded(column)[0] for column in predicted.T]
+        if len(self.class_lists) != predicted.shape[1]:  # several labels, 0 or 1 each
+            self.class_lists = [np.array([0, 1])] * predicted.shape[1]
+        lists = self.class_lists
+        outputs = labels.indicators(predicted, lists, strict=False)
+        return outputs, labels.output_names(lists)
 
     def class_indicators(self, y):
         """y as indicators of the outputs' classes, (n_samples, n_outputs) or None.
 
         None where the outputs do not stand for classes of y one by one.
         """
-        y = y if y.ndim == 2 else y[:, np.newaxis]
-        lists = self._class_lists
-        if lists is None or len(lists) != y.shape[1]:
+        if self.class_lists is None:
             return None
-        check_known_labels(y, lists)
-        return class_indicators(y, lists)
+        if len(self.class_lists) != labels.as_columns(y).shape[1]:
+            return None
+        return labels.indicators(y, self.class_lists)
 
-    @property
-    def class_lists(self):
-        """One array of classes a column of y; None where there are no classes."""
-        return self._class_lists
+
+@contextmanager
+def without_name_warnings():
+    """Silence scikit-learn's warnings about feature names.
+
+    The call with the user's own X lets them through; all others would repeat them.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature")
+        warnings.filterwarnings("ignore", message="X has feature names")
+        yield
+
+
+def _names_clusters(estimator):
+    """Whether `predict` returns numbers of clusters (or of mixture components)."""
+    if not has_tags(estimator):
+        return False
+    return get_tags(estimator).estimator_type in {"clusterer", "density_estimator"}
+
+
+def _clusters_of(estimator):
+    """The numbers of the clusters as a list of one array; None if they are not kept."""
+    inner = estimator
+    while hasattr(inner, "best_estimator_") or hasattr(inner, "steps"):
+        found = getattr(inner, "best_estimator_", None)
+        inner = inner.steps[-1][1] if found is None else found
+    if hasattr(inner, "labels_"):
+        return [labels.encoded(inner.labels_)[0]]
+    weights = getattr(inner, "weights_", None)
+    return None if weights is None else [np.arange(len(weights))]
+
+
+def _of_text(outputs, X):
+    """What to do where a vectorizer took a frame for a list of its column names."""
+    if outputs.shape[0] != X.shape[1] or not hasattr(X, "columns"):
+        return ""
+    return (
+        " A text vectorizer reads a frame as the list of its column names: pass the "
+        "model behind the vectorizer and the transformed rows, with `feature_names`."
+    )
 
 
 def _numbers(raw):
@@ -233,48 +291,6 @@ def _numbers(raw):
             "The model's response must be an array of numbers, one row a row of X, got "
             f"{raw!r:.60}. Watch a score or a probability instead."
         ) from None
-
-
-def check_known_labels(y, class_lists):
-    """Refuse labels that are not among the model's classes.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples, n_columns)
-    class_lists : list of ndarray
-    """
-    for c, classes in enumerate(class_lists):
-        unknown = ~(y[:, c, np.newaxis] == classes).any(axis=1)
-        if unknown.any():
-            label = y[unknown, c].tolist()[0]
-            raise ValueError(
-                f"y has the label {label!r}, which is not among the model's classes "
-                f"{classes.tolist()}."
-            )
-
-
-def class_indicators(y, class_lists):
-    """One indicator a class of each column of y, the first of two classes dropped.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples, n_columns)
-    class_lists : list of ndarray
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_outputs)
-    """
-    columns = [
-        y[:, c, np.newaxis] == _shown(classes)[np.newaxis, :]
-        for c, classes in enumerate(class_lists)
-    ]
-    return np.hstack(columns).astype(np.float64)
-
-
-def _shown(classes):
-    """Classes that get an output: the second of two, else all."""
-    return classes[1:] if len(classes) == 2 else classes
 
 
 def _choose_method(estimator, response_method, classifier, prefer):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skvarimp._data.labels import as_columns
 from skvarimp._data.statistics import gini_mean_difference
 
 
@@ -39,7 +40,7 @@ def scale_of(contrast, model, y, base, weights):
     if contrast not in STATISTICS:
         return np.ones(len(base))
     statistic = STATISTICS[contrast]
-    if model.kind == "score":
+    if model.kind == "score" or model.clusters:
         scale = np.array([statistic(output, weights) for output in base])
         return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
     targets = _targets(model, y, len(base))
@@ -61,21 +62,28 @@ def _targets(model, y, n_outputs):
         )
     if model.kind in {"probability", "label"}:
         targets = model.class_indicators(y)
-    elif y.dtype.kind not in "fbiu":
+    else:
         try:
-            targets = y.astype(np.float64)
+            targets = as_columns(y).astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"scale='auto' needs a numeric y, got dtype {y.dtype}. {_WAY_OUT}"
+                f"scale='auto' needs a numeric y, got dtype {y.dtype}."
+                f"{_no_classes(model)} {_WAY_OUT}"
             ) from None
-    else:
-        targets = y.astype(np.float64)
-    if targets is not None and targets.ndim == 1:
-        targets = targets[:, np.newaxis]
     if targets is None or targets.shape[1] != n_outputs:
         shape = y.shape if targets is None else targets.shape
         raise ValueError(
-            f"scale='auto' needs one column of y an output, got y {shape} for "
-            f"{n_outputs} outputs. {_WAY_OUT}"
+            f"scale='auto' needs one column of y for each output, got y {shape} for "
+            f"{n_outputs} outputs.{_no_classes(model)} {_WAY_OUT}"
         )
     return targets
+
+
+def _no_classes(model):
+    """What a callable lacks whose outputs are meant as scores of classes."""
+    if model.method != "__call__":
+        return ""
+    return (
+        " A callable has no `classes_` that say which class each output stands for: "
+        "pass the classifier itself, or an object with `predict_proba` and `classes_`."
+    )

@@ -19,7 +19,6 @@ from skvarimp._stability.refits import (
     run_refits,
     seeded_splitter,
     seeds_of,
-    splits_of,
 )
 from skvarimp._types import (
     AnyEstimator,
@@ -147,7 +146,7 @@ def importance_across_folds(
     )
     random = generator(random_state)
     splitter = seeded_splitter(splitter, random)
-    splits = splits_of(splitter, refits.table.n_samples, refits.y, refits.passed.groups)
+    splits = refits.splits(splitter)
     tasks = [
         (train, train if rows == "training" else held_out, seed)
         for (train, held_out), seed in zip(splits, seeds_of(random, len(splits)))

@@ -26,7 +26,6 @@ from skvarimp._stability.refits import (
     run_refits,
     seeded_splitter,
     seeds_of,
-    splits_of,
 )
 from skvarimp._types import (
     AnyEstimator,
@@ -206,7 +205,7 @@ callable, default="auto"
         _check_removable(removal, entry, table, estimator)
     random = generator(random_state)
     splitter = seeded_splitter(splitter, random)
-    splits = splits_of(splitter, table.n_samples, refits.y, refits.passed.groups)
+    splits = refits.splits(splitter)
     seeds = seeds_of(random, len(splits))
     together = linear_predictions_without(estimator, table, removal)
     left_out = [None, *range(len(entries))]

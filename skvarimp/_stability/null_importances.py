@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
+from skvarimp._data.labels import encoded
 from skvarimp._data.validation import Interval
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import BaseImportance, entry_frame, frame_library, ranking
@@ -219,7 +220,7 @@ def _blocks(strata, sample_weight, n_samples):
                 f"`strata` must have shape ({n_samples},), one label a row of X, got "
                 f"{labels.shape}."
             )
-        _, codes = np.unique(labels[rows], return_inverse=True)
+        _, codes = encoded(labels[rows])
         blocks = [rows[codes == code] for code in range(codes.max() + 1)]
     if max(len(block) for block in blocks) < 2:
         raise ValueError(
@@ -251,8 +252,7 @@ def _splits(refits, splitter, random):
     if splitter is None:
         return [(None, None)]
     splitter = seeded_splitter(deepcopy(splitter), random)
-    n_samples = refits.table.n_samples
-    return splits_of(splitter, n_samples, refits.y, refits.passed.groups)
+    return refits.splits(splitter)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

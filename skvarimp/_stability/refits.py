@@ -160,6 +160,12 @@ class Refits:
         params = getattr(self.passed, part)
         return params if rows is None else rows_of(params, rows)
 
+    def splits(self, splitter):
+        """(train, held-out) positions of each split, see `splits_of`."""
+        passed = self.passed
+        weight = (passed.fit | passed.importance).get("sample_weight")
+        return splits_of(splitter, self.table.n_samples, self.y, passed.groups, weight)
+
     def with_table(self, table):
         """The same on other columns of the same rows."""
         return replace(self, table=table)
@@ -256,8 +262,11 @@ def seeded_splitter(splitter, random):
     return splitter
 
 
-def splits_of(splitter, n_samples, y, groups):
-    """(train, held-out) positions of each split; empty or foreign ones raise."""
+def splits_of(splitter, n_samples, y, groups, sample_weight=None):
+    """(train, held-out) positions of each split.
+
+    Raises ValueError for parts that are empty, foreign or without any weight.
+    """
     rows = np.zeros((n_samples, 1))  # splitters look at the length only
     try:
         splits = list(splitter.split(rows, y, groups))
@@ -270,7 +279,16 @@ def splits_of(splitter, n_samples, y, groups):
         ) from None
     if not splits:
         raise ValueError("`cv` makes no split. Use for example cv=5.")
-    return [tuple(_positions(part, n_samples) for part in split) for split in splits]
+    splits = [tuple(_positions(part, n_samples) for part in split) for split in splits]
+    if sample_weight is not None:
+        for number, split in enumerate(splits):
+            for part, rows in zip(("training", "held-out"), split):
+                if not np.any(sample_weight[rows]):
+                    raise ValueError(
+                        f"In fold {number} of `cv` the `sample_weight` of all "
+                        f"{part} rows is 0. Use folds that share the rows with weight."
+                    )
+    return splits
 
 
 def _positions(rows, n_samples):

@@ -17,6 +17,7 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 
+from skvarimp._data.labels import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
 from skvarimp._measures.coefficients.separation import (
     check_classes_overlap,
@@ -187,7 +188,7 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
     if type(estimator) is not LogisticRegression:
         family = family_of(estimator)
         return _of_family(family, design, coefficients, predictor, y, weights)
-    code = _class_codes(y, estimator.classes_)
+    code = positions(y, class_lists(estimator.classes_))[:, 0]
     return _of_logistic(design, coefficients, predictor, code, weights)
 
 
@@ -255,18 +256,6 @@ def _multinomial_roots(chance, weights):
     # (I - p 1') diag(p) (I - 1 p') = diag(p) - p p', as p sums to 1.
     centred = np.eye(chance.shape[1]) - chance[:, :, np.newaxis]
     return centred * np.sqrt(weights[:, np.newaxis] * chance)[:, np.newaxis, :]
-
-
-def _class_codes(y, classes):
-    code = np.searchsorted(classes, y)
-    code = np.minimum(code, len(classes) - 1)
-    unknown = classes[code] != y
-    if np.any(unknown):
-        raise ValueError(
-            f"y holds {y[unknown][0]!r}, which is not among the estimator's classes "
-            f"{classes.tolist()}. Pass the training data."
-        )
-    return code
 
 
 def _check_residuals(chi_square, terms):

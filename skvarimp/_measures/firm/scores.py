@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data import labels
+
 
 @dataclass
 class Scores:
@@ -94,18 +96,13 @@ def label_scores(y):
             "fit(None, X, y) takes the labels as the score, but y was not given. Pass "
             "y, or a fitted estimator."
         )
-    columns = y if y.ndim == 2 else y[:, np.newaxis]
-    names = ["y"] if columns.shape[1] == 1 else [f"y{o}" for o in range(len(columns.T))]
+    columns = labels.as_columns(y)
     numbers = _as_numbers(columns)
     if numbers is not None:
-        return numbers, names
-    indicators, labels = [], []
-    for column, name in zip(columns.T, names):
-        classes = sorted(set(column.tolist()), key=lambda c: (str(type(c)), c))
-        for c in classes[1:] if len(classes) == 2 else classes:
-            indicators.append(np.array([v == c for v in column.tolist()], dtype=float))
-            labels.append(str(c) if len(names) == 1 else f"{name}: {c}")
-    return np.column_stack(indicators), labels
+        n_outputs = numbers.shape[1]
+        return numbers, [f"y{o}" for o in range(n_outputs)] if n_outputs > 1 else ["y"]
+    lists = [labels.encoded(column)[0] for column in columns.T]
+    return labels.indicators(columns, lists), labels.output_names(lists)
 
 
 def _as_numbers(columns):

@@ -15,12 +15,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.stats import _weighted_percentile
 
+from skvarimp._data.labels import as_columns, class_lists, positions
 from skvarimp._measures.impurity.readers import (
     Rows,
     TreeReader,
-    as_columns,
-    class_codes,
-    class_lists,
     declined,
 )
 from skvarimp._measures.impurity.tables import LEAF, Training, table_of_histogram_tree
@@ -181,7 +179,7 @@ def _leaf_of_histogram_tree(predictor, table, X):
 def _encoded(booster, y):
     """y as the loss takes it: class numbers or the target itself, float64."""
     if _is_classifier(booster):
-        return class_codes(y, class_lists(booster.classes_))[:, 0].astype(np.float64)
+        return positions(y, class_lists(booster.classes_))[:, 0].astype(np.float64)
     return np.asarray(y, dtype=np.float64)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn import ensemble, tree
 from sklearn.utils import compute_class_weight, compute_sample_weight
 
+from skvarimp._data.labels import as_columns, class_lists, positions
 from skvarimp._measures.impurity.tables import Training, table_of_tree
 
 TREE_TYPES = (
@@ -159,7 +160,7 @@ class TreeReader:
     def _target(self, y):
         y = self._needed(y, "the impurity of other splits than the trees' own")
         if self.classes is not None:
-            return class_codes(y, self.classes)
+            return positions(y, self.classes)
         return as_columns(y).astype(np.float64)
 
     def _needed(self, y, what_for):
@@ -250,7 +251,7 @@ class Bagging(TreeReader):
 
     def _in_bag(self, rows, y, sample_weight):
         if y is not None and self.classes is not None:
-            y = class_codes(y, self.classes)[:, 0]  # what the trees were given
+            y = positions(y, self.classes)[:, 0]  # what the trees were given
         for member, drawn in zip(self.members, _samples(self.estimator, rows)):
             weight = np.bincount(drawn, minlength=len(rows)).astype(np.float64)
             yield weight * self._class_weight(member, y)
@@ -283,40 +284,6 @@ class AdaBoost(TreeReader):
             grown = np.exp(booster.estimator_weights_[stage] * (wrong & ~absent))
             weight = weight * grown
             weight /= weight.sum()
-
-
-def class_lists(classes):
-    """Classes of each output, as a list also for one output."""
-    if isinstance(classes, list) and np.ndim(classes[0]) > 0:
-        return [np.asarray(c) for c in classes]
-    return [np.asarray(classes)]
-
-
-def as_columns(y):
-    """y as (n_samples, n_outputs)."""
-    y = np.asarray(y)
-    return y[:, np.newaxis] if y.ndim == 1 else y
-
-
-def class_codes(y, classes):
-    """Number of each label among its output's classes, (n_samples, n_outputs)."""
-    y = as_columns(y)
-    if y.shape[1] != len(classes):
-        raise ValueError(
-            f"y has {y.shape[1]} outputs, but the estimator was fitted with "
-            f"{len(classes)}. Pass the y the estimator was fitted with."
-        )
-    codes = np.empty(y.shape, dtype=np.intp)
-    for output, (labels, column) in enumerate(zip(classes, y.T)):
-        known = np.isin(column, labels)
-        if not known.all():
-            label = column[np.argmin(known)].item()
-            raise ValueError(
-                f"y holds the label {label!r}, which is not among the classes the "
-                f"estimator was fitted with: {labels.tolist()}."
-            )
-        codes[:, output] = np.searchsorted(labels, column)
-    return codes
 
 
 def _samples(estimator, rows):

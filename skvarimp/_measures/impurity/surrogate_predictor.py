@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.labels import class_lists
 from skvarimp._data.table import as_table, checked_frame
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.impurity.credit import SplitRecords
@@ -20,7 +21,6 @@ from skvarimp._measures.impurity.readers import (
     TREE_TYPES,
     Forest,
     SingleTree,
-    class_lists,
 )
 from skvarimp._measures.impurity.registry import READERS
 from skvarimp._measures.impurity.search import Plan, batches, search_batch

@@ -7,6 +7,7 @@ that sums over cells or rows come from few Chebyshev nodes.
 
 import numpy as np
 
+from skvarimp._data.labels import positions
 from skvarimp._response.reductions.losses import AbsoluteErrorLoss, LogLoss
 from skvarimp._response.reductions.reductions import Loss, SquaredError
 from skvarimp._response.reductions.states import State
@@ -69,14 +70,13 @@ def squared_error_of_logistic(line, reduction, lines, at_nodes):
 
 def log_loss_of_logistic(line, reduction, lines, at_nodes):
     """log(1 + exp(x)) - c x of the score x = a + t and the class c, 0 or 1."""
-    class_lists = reduction.loss.class_lists
     scores = line.a + line.s
     largest = max(
         np.abs(scores).max(),
         np.abs(line.a.max() + line.t.max()),
         np.abs(line.a.min() + line.t.min()),
     )
-    c = (line.y == class_lists[0][1]).astype(np.float64)
+    c = positions(line.y, reduction.loss.class_lists)[:, 0].astype(np.float64)
     if len(lines) > 1 or largest > LARGEST_SCORE or _lost(lines[0], c) > MOST_LOST:
         return None
     (one,), x = lines, scores[0]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from skvarimp._data import labels
 from skvarimp._data.validation import has_tags
-from skvarimp._models.model import check_known_labels, class_indicators
 from skvarimp._response.reductions.reductions import Loss, SquaredError
 from skvarimp._response.sampling import Draw
 from skvarimp._running.arithmetic import users_code
@@ -38,7 +38,7 @@ class Indicators:
 
     def __call__(self, y):
         """See `Values.__call__`."""
-        return class_indicators(_as_columns(y), self.class_lists).T
+        return labels.indicators(y, self.class_lists).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +109,8 @@ class WrongClassLoss(RowLoss):
     def __call__(self, y, outputs):
         """See the module."""
         wrong = [
-            self._chosen(scores, classes) != _positions(column, classes)[:, np.newaxis]
-            for scores, column, classes in _columnwise(y, outputs, self.class_lists)
+            self._chosen(scores, classes) != at[:, np.newaxis]
+            for scores, at, classes in _columnwise(y, outputs, self.class_lists)
         ]
         return np.mean(wrong, axis=0, dtype=np.float64)
 
@@ -130,8 +130,7 @@ class LogLoss(RowLoss):
     def __call__(self, y, outputs):
         """See the module."""
         losses = []
-        for scores, column, classes in _columnwise(y, outputs, self.class_lists):
-            at = _positions(column, classes)
+        for scores, at, classes in _columnwise(y, outputs, self.class_lists):
             if len(classes) == 2:
                 second = at.astype(bool)[:, np.newaxis]
                 chance = np.where(second, scores[0], 1.0 - scores[0])
@@ -212,22 +211,13 @@ def unmoved_loss(loss, problem):
     return loss(problem.y[:, np.newaxis], problem.base[:, :, np.newaxis])[:, 0]
 
 
-def _as_columns(y):
-    return y if y.ndim == 2 else y[:, np.newaxis]
-
-
 def _columnwise(y, outputs, class_lists):
-    """(outputs, column of y, classes) of each column of y."""
-    y, first = _as_columns(y[:, 0]), 0
+    """(outputs, positions of the labels, classes) of each column of y."""
+    codes, first = labels.positions(y[:, 0], class_lists), 0
     for c, classes in enumerate(class_lists):
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-        yield outputs[first : first + n_outputs], y[:, c], classes
-        first += n_outputs
-
-
-def _positions(column, classes):
-    """Where in `classes` each label stands."""
-    return (column[:, np.newaxis] == classes).argmax(axis=1)
+        stop = first + len(labels.watched(classes))
+        yield outputs[first:stop], codes[:, c], classes
+        first = stop
 
 
 def make_loss(loss, model, y, n_outputs):
@@ -252,7 +242,7 @@ callable
     reason = refused_loss(loss, model.estimator, model.method)
     if reason:
         raise ValueError(reason)
-    if model.kind == "value" or not model.classifier:
+    if model.kind == "value" or model.class_lists is None:
         return _loss_of_values(loss, model, y, n_outputs)
     return _loss_of_classes(loss, model, y, n_outputs)
 
@@ -319,8 +309,8 @@ def _loss_of_classes(loss, model, y, n_outputs):
             f"loss={loss!r} cannot compare scores of `{model.method}` with classes. "
             "Use loss='zero_one', or a callable loss."
         )
-    columns = _as_columns(y)
-    expected = sum(1 if len(classes) == 2 else len(classes) for classes in lists)
+    columns = labels.as_columns(y)
+    expected = labels.n_watched(lists)
     if columns.shape[1] != len(lists) or n_outputs != expected:
         raise ValueError(
             f"loss={loss!r} needs one column of y for each of the {len(lists)} lists "
@@ -328,7 +318,7 @@ def _loss_of_classes(loss, model, y, n_outputs):
             f"{n_outputs} outputs of `{model.method}`. Use response_method='predict' "
             "or a callable loss."
         )
-    check_known_labels(columns, lists)
+    labels.positions(columns, lists)  # refuses unknown labels
     if loss == "log_loss":
         return LogLoss(lists)
     if loss == "zero_one":
