@@ -1,9 +1,13 @@
 """Which inputs matter to a fitted model, how much, and which can go."""
 
+from skvarimp._comparing.cohorts import importance_by_cohort
 from skvarimp._comparing.compare import compare_importances
+from skvarimp._comparing.differences import importance_difference
+from skvarimp._comparing.ranks import rank_intervals
 from skvarimp._display.bars import ComparisonDisplay, ImportanceDisplay
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._display.matrix import MatrixDisplay
+from skvarimp._display.points import RowsDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
 from skvarimp._measures.accumulated_local_effects import ALEImportance
 from skvarimp._measures.base import BaseImportance
@@ -47,11 +51,15 @@ __all__ = [
     "MatrixDisplay",
     "FoldsDisplay",
     "NullDisplay",
+    "RowsDisplay",
     "BackwardEliminationSelector",
     "ForwardSelector",
     "ImportanceEstimator",
     "SurrogateTreePredictor",
     "compare_importances",
+    "rank_intervals",
+    "importance_difference",
+    "importance_by_cohort",
     "importance_across_folds",
     "FoldImportances",
     "leave_out_importances",

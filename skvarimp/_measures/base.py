@@ -111,7 +111,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             check_features_seen(estimator, table)
         self._set_input(table.n_columns, table.names)
         self._frame_library = frame_library(table.native)
-        return resolve_features(features, table.names, table.n_columns)
+        entries = resolve_features(features, table.names, table.n_columns)
+        self._entry_columns = [entry.columns for entry in entries]
+        return entries
 
     def _set_input(self, n_features, names=None):
         self.n_features_in_ = n_features
@@ -269,7 +271,11 @@ def entry_frame(entry_names, ranks, columns, library):
     """
     order = np.argsort(ranks, kind="stable")
     columns = {name: values[order] for name, values in columns.items()}
-    columns = {"entry": [entry_names[e] for e in order]} | columns
+    return frame_of({"entry": [entry_names[e] for e in order]} | columns, library)
+
+
+def frame_of(columns, library):
+    """A frame of columns in a library, "pandas", "polars" or "pyarrow"."""
     if library == "pandas":
         return require_pandas().DataFrame(columns)
     import narwhals.stable.v2 as nw

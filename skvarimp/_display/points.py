@@ -1,0 +1,246 @@
+"""`RowsDisplay`: each row's own importance as a point; draws with matplotlib."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._data.table import as_table
+from skvarimp._data.values import is_missing
+from skvarimp._display.drawing import COLORS, check_axes, drawable, plain, pyplot
+from skvarimp._display.rows import (
+    finish_rows,
+    most_important,
+    not_shown,
+    row_axes,
+    row_names,
+)
+from skvarimp._types import Axes, Matrix
+
+MISSING, COLORMAP = "0.6", "viridis"
+N_BINS, MOST_LEVELS = 100, 5
+HEIGHT = 0.8  # of the points of an entry, where they are densest
+
+
+class RowsDisplay:
+    """A point per row and entry at the row's own importance, coloured by its value.
+
+    Points are spread over the height of an entry where many rows have nearly the
+    same importance. Numbers are coloured from the smallest to the largest by their
+    rank; categories have a colour each, named at the right; missing values are grey.
+
+    Parameters
+    ----------
+    row_importances : array-like of shape (n_samples, n_entries)
+        Each row's own importance; rows of NaN are left out.
+    entry_names : sequence of str
+        Names of the entries.
+    values : sequence of (array-like of shape (n_samples,) or None), default=None
+        Value of each entry in each row; None: drawn in one colour, as groups are.
+    label : str, default="importance of the row"
+        What the points are, below them.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    points_ : list of matplotlib PathCollection
+        The points of each entry shown, the most important first.
+
+    See Also
+    --------
+    ImportanceDisplay : Only the means of these points.
+
+    Examples
+    --------
+    >>> from skvarimp import RowsDisplay
+    >>> display = RowsDisplay([[0.1, 2.0], [0.3, 1.0]], ["age", "bmi"]).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['bmi', 'age']
+    """
+
+    def __init__(
+        self,
+        row_importances: ArrayLike,
+        entry_names: Sequence[str],
+        *,
+        values: Sequence[ArrayLike | None] | None = None,
+        label: str = "importance of the row",
+    ) -> None:
+        self.row_importances = row_importances
+        self.entry_names = entry_names
+        self.values = values
+        self.label = label
+
+    @classmethod
+    def from_importance(
+        cls, importance: Any, X: Matrix, *, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the rows of a fitted importance.
+
+        Parameters
+        ----------
+        importance : importance instance
+            Fitted with ``keep_rows=True``; its importance must be a mean over rows.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            The rows it was fitted on, for the colours.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : RowsDisplay
+            The drawn display.
+        """
+        check_is_fitted(importance, "importances_")
+        contributions = getattr(importance, "row_importances_", None)
+        if contributions is None:
+            raise ValueError(
+                f"{type(importance).__name__} has no `row_importances_` to draw. Fit a "
+                "measure that is a mean over rows, such as SensitivityImportance, with "
+                "keep_rows=True."
+            )
+        table = as_table(X)
+        if table.n_samples != len(contributions):
+            raise ValueError(
+                f"X must have the {len(contributions)} rows that the importance was "
+                f"fitted on, got {table.n_samples}."
+            )
+        values = [
+            table.column(columns[0]) if len(columns) == 1 else None
+            for columns in importance._entry_columns
+        ]
+        display = cls(contributions, importance.entry_names_, values=values)
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, max_entries: int = 20, **kwargs: Any
+    ) -> Self:
+        """Draw the points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure that is large enough.
+        max_entries : int, default=20
+            Entries shown, those with the largest mean; a note says how many are not.
+        **kwargs : dict
+            Passed to `matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        display : RowsDisplay
+            This object.
+        """
+        given = np.asarray(self.row_importances, dtype=np.float64)
+        shape = len(given), len(self.entry_names)
+        given = drawable(given, shape, "row_importances")
+        known = ~np.isnan(given).all(axis=1)
+        rows = given[known]
+        means = rows.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
+        shown = most_important(means, max_entries)
+        names = row_names(self.entry_names, shown)
+        ax = row_axes(names, 1.6) if ax is None else check_axes(ax)
+        self.ax_, self.figure_, self.points_ = ax, ax.figure, []
+        style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | kwargs
+        numbers = False
+        for place, e in enumerate(shown):
+            values = None if self.values is None else self.values[e]
+            if values is not None:
+                values = np.asarray(values)[known]
+            colors, levels = _colors(values, len(rows))
+            numbers |= values is not None and not levels
+            at = place + _spread(rows[:, e])
+            self.points_.append(
+                ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
+            )
+            _name_levels(ax, place, levels)
+        ax.set_xlabel("\n".join([self.label, *not_shown(means, shown)]))
+        finish_rows(ax, names)
+        if numbers:
+            self._color_bar(ax)
+        return self
+
+    def _color_bar(self, ax):
+        plt = pyplot()
+        scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), COLORMAP)
+        bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=0.02, shrink=0.8)
+        bar.set_ticks([0, 1], labels=["low", "high"])
+        bar.set_label("value of the input (grey: missing)")
+        bar.outline.set_visible(False)
+
+
+def _spread(values):
+    """Vertical places of the points of one entry: wide where there are many."""
+    low, high = values.min(initial=0.0), values.max(initial=0.0)
+    if high == low:
+        bins = np.zeros(len(values), dtype=np.intp)
+    else:
+        bins = ((values - low) / (high - low) * (N_BINS - 1e-9)).astype(np.intp)
+    counts = np.bincount(bins, minlength=1)
+    order = np.argsort(bins, kind="stable")
+    starts = np.cumsum(counts) - counts
+    place = np.empty(len(values))
+    place[order] = np.arange(len(values)) - starts[bins[order]]
+    # the points of a bin evenly over its width, neighbours in the data far apart
+    golden = np.mod((place + 1) * 0.6180339887498949, 1.0) - 0.5
+    width = HEIGHT * np.sqrt(counts / counts.max(initial=1))
+    return golden * width[bins] * (counts[bins] > 1)
+
+
+def _colors(values, n):
+    """Colour of each point, and the (name, colour) of the levels of categories."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgba
+
+    if values is None:
+        return np.tile(to_rgba(COLORS[0]), (n, 1)), []
+    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    colors = np.tile(to_rgba(MISSING), (n, 1))
+    known = values[~missing]
+    if known.dtype.kind in "fiu" or _are_numbers(known):
+        _, rank = np.unique(known.astype(np.float64), return_inverse=True)
+        colors[~missing] = colormaps[COLORMAP](rank / max(rank.max(initial=0), 1))
+        return colors, []
+    levels, which = np.unique(known.astype(str), return_inverse=True)
+    frequent = np.argsort(-np.bincount(which), kind="stable")
+    place = np.empty(len(levels), dtype=np.intp)
+    place[frequent] = np.arange(len(levels))
+    palette = np.array([to_rgba(color) for color in COLORS[: MOST_LEVELS + 1]])
+    colors[~missing] = palette[np.minimum(place, MOST_LEVELS)[which]]
+    named = [
+        (levels[level], palette[p]) for p, level in enumerate(frequent[:MOST_LEVELS])
+    ]
+    if len(levels) > MOST_LEVELS:
+        named.append((f"{len(levels) - MOST_LEVELS} others", palette[MOST_LEVELS]))
+    return colors, named
+
+
+def _are_numbers(values):
+    return values.dtype == object and all(
+        isinstance(value, int | float) and not isinstance(value, bool)
+        for value in values.tolist()
+    )
+
+
+def _name_levels(ax, place, levels):
+    """Names of the levels right of the points, each in its colour."""
+    for k, (name, color) in enumerate(levels):
+        text = ax.annotate(
+            str(name)[:20],
+            (1.0, place - 0.4 + 0.8 * (k + 0.5) / len(levels)),
+            xycoords=ax.get_yaxis_transform(),
+            xytext=(3, 0),
+            textcoords="offset points",
+            color=color,
+            fontsize="xx-small",
+            va="center",
+            annotation_clip=False,
+        )
+        plain([text])
