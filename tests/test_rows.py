@@ -1,0 +1,192 @@
+"""Intervals, rank intervals and differences from the influences of rows."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from skvarimp import ALEImportance, importance_difference, rank_intervals
+
+rng = np.random.default_rng(0)
+N = 400
+X = rng.normal(size=(N, 4))
+
+
+def linear(*slopes):
+    """A model that adds up slopes times columns."""
+    return lambda X: np.asarray(X)[:, : len(slopes)] @ np.array(slopes)
+
+
+def fitted(*slopes, X=X, **parameters):
+    """ALE importances of a linear model, rows kept."""
+    return ALEImportance(keep_rows=True).fit(linear(*slopes), X, **parameters)
+
+
+def literal_rank_intervals(importance, confidence=0.95):
+    """Bonferroni over all pairs, without a correction for skewness."""
+    theta, psi = importance.importances_, importance.influences_
+    p, n = len(theta), len(psi)
+    z = stats.norm.ppf(1 - (1 - confidence) / (p * (p - 1)))
+    lowest, highest = np.ones(p), np.full(p, p)
+    for j in range(p):
+        for k in range(p):
+            error = np.sqrt(np.mean((psi[:, j] - psi[:, k]) ** 2) / n)
+            if j != k and theta[j] - theta[k] > z * error:
+                lowest[k] += 1
+                highest[j] -= 1
+    return lowest, highest
+
+
+def by_entry(frame, name):
+    """One column of a frame in the order of the entries' names."""
+    return np.asarray(frame.sort_values("entry")[name])
+
+
+def test_intervals_are_skewness_corrected():
+    """Hall's transformation of the bounds is Student's quantile."""
+    imp = fitted(1.0, 0.5, 0.0, 2.0)
+    frame = imp.interval(confidence=0.9)
+
+    t = stats.t.ppf(0.95, N - 1)
+    theta, psi = imp.importances_, imp.influences_
+    error = np.sqrt(np.mean(psi**2, axis=0) / N)
+    used = error > 0
+    g = np.mean(psi**3, axis=0)[used] / (N**2 * error[used] ** 3)
+    for name, sign in (("lower", 1.0), ("upper", -1.0)):
+        studentised = (theta - by_entry(frame, name))[used] / error[used]
+        hall = studentised + g * studentised**2 / 3 + g**2 * studentised**3 / 27 + g / 6
+        np.testing.assert_allclose(hall, sign * t, rtol=1e-9)
+    assert by_entry(frame, "lower")[2] == by_entry(frame, "upper")[2] == 0
+
+
+def test_ranks_of_near_ties_are_shared():
+    """Clear differences are decided, equal importances never."""
+    frame = rank_intervals(fitted(1.0, 1.0, 0.0, 3.0))
+
+    assert by_entry(frame, "lowest_rank").tolist() == [2, 2, 4, 1]
+    assert by_entry(frame, "highest_rank").tolist() == [3, 3, 4, 1]
+    assert frame["entry"].tolist()[0] == "x3"
+    assert np.all(frame["lower"] <= frame["importance"])
+    assert np.all(frame["upper"] >= frame["importance"])
+
+
+def test_rank_intervals_are_no_wider_than_bonferronis_and_sometimes_narrower():
+    """The largest of correlated differences has a smaller quantile."""
+    narrower = 0
+    for seed in range(12):
+        some = np.random.default_rng(seed).normal(size=(150, 10))
+        imp = fitted(*np.linspace(1, 1.6, 10), X=some)
+        frame = rank_intervals(imp)
+        lowest, highest = literal_rank_intervals(imp)
+        names = np.argsort(imp.entry_names_)
+        width = by_entry(frame, "highest_rank") - by_entry(frame, "lowest_rank")
+        width_bonferroni = (highest - lowest)[names]
+        assert width.sum() <= width_bonferroni.sum() + 1
+        narrower += width.sum() < width_bonferroni.sum()
+
+    assert narrower >= 6
+
+
+def test_many_entries_are_compared_by_holm():
+    """The same ranks where differences are clear, in a table that fits."""
+    slopes = np.r_[np.full(5, 4.0), np.full(300, 1.0)]
+    wide = np.random.default_rng(1).normal(size=(400, 305))
+    frame = rank_intervals(fitted(*slopes, X=wide))
+
+    top = frame.head(5)
+    assert set(top["entry"]) == {"x0", "x1", "x2", "x3", "x4"}
+    assert top["highest_rank"].max() == 5
+    assert frame["lowest_rank"].iloc[5:].min() == 6
+
+
+def test_paired_differences_use_the_covariance():
+    """Two models on the same rows: what they share cancels."""
+    first, second = fitted(1.0, 0.5, 0.2), fitted(1.1, 0.5, 0.0)
+    frame = importance_difference(first, second)
+
+    psi = first.influences_ - second.influences_
+    error = np.sqrt(np.mean(psi**2, axis=0) / N)
+    np.testing.assert_allclose(by_entry(frame, "standard_error"), error, atol=1e-15)
+    difference = first.importances_ - second.importances_
+    np.testing.assert_allclose(by_entry(frame, "difference"), difference, atol=1e-15)
+    p = by_entry(frame, "p_value")
+    assert p[1] == p[3] == 1.0  # equal without error
+    assert p[0] < 1e-6
+    adjusted = by_entry(frame, "adjusted_p_value")
+    assert adjusted[0] == pytest.approx(min(1.0, p[0] * (4 if p[0] < p[2] else 3)))
+
+
+def test_differences_of_other_rows_are_independent():
+    """Variances add up."""
+    first, second = fitted(1.0, 0.5), fitted(1.0, 0.5, X=X[::-1] + 1e-9)
+    frame = importance_difference(first, second)
+
+    expected = np.hypot(first.standard_errors_, second.standard_errors_)
+    np.testing.assert_allclose(by_entry(frame, "standard_error"), expected)
+    assert np.all(by_entry(frame, "p_value") > 0.9)
+
+
+def test_names_match_entries_in_any_order():
+    """A dict of features may list them differently."""
+    one = ALEImportance(features={"a": 0, "b": 1}, keep_rows=True)
+    other = ALEImportance(features={"b": 1, "a": 0}, keep_rows=True)
+    model = linear(1.0, 2.0)
+
+    frame = importance_difference(one.fit(model, X), other.fit(model, X))
+
+    assert frame["difference"].tolist() == [0.0, 0.0]
+
+
+def test_frames_come_back_in_the_users_library():
+    """Polars in, polars out."""
+    frame = pl.DataFrame(X, schema=list("abcd"))
+    imp = ALEImportance(keep_rows=True).fit(
+        lambda X: X["a"].to_numpy() + 0.1 * X["b"].to_numpy(), frame
+    )
+
+    assert isinstance(imp.interval(), pl.DataFrame)
+    assert isinstance(rank_intervals(imp), pl.DataFrame)
+    assert isinstance(importance_difference(imp, imp), pl.DataFrame)
+
+
+def test_weights_are_repeated_rows():
+    """Also in the intervals; rows with zero weight have no influence."""
+    weights = rng.integers(0, 3, N)
+    weighted = fitted(1.0, 0.3, sample_weight=weights)
+    repeated = fitted(1.0, 0.3, X=np.repeat(X, weights, axis=0))
+
+    assert np.isnan(weighted.influences_[weights == 0]).all()
+    for ours, theirs in (
+        (weighted.interval(), repeated.interval()),
+        (rank_intervals(weighted), rank_intervals(repeated)),
+    ):
+        for name in ours.columns[1:]:
+            np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9)
+
+
+def test_bad_input_is_named():
+    """No kept rows, other entries, other weights, an impossible confidence."""
+    without = ALEImportance().fit(linear(1.0), X)
+    kept = fitted(1.0)
+    with pytest.raises(ValueError, match=r"keep_rows=True"):
+        rank_intervals(without)
+    with pytest.raises(ValueError, match=r"keep_rows=True"):
+        without.interval()
+    with pytest.raises(ValueError, match="`confidence` must lie strictly"):
+        kept.interval(confidence=95)
+    fewer = ALEImportance(features=[0], keep_rows=True).fit(linear(1.0), X)
+    with pytest.raises(ValueError, match=r"only one has \['x1', 'x2', 'x3'\]"):
+        importance_difference(kept, fewer)
+    other_weights = fitted(1.0, sample_weight=np.arange(N) + 1.0)
+    with pytest.raises(ValueError, match="different weights"):
+        importance_difference(kept, other_weights)
+
+
+def test_a_refit_without_rows_forgets_them():
+    """Influences of another fit would be wrong numbers."""
+    imp = fitted(1.0)
+    imp.set_params(keep_rows=False).fit(linear(1.0), X)
+
+    assert not hasattr(imp, "influences_")
+    with pytest.raises(ValueError, match="kept no rows"):
+        imp.interval()
