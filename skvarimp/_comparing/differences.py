@@ -91,7 +91,8 @@ def importance_difference(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = corrected(difference / error, skew)
     p_values = 2.0 * student.sf(np.abs(statistic), max(total - 1.0, 1.0))
-    p_values = np.where(error > 0, p_values, np.where(difference == 0, 1.0, 0.0))
+    p_values = np.where(error > 0, p_values, 0.0)
+    p_values[difference == 0] = 1.0
     quantile = t_quantile((1 + confidence) / 2, total)
     lower, upper = interval_bounds(difference, error, skew, quantile)
     columns = {

@@ -79,7 +79,7 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     >>> imp = ALEImportance(keep_rows=True).fit(model, X)
     >>> ranks = rank_intervals(imp)
     >>> ranks[["entry", "lowest_rank", "highest_rank"]].values.tolist()
-    [['x0', 1, 1], ['x1', 2, 3], ['x2', 2, 3]]
+    [['x0', 1, 1], ['x2', 2, 3], ['x1', 2, 3]]
     """
     check_is_fitted(importance, "importances_")
     check_confidence(confidence)
