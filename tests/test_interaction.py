@@ -436,3 +436,48 @@ def test_joint_moves_take_the_fast_paths(model, path, statistic):
     np.testing.assert_allclose(
         imp.importances_, asked.importances_, rtol=1e-9, atol=1e-12 * np.ptp(Y)
     )
+
+
+def test_too_many_pairs_are_refused_at_once():
+    """20 000 columns have 2e8 pairs; named ones are computed and drawn."""
+    rows = np.random.default_rng(0).random((5, 20_000))
+
+    def f(X):
+        return X[:, 0] * X[:, 1]
+
+    with pytest.raises(ValueError, match=r"199990000 pairs.*pairs=\[\(0, 1\)"):
+        InteractionImportance().fit(f, rows)
+    imp = InteractionImportance(pairs=[(0, 1), (5, 19_999)], grid=3).fit(f, rows)
+    display = imp.plot()
+    assert imp.importances_[0] > imp.importances_[1] == 0
+    assert display.names == ["x0", "x1", "x5", "x19999"]
+    assert display.ax_.get_xlabel() == "19996 of 20000 entries not shown"
+    plt.close(display.figure_)
+
+
+def test_overall_h_of_many_rows_is_refused():
+    """An entry of many values at many rows; few values are computed."""
+    rows = np.random.default_rng(0).random((200_000, 2))
+    rows[:, 1] = rows[:, 1] > 0.5
+
+    def f(X):
+        return X[:, 0] * X[:, 1]
+
+    imp = InteractionImportance(statistic="h_overall")
+    with pytest.raises(ValueError, match=r"200000 values of 'x0'.*random sample"):
+        imp.fit(f, rows)
+    few = InteractionImportance(statistic="h_overall", features=[1]).fit(f, rows)
+    assert 0 < few.importances_[0] < 1
+
+
+def test_fitted_matrix_does_not_read_parameters():
+    """`set_params` after `fit` neither removes the matrix nor renames its values."""
+    rows = np.random.default_rng(0).random((20, 3))
+    imp = InteractionImportance(statistic="h").fit(lambda X: X[:, 0] * X[:, 1], rows)
+    before = imp.matrix_
+    imp.set_params(statistic="conditional_std")
+    np.testing.assert_array_equal(imp.matrix_, before)
+    display = imp.plot()
+    assert display.label == "Friedman's H"
+    assert display.ax_.get_xlabel() == ""
+    plt.close(display.figure_)

@@ -47,3 +47,31 @@ def test_deciles_are_those_of_the_observed_values(grid):
     repeated = np.repeat(Z[:, 0], counts)
     expected = np.quantile(repeated, np.arange(1, 10) / 10, method="inverted_cdf")
     assert np.array_equal(imp.deciles_["x0"], expected)
+
+
+@pytest.mark.parametrize("name", ["size", "color", "flag"])
+def test_individual_curves_are_single_rows(name):
+    """Rows' own curves by the model itself, drawn behind their mean."""
+    frame, model = frame_and_model()
+    imp = PartialDependenceImportance(kind="individual", statistic="std")
+    imp.fit(model, frame)
+    values, curves = imp.individual_curves_[name]
+    rows = np.linspace(0, len(frame) - 1, 25).round().astype(int)
+    assert curves.shape == (25, len(values), 1)
+    for k, value in enumerate(values):
+        expected = model.predict(frame.iloc[rows].assign(**{name: value}))
+        np.testing.assert_allclose(curves[:, k, 0], expected, rtol=1e-12)
+    display = imp.plot_curves()
+    panel = next(ax for ax in display.axes_ if ax.get_xlabel() == name)
+    average, _, *single = panel.get_lines()
+    assert len(single) == 25
+    np.testing.assert_array_equal(average.get_ydata(), imp.curves_[name][1])
+    np.testing.assert_array_equal([s.get_ydata() for s in single], curves[:, :, 0])
+    assert all(s.get_zorder() < average.get_zorder() for s in single)
+    low, high = panel.get_ylim()
+    assert low < curves.min()
+    assert curves.max() < high
+    plain = PartialDependenceImportance(statistic="std").fit(model, frame)
+    assert plain.individual_curves_ is None
+    assert len(plain.plot_curves().axes_[0].get_lines()) == 2
+    plt.close("all")

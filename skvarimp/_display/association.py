@@ -80,7 +80,9 @@ class AssociationDisplay(MatrixDisplay):
         kept = np.flatnonzero(importance.ranking_ <= max_entries)
         names = [importance.entry_names_[j] for j in kept]
         display = cls(importance.association_[np.ix_(kept, kept)], names)
-        return display.plot(ax=ax, **kwargs)
+        display.plot(ax=ax, **kwargs)
+        display.say_left_out(len(importance.entry_names_))
+        return display
 
     def plot(self, ax=None, cmap="cividis"):
         """Draw the matrix.

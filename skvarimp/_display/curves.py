@@ -1,6 +1,7 @@
 """`CurvesDisplay`: partial dependence curves side by side; draws with matplotlib."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,9 @@ class CurvesDisplay:
         Names of the outputs.
     deciles : dict, default=None
         Title -> values to mark on the axis.
+    individual : dict, default=None
+        Title -> (values of shape (k,), responses of shape (n_rows, k, n_outputs)),
+        single rows' curves drawn behind the averages.
 
     Attributes
     ----------
@@ -58,10 +62,12 @@ class CurvesDisplay:
         curves: Sequence[tuple[str, ArrayLike, ArrayLike]],
         output_names: Sequence[str],
         deciles: Mapping[str, ArrayLike] | None = None,
+        individual: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     ) -> None:
         self.curves = curves
         self.output_names = output_names
         self.deciles = deciles
+        self.individual = individual
 
     @classmethod
     def from_importance(
@@ -106,7 +112,12 @@ class CurvesDisplay:
                 "There is no curve to draw: every entry is a group of columns. Read "
                 "`curves_`, or fit with single columns as `features`."
             )
-        display = cls(curves[:n_curves], importance.output_names_, importance.deciles_)
+        display = cls(
+            curves[:n_curves],
+            importance.output_names_,
+            importance.deciles_,
+            importance.individual_curves_,
+        )
         return display.plot(axes=axes, **kwargs)
 
     def plot(self, axes: Any = None, ylabel: str = "partial dependence") -> Self:
@@ -155,7 +166,9 @@ class CurvesDisplay:
 
     def _limits(self):
         """One vertical scale for all panels: flat curves look flat."""
-        values = np.concatenate([np.ravel(averages) for *_, averages in self.curves])
+        behind = [self._individual(name)[1] for name, *_ in self.curves]
+        drawn = [averages for *_, averages in self.curves] + behind
+        values = np.concatenate([np.ravel(part) for part in drawn])
         values = values[~np.isnan(values)]
         low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
         if low > high:  # nothing but NaN
@@ -163,13 +176,34 @@ class CurvesDisplay:
         margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
         return low - 1.5 * margin, high + margin
 
+    def _individual(self, name):
+        """Values and single rows' responses of a panel; empty where there are none."""
+        nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
+        values, curves = (self.individual or {}).get(name, nothing)
+        return np.asarray(values), np.asarray(curves, dtype=np.float64)
+
+    def _draw_individual(self, ax, name, places):
+        """Single rows' curves behind the averages, where values have a place."""
+        values, curves = self._individual(name)
+        shown = [k for k, value in enumerate(values.tolist()) if value in places]
+        at = [places[values.tolist()[k]] for k in shown]
+        for o in range(curves.shape[2]):
+            style = {"color": COLORS[o % len(COLORS)], "alpha": 0.35, "lw": 0.6}
+            ax.plot(at, curves[:, shown, o].T, zorder=1, **style)
+
     def _panel(self, ax, name, grid, averages):
         missing = np.array([is_missing(value) for value in grid], dtype=bool)
         known = grid[~missing]
-        as_levels = grid.dtype.kind not in "fiu" or (
-            self.deciles is not None and name not in self.deciles
+        dates = _are_dates(known)
+        as_levels = not dates and (
+            grid.dtype.kind not in "fiu"
+            or (self.deciles is not None and name not in self.deciles)
         )
-        at = np.arange(len(known)) if as_levels else known
+        at = known
+        if as_levels:
+            at = np.arange(len(known))
+        elif dates:
+            at = _date_numbers(ax, known)
         beyond = _right_of(at)
         for o in range(len(self.output_names)):
             color = COLORS[o % len(COLORS)]
@@ -177,6 +211,7 @@ class CurvesDisplay:
             line = "o" if as_levels or len(known) < 2 else line
             ax.plot(at, averages[~missing, o], line, color=color)
             ax.plot([beyond] * missing.sum(), averages[missing, o], "s", color=color)
+        self._draw_individual(ax, name, dict(zip(known.tolist(), at)))
         if as_levels:
             ticks = [*at, beyond] if missing.any() else at
             _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
@@ -187,6 +222,21 @@ class CurvesDisplay:
         ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
         plain([ax.set_xlabel(wrapped(name, LONGEST_LINE))])
         ax.spines[["top", "right"]].set_visible(False)
+
+
+def _are_dates(values):
+    """Whether all values, of which there is one, are dates or times."""
+    return len(values) > 0 and all(isinstance(v, date | np.datetime64) for v in values)
+
+
+def _date_numbers(ax, values):
+    """Dates as matplotlib's numbers, on an axis that shows them as dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+
+    locator = AutoDateLocator(minticks=3, maxticks=6)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    return date2num(list(values))
 
 
 def _right_of(at):

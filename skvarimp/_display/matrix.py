@@ -82,16 +82,27 @@ class MatrixDisplay:
         display : MatrixDisplay
             Holds `ax_` and `figure_`.
         """
-        check_has(importance, "matrix_", "an InteractionImportance of pairs")
+        check_has(importance, "pairs_", "an InteractionImportance of pairs")
         check_count("max_entries", max_entries)
-        matrix = importance.matrix_
-        kept = np.flatnonzero(~np.isnan(matrix).all(axis=0))
-        strongest = np.nanmax(matrix[kept], axis=1)
-        kept = np.sort(kept[np.argsort(-strongest, kind="stable")[:max_entries]])
-        names = [importance.matrix_names_[e] for e in kept]
-        label = LABELS[importance.statistic]
-        display = cls(matrix[np.ix_(kept, kept)], names, label)
-        return display.plot(ax=ax, **kwargs)
+        strongest = {}  # of each entry that is in a pair
+        for pair, value in zip(importance.pairs_, importance.importances_):
+            for name in pair if value == value else ():
+                strongest[name] = max(value, strongest.get(name, value))
+        by_strength = sorted(strongest, key=lambda name: -strongest[name])
+        kept = set(by_strength[:max_entries])
+        names = [name for name in importance.matrix_names_ if name in kept]
+        matrix = pair_matrix(names, importance.pairs_, importance.importances_)
+        display = cls(matrix, names, LABELS[importance.statistic_])
+        display.plot(ax=ax, **kwargs)
+        display.say_left_out(len(importance.matrix_names_))
+        return display
+
+    def say_left_out(self, n_entries):
+        """Write below the picture how many of all entries are not in it."""
+        left = n_entries - len(self.names)
+        if left:
+            below = [self.ax_.get_xlabel(), f"{left} of {n_entries} entries not shown"]
+            self.ax_.set_xlabel("\n".join(filter(None, below)))
 
     def plot(self, ax: Axes | None = None, cmap: Any = "cividis") -> Self:
         """Draw the matrix.
@@ -125,6 +136,29 @@ class MatrixDisplay:
             _write_numbers(ax, matrix, image)
         self.figure_.colorbar(image, ax=ax, label=self.label, shrink=0.8)
         return self
+
+
+def pair_matrix(names, pairs, values):
+    """Symmetric matrix of the values of pairs; NaN where there is none.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the rows and columns; pairs with other names are left out.
+    pairs : list of (str, str)
+    values : ndarray of shape (n_pairs,)
+
+    Returns
+    -------
+    ndarray of shape (n_names, n_names)
+    """
+    place = {name: e for e, name in enumerate(names)}
+    matrix = np.full((len(names), len(names)), np.nan)
+    for (first, second), value in zip(pairs, values):
+        if first in place and second in place:
+            j, k = place[first], place[second]
+            matrix[j, k] = matrix[k, j] = value
+    return matrix
 
 
 LABELS = {"h": "Friedman's H", "conditional_std": "interaction (conditional sd)"}

@@ -16,7 +16,7 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._display.matrix import MatrixDisplay
+from skvarimp._display.matrix import MatrixDisplay, pair_matrix
 from skvarimp._measures.pairs import (
     ConditionalStd,
     MeanCurves,
@@ -28,7 +28,17 @@ from skvarimp._measures.response_importance import Plan, Request, ResponseImport
 from skvarimp._response.engine import in_order
 from skvarimp._response.reductions.reductions import Finished, Reduction, State
 from skvarimp._running.progress import Progress
-from skvarimp._types import Axes, CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
+from skvarimp._types import (
+    Axes,
+    CustomGrid,
+    Features,
+    Floats,
+    NamedGrid,
+    Pairs,
+    ResponseMethod,
+)
+
+MOST_VALUES = 1e10  # responses of one entry for "h_overall"
 
 
 @dataclass
@@ -59,8 +69,8 @@ class InteractionImportance(ResponseImportance):
         F_jk(., u) + the converse), in units of the response. "h": Friedman's H of
         each pair, at the rows of X. "h_overall": of each entry with all others.
     pairs : sequence of pairs, default=None
-        Pairs of entries by name or by position in `features`; None: all. Not for
-        "h_overall".
+        Pairs of entries by name or by position in `features`; None: all, of at most
+        447 entries (100 000 pairs). Not for "h_overall".
     grid : {"deciles", "all", "equidistant"}, int, array-like or dict, \
 default="deciles"
         Values each entry of a pair moves through for "conditional_std", as in
@@ -94,6 +104,8 @@ default="auto"
         Symmetric; NaN on the diagonal and for pairs not asked for.
     matrix_names_ : list of str
         Names of the matrix's rows and columns.
+    statistic_ : str
+        The statistic computed.
     estimation_ : str
         "exact".
     response_path_ : str
@@ -120,7 +132,8 @@ default="auto"
     pair acts through its interaction alone, and can exceed 1 for dependent inputs;
     it is set to 0 where the pair's joint effect has less than 1e-20 of the response's
     variance. Cost for a model without a fast response: n_samples predictions a grid
-    cell of a pair, n_samples^2 a pair for H.
+    cell of a pair, n_samples^2 a pair for H. "h_overall" refuses entries for which
+    n_samples x n_values exceeds 1e10 (100 000 rows of different values).
 
     References
     ----------
@@ -198,11 +211,12 @@ default="auto"
             )
         scale = np.ones(len(problem.base))
         request = Request("all", [OverallInteraction()], [scale])
+        _check_affordable(problem, entries, request)
         return Plan(problem, entries, [request])
 
     def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
-        self.pairs_ = self.matrix_ = None
+        self.statistic_, self.pairs_ = self.statistic, None
         if self.statistic == "h_overall":
             self._store_outcome(plan, outcomes[0][0])
             return
@@ -211,9 +225,14 @@ default="auto"
         self.pairs_ = [(names[j], names[k]) for j, k in plan.pairs]
         pair_names = [f"{first}:{second}" for first, second in self.pairs_]
         self._store(strengths, pair_names, plan.problem.model.output_names)
-        self.matrix_ = np.full((len(names), len(names)), np.nan)
-        j, k = np.transpose(plan.pairs)
-        self.matrix_[j, k] = self.matrix_[k, j] = self.importances_
+
+    @property
+    def matrix_(self) -> Floats | None:
+        """The strengths as a symmetric matrix, made when asked for."""
+        check_is_fitted(self, "importances_")
+        if self.pairs_ is None:
+            return None
+        return pair_matrix(self.matrix_names_, self.pairs_, self.importances_)
 
     def _strengths(self, plan):
         """Statistic of each pair and output; NaN from where a callback stopped."""
@@ -268,9 +287,24 @@ default="auto"
             Holds `ax_` and `figure_`.
         """
         check_is_fitted(self, "importances_")
-        if self.matrix_ is None:
+        if self.pairs_ is None:
             return super().plot(ax=ax, **kwargs)
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
+
+
+def _check_affordable(problem, entries, request):
+    """Refuse entries of which H with all others would take for ever."""
+    n_samples = problem.table.n_samples
+    if n_samples**2 <= MOST_VALUES:
+        return
+    moves = problem.moves(entries, [request])
+    for e, entry in enumerate(entries):
+        if n_samples * moves[e].n_cells > MOST_VALUES:
+            raise ValueError(
+                f"statistic='h_overall' moves each of the {n_samples} rows to each of "
+                f"the {moves[e].n_cells} values of {entry.name!r}, which is more than "
+                f"{MOST_VALUES:.0e} responses. Fit on a random sample of the rows."
+            )
 
 
 def _alone(entry, statistic):

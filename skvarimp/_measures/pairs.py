@@ -12,6 +12,8 @@ from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.reductions.flatness import flatness
 from skvarimp._response.responses.black_box import BlackBoxResponse, moved_rows
 
+MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
+
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20
 
@@ -22,7 +24,7 @@ def resolve_pairs(pairs, entries):
     Parameters
     ----------
     pairs : sequence of pairs of names or positions, or None
-        None: every pair.
+        None: every pair, at most `MOST_PAIRS`.
     entries : list of Entry
 
     Returns
@@ -35,6 +37,14 @@ def resolve_pairs(pairs, entries):
                 "Interactions need at least two entries, got 1: "
                 f"{entries[0].name!r}. Add to `features`."
             )
+        n_pairs = len(entries) * (len(entries) - 1) // 2
+        if n_pairs > MOST_PAIRS:
+            raise ValueError(
+                f"{len(entries)} entries have {n_pairs} pairs, more than the "
+                f"{MOST_PAIRS} that pairs=None takes. Name those of interest, such as "
+                "pairs=[(0, 1), (0, 2)], choose entries with `features`, or use "
+                "statistic='h_overall', one number per entry."
+            )
         resolved = list(combinations(range(len(entries)), 2))
     else:
         if np.ndim(pairs) == 0:
@@ -42,7 +52,8 @@ def resolve_pairs(pairs, entries):
                 f"`pairs` must be a sequence of pairs, got {pairs!r}. Use "
                 "pairs=[(0, 1)] for one pair."
             )
-        resolved = [_resolved_pair(pair, entries) for pair in pairs]
+        places = {entry.name: e for e, entry in enumerate(entries)}
+        resolved = [_resolved_pair(pair, places, entries) for pair in pairs]
     if not resolved:
         raise ValueError("`pairs` is empty. Use pairs=None for every pair.")
     (pair, count) = Counter(frozenset(pair) for pair in resolved).most_common(1)[0]
@@ -60,39 +71,39 @@ def resolve_pairs(pairs, entries):
     return resolved
 
 
-def _resolved_pair(pair, entries):
+def _resolved_pair(pair, places, entries):
     if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
         raise ValueError(
             f"`pairs` takes pairs of entries, such as (0, 1), got {pair!r}."
         )
-    j, k = (_entry_position(member, entries) for member in pair)
+    j, k = (_entry_position(member, places) for member in pair)
     if j == k:
         raise ValueError(f"`pairs` has the entry {entries[j].name!r} with itself.")
     return j, k
 
 
-def _entry_position(member, entries):
+def _entry_position(member, places):
     """Position of an entry given by its name or by a (possibly negative) integer."""
-    names = [entry.name for entry in entries]
     if isinstance(member, str):
-        if member not in names:
+        if member not in places:
+            names = list(places)
             shown = names if len(names) <= 20 else [*names[:20], "..."]
             raise ValueError(
                 f"`pairs` names {member!r}, which is not among the {len(names)} "
                 f"entries: {shown}."
             )
-        return names.index(member)
+        return places[member]
     if isinstance(member, bool | np.bool_) or not isinstance(member, numbers.Integral):
         raise TypeError(
             f"`pairs` takes names or positions of entries, got {member!r} of type "
             f"{type(member).__name__}."
         )
-    if not -len(names) <= member < len(names):
+    if not -len(places) <= member < len(places):
         raise ValueError(
             f"`pairs` names entry {member}, but positions run from 0 to "
-            f"{len(names) - 1}: they count the entries of `features`."
+            f"{len(places) - 1}: they count the entries of `features`."
         )
-    return int(member) % len(names)
+    return int(member) % len(places)
 
 
 @dataclass

@@ -24,6 +24,7 @@ from skvarimp._running.warn import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
+ROWS_DRAWN, VALUES_DRAWN = 25, 50  # of the rows' own curves in a picture
 SKETCH_SIZE = 5_000_000  # numbers kept an entry and output for the standard error
 
 
@@ -76,6 +77,10 @@ default="auto"
         Entry name -> (grid of shape (n_cells,) ascending, or (n_cells, n_columns) of
         a group; averages of shape (n_cells,), or (n_cells, n_outputs) of several
         outputs). The averages are the partial dependence under either `kind`.
+    individual_curves_ : dict or None
+        With kind="individual": entry name -> (values of shape (k,), at most 50 of the
+        grid, responses of shape (n_rows, k, n_outputs)) of at most 25 rows spread over
+        X, for a picture. None with kind="average".
     deciles_ : dict
         Entry name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
@@ -168,12 +173,15 @@ default="auto"
         (request,) = plan.requests
         self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
         self.curves_, self.deciles_ = {}, {}
+        self.individual_curves_ = None if self.kind == "average" else {}
         for entry, curve in zip(plan.entries, outcomes[0][-1].curves):
             if curve is None:  # a callback stopped before
                 continue
             values = self._grid_and_deciles(plan.problem, entry, request.categorical)
             averages = curve[0] if len(curve) == 1 else curve.T
             self.curves_[entry.name] = (values, averages)
+            if self.individual_curves_ is not None:
+                self.individual_curves_[entry.name] = _some_curves(plan, entry)
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""
@@ -211,6 +219,8 @@ default="auto"
     def plot_curves(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.
 
+        With kind="individual" the curves of some rows stand behind them.
+
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
@@ -224,6 +234,23 @@ default="auto"
             Holds `axes_` and `figure_`.
         """
         return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
+
+
+def _some_curves(plan, entry):
+    """Some of the grid's values, and the responses of some rows there."""
+    problem, (request,) = plan.problem, plan.requests
+    table, base = problem.table, problem.base
+    rows = _spread(table.n_samples, ROWS_DRAWN)
+    move = make_move(table, problem.weights, entry, request.grid, request.categorical)
+    response = problem.response(plan.entries)
+    curves = response.curves(table, rows, move, base[:, rows])
+    cells = _spread(move.n_cells, VALUES_DRAWN)
+    return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
+
+
+def _spread(n, most):
+    """At most so many of n positions, equally spaced with both ends."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
 def _deciles(values, probabilities):
