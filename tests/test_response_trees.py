@@ -13,10 +13,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    BaggingClassifier,
     BaggingRegressor,
     ExtraTreesRegressor,
-    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -284,16 +282,6 @@ def test_declines_with_a_reason():
         GradientBoostingRegressor(n_estimators=3, init=LinearRegression()).fit(X, y),
         X,
         "init estimator LinearRegression is no constant",
-    )
-    assert_declined(
-        BaggingRegressor(LinearRegression(), n_estimators=2).fit(X, y),
-        X,
-        "LinearRegression is no tree",
-    )
-    assert_declined(
-        BaggingClassifier(GradientBoostingClassifier(n_estimators=2)).fit(X, two),
-        X,
-        "mean of GradientBoostingClassifier is no sum",
     )
     assert_declined(
         AdaBoostClassifier(RandomForestClassifier(2), n_estimators=2).fit(X, two),

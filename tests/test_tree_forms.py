@@ -9,6 +9,7 @@ from tree_models import MODELS, fitted
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.readers import catboost, lightgbm, sklearn_trees, xgboost
+from skvarimp._models.registry import read
 
 READERS = {"xgboost": xgboost, "lightgbm": lightgbm, "catboost": catboost}
 
@@ -18,7 +19,7 @@ def test_scores_of_sklearn(name):
     """The sum of the leaves behind the link is the model's own response."""
     model, X, method = fitted(name)
     watched = Model(model, method)
-    form, own = sklearn_trees.read(watched, as_table(X)), watched(X)
+    form, own = read(watched, as_table(X)), watched(X)
     clear = np.ones(len(own), dtype=bool)
     if form.link is not None and form.link.discrete:  # ties hang on the last digit
         clear = form.link.lead(form.scores(X)) > 1e-12

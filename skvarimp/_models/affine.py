@@ -39,6 +39,12 @@ def _scaling(factor, shift, n_columns):
     return Affine(sparse.diags_array(factor, format="csr"), shift)
 
 
+def selection(columns, n_columns):
+    """The map from a table to some of its columns."""
+    identity = sparse.eye_array(n_columns, format="csc")
+    return Affine(identity[:, columns].tocsr(), np.zeros(len(columns)))
+
+
 def _standard_scaler(step, n_columns):
     factor = 1.0 if step.scale_ is None else 1.0 / step.scale_
     return _scaling(factor, -step.mean_ * factor if step.with_mean else 0.0, n_columns)
@@ -154,9 +160,7 @@ def affine(step, n_columns):
         if rule is not None and is_exactly(step, package, type(step).__name__):
             return rule(step, n_columns)
     if is_selector(step):
-        kept = step.get_support(indices=True)
-        identity = sparse.eye_array(n_columns, format="csc")
-        return Affine(identity[:, kept].tocsr(), np.zeros(len(kept)))
+        return selection(step.get_support(indices=True), n_columns)
     raise NotAffine(f"the step {type(step).__name__} has no formula")
 
 

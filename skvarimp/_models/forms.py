@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.table import as_table
-from skvarimp._models.affine import NotAffine, affine
+from skvarimp._models.affine import NotAffine, affine, selection
 from skvarimp._models.kernel_terms import Polynomial, Sigmoid, Vectors
 from skvarimp._models.links import IDENTITY, NoGradient, WeightedSum, logistic
 
@@ -80,6 +80,32 @@ class Form:
         Parameters
         ----------
         steps : Affine
+        """
+        return
+
+    def on(self, columns, n_columns):
+        """This form of a wider table, of which it sees some columns, or None.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Columns of the wider table, in this form's order; any may occur twice.
+        n_columns : int
+        """
+        if np.array_equal(columns, np.arange(n_columns)):
+            return self
+        return self.after(selection(columns, n_columns))
+
+    @staticmethod
+    def summed(members, weights, shift):
+        """sum_m weights[m] members[m] + shift as a form of this kind, or None.
+
+        Parameters
+        ----------
+        members : list of Form
+            All of this kind.
+        weights : list of float
+        shift : float or ndarray of shape (n_outputs,)
         """
         return
 
@@ -191,6 +217,20 @@ class Additive(LinkedForm):
             self,
             weights=steps.matrix @ self.weights,
             intercept=self.intercept + steps.shift @ self.weights,
+        )
+
+    @staticmethod
+    def summed(members, weights, shift):
+        """See `Form.summed`."""
+        if any(member.link is not IDENTITY for member in members):
+            return None
+        pairs = list(zip(members, weights))
+        return replace(
+            members[0],
+            intercept=sum(w * m.intercept for m, w in pairs) + shift,
+            weights=sum(w * m.weights for m, w in pairs),
+            parts=tuple(part.times(w) for m, w in pairs for part in m.parts),
+            single=any(member.single for member in members),
         )
 
 
@@ -478,32 +518,15 @@ def weighted_sum(members, models, weights, shift=0.0, name="vote of"):
     if len(members) == 1 and weights[0] == 1.0 and not np.any(shift):
         return members[0]
     kind = type(members[0])
-    if kind in SUMS and all(
-        type(member) is kind and member.link is IDENTITY for member in members
-    ):
-        return SUMS[kind](members, weights, shift)
+    if all(type(member) is kind for member in members):
+        summed = kind.summed(members, weights, shift)
+        if summed is not None:
+            return summed
     link = WeightedSum(np.asarray(weights, dtype=np.float64), shift)
-    return Combined(
-        members=members,
-        models=models,
-        link=link,
-        name=name,
-        single=any(member.single for member in members),
-    )
+    return combined(members, models, link, name)
 
 
-def _sum_of_additive(members, weights, shift):
-    return replace(
-        members[0],
-        intercept=sum(w * m.intercept for m, w in zip(members, weights)) + shift,
-        weights=sum(w * m.weights for m, w in zip(members, weights)),
-        parts=tuple(
-            part.times(w) for m, w in zip(members, weights) for part in m.parts
-        ),
-        single=any(member.single for member in members),
-    )
-
-
-# Kinds of forms whose sums are of that kind: function(members, weights, shift) of
-# members with the identity as link.
-SUMS = {Additive: _sum_of_additive}
+def combined(members, models, link, name):
+    """The `Combined` form of a link of members' outputs; see its attributes."""
+    single = any(member.single for member in members)
+    return Combined(members=members, models=models, link=link, name=name, single=single)

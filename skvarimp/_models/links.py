@@ -302,6 +302,78 @@ class PlattCoupling(Link):
         return p, error
 
 
+@dataclass(frozen=True)
+class MostVotes(Link):
+    """Label indicators of whole numbers of votes, the first of equal ones.
+
+    Parameters
+    ----------
+    n_votes : float or None
+        Of two classes, of which the scores count the second, how many there are.
+    """
+
+    n_votes: float | None = None
+
+    def __call__(self, scores):
+        """See the module; sums of whole numbers are exact, and so are their ties."""
+        if self.n_votes is not None:
+            return (2.0 * scores > self.n_votes).astype(np.float64), None
+        return _indicators(scores), None
+
+
+@dataclass(frozen=True)
+class AtLeast(Link):
+    """The label indicator of a score of the second class that reaches a threshold.
+
+    Parameters
+    ----------
+    threshold : float
+    first : bool
+        Whether it is the first class's score that must reach it.
+    whole : float
+        What both classes' scores sum to.
+    """
+
+    threshold: float
+    first: bool = False
+    whole: float = 0.0
+
+    def __call__(self, scores):
+        """See the module."""
+        own = self.whole - scores if self.first else scores
+        reached = own >= self.threshold
+        close = np.abs(own[0] - self.threshold) <= _tolerance(
+            np.append(own, self.threshold)
+        )
+        return (reached != self.first).astype(np.float64), close
+
+
+@dataclass(frozen=True, eq=False)
+class Then(Link):
+    """One link after another."""
+
+    first: object
+    second: object
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return self.second.n_outputs(self.first.n_outputs(n_scores))
+
+    def __call__(self, scores):
+        """See the module."""
+        middle, close = self.first(scores)
+        outputs, further = self.second(middle)
+        if close is None or further is None:
+            return outputs, further if close is None else close
+        return outputs, close | further
+
+    def chain(self, scores, slopes):
+        """See the module."""
+        return self.second.chain(
+            self.first(scores)[0], self.first.chain(scores, slopes)
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedSum(Link):
     """sum_m weights[m] scores_m + shift, of scores that come in equal blocks.

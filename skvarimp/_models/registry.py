@@ -79,6 +79,11 @@ REGISTRY: list[Entry] = [
     ),
     *_family(
         "_models.readers.wrappers",
+        "read_bagging",
+        sklearn__ensemble="BaggingRegressor BaggingClassifier",
+    ),
+    *_family(
+        "_models.readers.wrappers",
         "read_transformed_target",
         sklearn__compose="TransformedTargetRegressor",
     ),
@@ -90,7 +95,7 @@ REGISTRY: list[Entry] = [
         sklearn__ensemble="RandomForestRegressor RandomForestClassifier "
         "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
         "GradientBoostingClassifier HistGradientBoostingRegressor "
-        "HistGradientBoostingClassifier BaggingRegressor BaggingClassifier "
+        "HistGradientBoostingClassifier "
         "AdaBoostRegressor AdaBoostClassifier IsolationForest",
     ),
     *_family(

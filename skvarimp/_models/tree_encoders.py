@@ -117,6 +117,12 @@ class Encoding:
     n_categories: dict = field(default_factory=dict)
     encoders: dict = field(default_factory=dict)
 
+    def on(self, columns):
+        """The encoding of a wider table, of which this one sees some columns."""
+        n_categories = {int(columns[j]): n for j, n in self.n_categories.items()}
+        encoders = {int(columns[j]): of_one for j, of_one in self.encoders.items()}
+        return Encoding(self.single, n_categories, encoders)
+
     def numbers(self, column, values):
         """Numbers, or positions of categories, (n,) float64; NaN where missing.
 

@@ -1,6 +1,6 @@
 """The form of trees and their ensembles: plain arrays of nodes, and a link."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -137,6 +137,39 @@ class Trees(Form):
         nodes = NodeTable(self.trees, self.encoding)
         sums = nodes.raw(nodes.codes_of(as_table(X)))
         return sums + np.broadcast_to(self.offset, len(sums))[:, np.newaxis]
+
+    def on(self, columns, n_columns):
+        """See `Form.on`."""
+        if np.array_equal(columns, np.arange(n_columns)):
+            return self
+        columns = np.asarray(columns)
+        trees = [
+            replace(
+                tree,
+                column=np.where(tree.is_leaf, -1, columns[tree.column]),
+                columns=np.unique(columns),
+            )
+            for tree in self.trees
+        ]
+        return replace(self, trees=trees, encoding=self.encoding.on(columns))
+
+    @staticmethod
+    def summed(members, weights, shift):
+        """See `Form.summed`; of trees that see the columns in one way."""
+        first = members[0].encoding
+        plain = not first.encoders and not first.n_categories
+        if not plain or any(
+            form.link is not None or form.encoding != first for form in members
+        ):
+            return None
+        pairs = list(zip(members, weights))
+        trees = [(tree, w) for form, w in pairs for tree in form.trees]
+        return Trees(
+            [replace(tree, values=w * tree.values) for tree, w in trees],
+            first,
+            offset=sum(w * m.offset for m, w in pairs) + shift,
+            rounding=max(form.rounding for form in members),
+        )
 
     def outputs(self, X):
         """See `Form.outputs`."""

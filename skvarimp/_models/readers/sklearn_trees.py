@@ -284,40 +284,27 @@ def _read_adaboost_regressor(estimator, method, table):
 
 
 def _read_bagging(estimator, method, table):
-    """Mean over the members, each on its own columns."""
-    classifier = hasattr(estimator, "classes_")
-    of_member = VOTES if classifier and method != "decision_function" else method
+    """Mean over a classifier's members, each on its own columns."""
+    of_member = method if method == "decision_function" else VOTES
     forms = []
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
         columns = np.asarray(columns)
         form = read_trees(member, of_member, table.select(columns))
         if form.link is not None or form.encoding.encoders:
             raise NotReadable(f"a mean of {type(member).__name__} is no sum of trees")
-        if (
-            classifier
-            and of_member != VOTES
-            and len(member.classes_) < len(estimator.classes_)
-        ):
+        if of_member != VOTES and len(member.classes_) < len(estimator.classes_):
             raise NotReadable("a member of BaggingClassifier has not seen all classes")
-        for tree in form.trees:
-            tree.column = np.where(tree.is_leaf, -1, columns[tree.column])
-            if not np.array_equal(columns, np.arange(estimator.n_features_in_)):
-                tree.columns = np.unique(columns)
-            if of_member == VOTES:
-                votes = np.zeros((len(tree.values), estimator.n_classes_))
-                votes[:, np.asarray(member.classes_, dtype=np.intp)] = tree.values
-                tree.values = votes
+        form = form.on(columns, estimator.n_features_in_)
+        for tree in form.trees if of_member == VOTES else ():
+            votes = np.zeros((len(tree.values), estimator.n_classes_))
+            votes[:, np.asarray(member.classes_, dtype=np.intp)] = tree.values
+            tree.values = _shown([votes]) if method == "predict_proba" else votes
         forms.append(form)
-    trees = [tree for form in forms for tree in form.trees]
-    offset, link = np.mean([form.offset for form in forms], axis=0), None
-    if of_member == VOTES and method == "predict":
-        link = Labels((int(estimator.n_classes_),))
-    else:
-        for tree in trees:
-            tree.values = tree.values / len(forms)
-            if method == "predict_proba":
-                tree.values = _shown([tree.values])
-    return Trees(trees, forms[0].encoding, link, offset)
+    weight = 1.0 if method == "predict" else 1.0 / len(forms)
+    form = Trees.summed(forms, [weight] * len(forms), 0.0)
+    if method == "predict":
+        form.link = Labels((int(estimator.n_classes_),))
+    return form
 
 
 def _read_isolation_forest(estimator, method, table):
@@ -367,6 +354,5 @@ READERS = {
     "AdaBoostClassifier": _read_adaboost,
     "AdaBoostRegressor": _read_adaboost_regressor,
     "IsolationForest": _read_isolation_forest,
-    "BaggingRegressor": _read_bagging,
     "BaggingClassifier": _read_bagging,
 }

@@ -1,12 +1,25 @@
-"""Estimators around others: searches, frozen models, votes, transformed targets."""
+"""Estimators around others: searches, votes, bagging, thresholds, scaled targets."""
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
 
+from skvarimp._data.table import as_table
+from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
-from skvarimp._models.forms import Combined, NotReadable, weighted_sum
-from skvarimp._models.links import InverseTransform
+from skvarimp._models.forms import BehindSteps, NotReadable, combined, weighted_sum
+from skvarimp._models.links import (
+    AtLeast,
+    InverseTransform,
+    LargestScore,
+    MostVotes,
+    PositiveScore,
+    Then,
+    WeightedSum,
+)
 from skvarimp._models.model import Model
-from skvarimp._models.registry import read
+from skvarimp._models.readers.sklearn_trees import read_trees
+from skvarimp._models.registry import entry_of, read
 
 
 def read_best_estimator(model, table):
@@ -28,43 +41,149 @@ def read_ransac(model, table):
 
 
 def read_threshold(model, table):
-    """A threshold moves labels; probabilities and scores are those inside."""
-    if model.method == "predict":
-        raise NotReadable("its labels depend on a threshold of its own")
-    return read(Model(model.estimator.estimator_, model.method), table)
+    """Labels by a threshold on one class's score; other outputs are those inside."""
+    estimator = model.estimator
+    if model.method != "predict":
+        return read(Model(estimator.estimator_, model.method), table)
+    method = estimator.response_method
+    if method == "auto":
+        has_it = hasattr(estimator.estimator_, "predict_proba")
+        method = "predict_proba" if has_it else "decision_function"
+    inner = Model(estimator.estimator_, method)
+    pos_label, threshold = _rule_of(estimator, method)
+    first = pos_label is not None and pos_label == estimator.classes_[0]
+    whole = 1.0 if method == "predict_proba" else 0.0
+    return combined(
+        [read(inner, table)], [inner], AtLeast(threshold, first, whole), "threshold on"
+    )
+
+
+def _rule_of(estimator, method):
+    """The label that a high score stands for (None: the second), and the threshold."""
+    if hasattr(estimator, "best_threshold_"):
+        # no public attribute holds the scorer's label
+        return estimator._curve_scorer._get_pos_label(), estimator.best_threshold_
+    if estimator.threshold == "auto":
+        return estimator.pos_label, 0.5 if method == "predict_proba" else 0.0
+    return estimator.pos_label, estimator.threshold
 
 
 def read_vote(model, table):
-    """Weighted mean of the members' outputs."""
+    """Weighted mean of the members' outputs, or the label with the most votes."""
     vote = model.estimator
-    if model.classifier and (vote.voting != "soft" or model.method != "predict_proba"):
-        raise NotReadable("a vote of labels is no sum of its members")
     members = vote.estimators_
     weights = np.ones(len(members))
     if vote.weights is not None:
         kept = [not isinstance(e, str) for _, e in vote.estimators]  # "drop"
         weights = np.asarray(vote.weights, dtype=np.float64)[kept]
-    method = "predict_proba" if model.classifier else "predict"
+    method = "predict"
+    if model.classifier and vote.voting == "soft":
+        method = "predict_proba"
     models = [Model(member, method) for member in members]
     forms = [read(member, table) for member in models]
-    return weighted_sum(forms, models, weights / weights.sum())
+    if not model.classifier or model.method == "predict_proba":
+        return weighted_sum(forms, models, weights / weights.sum())
+    return labels_of_sum(forms, models, weights, len(vote.classes_))
+
+
+def read_bagging(model, table):
+    """Mean of the members' outputs, each on its own columns."""
+    bagging, method = model.estimator, model.method
+    if model.classifier and _are_trees(bagging.estimators_):
+        try:
+            return read_trees(bagging, method, table)
+        except NotReadable:  # trees behind links
+            pass
+    of_member = method
+    if model.classifier and method != "decision_function":
+        asked = hasattr(bagging.estimators_[0], "predict_proba")
+        of_member = "predict_proba" if asked else "predict"
+    forms, models = [], []
+    for member, columns in zip(bagging.estimators_, bagging.estimators_features_):
+        if model.classifier and len(member.classes_) < len(bagging.classes_):
+            raise NotReadable("a member of BaggingClassifier has not seen all classes")
+        form, inner = _on_columns(Model(member, of_member), columns, table)
+        forms.append(form)
+        models.append(inner)
+    weights = np.ones(len(forms))
+    if model.classifier and method == "predict":
+        return labels_of_sum(forms, models, weights, len(bagging.classes_))
+    return weighted_sum(forms, models, weights / len(forms), name="bagging of")
+
+
+def _are_trees(estimators):
+    entries = [entry_of(estimator) for estimator in estimators]
+    return all(e is not None and e.module == read_trees.__module__[9:] for e in entries)
+
+
+def _on_columns(model, columns, table):
+    """Form and model of a wider table, of which a model sees some columns."""
+    columns = np.asarray(columns)
+    if np.array_equal(columns, np.arange(table.n_columns)):
+        return read(model, table), model
+    steps = Pipeline([("columns", Columns(columns))])
+    whole = Model(
+        Pipeline([("columns", Columns(columns)), ("model", model.estimator)]),
+        model.method,
+    )
+    form = read(model, table.select(columns))
+    wider = form.on(columns, table.n_columns)
+    if wider is None:
+        wider = BehindSteps(steps=steps, source=columns, form=form, model=model)
+    return wider, whole
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    """Hands on some columns, in any order and more than once."""
+
+    def __init__(self, columns=None):
+        self.columns = columns
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y=None):
+        """Nothing to fit."""
+        return self
+
+    def transform(self, X):
+        """The columns, in X's own container."""
+        return as_table(X).select(self.columns).native
+
+
+def labels_of_sum(forms, models, weights, n_classes):
+    """The label with the largest weighted sum of outputs, the first of equal ones."""
+    whole = np.array_equal(weights, np.rint(weights))
+    if whole and all(model.method == "predict" for model in models):
+        label = MostVotes(weights.sum() if n_classes == 2 else None)
+        return combined(forms, models, Then(WeightedSum(weights), label), "vote of")
+    weights = weights / weights.sum()
+    if n_classes == 2:  # the second's share is above one half
+        link = Then(WeightedSum(weights, -0.5), PositiveScore())
+    else:
+        link = Then(WeightedSum(weights), LargestScore())
+    return combined(forms, models, link, "vote of")
 
 
 def read_transformed_target(model, table):
     """An element-wise inverse of the target's transformation as a link."""
     wrapper = model.estimator
+    regressor = Model(wrapper.regressor_, "predict")
+    form = read(regressor, table)
+    n_targets = 1 if table is None else regressor(table.take([0]).native).shape[1]
+    try:
+        scaling = affine(wrapper.transformer_, n_targets)
+    except NotAffine:
+        scaling = None
+    if n_targets == 1 and scaling is not None:
+        factor = 1.0 / scaling.matrix.toarray().item()
+        shift = -scaling.shift * factor
+        return weighted_sum([form], [regressor], [factor], shift, "transformed target,")
     try:
         columns = sources(wrapper.transformer_, 1)
     except NotColumnwise:
         raise NotReadable("the target's transformation is not element-wise") from None
     if len(columns) != 1:
         raise NotReadable("the target's transformation changes its columns")
-    regressor = Model(wrapper.regressor_, "predict")
-    form = read(regressor, table)
-    return Combined(
-        members=[form],
-        models=[regressor],
-        link=InverseTransform(wrapper.transformer_),
-        single=form.single,
-        name="transformed target,",
-    )
+    link = InverseTransform(wrapper.transformer_)
+    return combined([form], [regressor], link, "transformed target,")
