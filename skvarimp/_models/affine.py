@@ -153,8 +153,9 @@ def affine(step, n_columns):
     """A fitted step as an `Affine` map of n_columns columns; raises NotAffine."""
     if step is None or step == "passthrough":
         return _scaling(1.0, 0.0, n_columns)
-    if "transform" in vars(step):
-        raise NotAffine("transform of this instance was replaced")
+    for method in ("transform", "inverse_transform"):
+        if method in vars(step):
+            raise NotAffine(f"{method} of this instance was replaced")
     for package, kinds in AFFINE.items():
         rule = kinds.get(type(step).__name__)
         if rule is not None and is_exactly(step, package, type(step).__name__):
