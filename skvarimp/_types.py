@@ -14,10 +14,8 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from skvarimp._comparing.comparison_frame import Comparison
 else:
-    Axes = Comparison = Any
+    Axes = Any
 
 
 class SupportsArray(Protocol):

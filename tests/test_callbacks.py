@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.callback import ProgressBar
 
 from skvarimp import (
+    FIRMImportance,
     InteractionImportance,
     PartialDependenceImportance,
     PermutationImportance,
@@ -122,6 +123,22 @@ def test_everything_is_torn_down_when_a_callback_fails(importance):
     assert failing.events[-1] == other.events[-1] == "teardown"
     recovered = importance.set_callbacks().fit(model, X)
     assert not np.isnan(recovered.importances_).any()
+
+
+def test_comparing_tells_each_measure():
+    """A step per entry of each measure and model, one callback or several."""
+    recorder, other = Recorder(), Recorder()
+    measures = [SensitivityImportance(scale=None), FIRMImportance()]
+    models = {"one": model, "other": lambda X: X[:, 1]}
+    compare_importances(models, X, None, measures, callbacks=[recorder, other])
+    n_entries = X.shape[1]
+    assert recorder.steps == other.steps == 2 * 2 * n_entries
+    assert recorder.events.count("teardown") == 4
+    stopping = Recorder(stop_after=2)
+    with pytest.warns(ImportanceWarning, match="A callback stopped"):
+        table = compare_importances(model, X, None, measures[:1], callbacks=stopping)
+    assert np.isnan(table.iloc[:, 0]).sum() == n_entries - 2
+    assert not hasattr(measures[0], "_skl_callbacks")
 
 
 def test_bad_input_sets_nothing_up():

@@ -198,3 +198,20 @@ def test_sparse_input(case):
     reference = clone(importance).fit(model, dense, Y).importances_
     got = clone(importance).fit(model, sparse.csr_array(dense), Y).importances_
     np.testing.assert_allclose(got, reference, rtol=1e-9, atol=1e-12)
+
+
+def test_weights_are_numbers_of_rows(case):
+    """Standard errors are those of as many rows as the weights sum to."""
+    importance, model = case
+    if importance.fit(model, X, Y).standard_errors_ is None:
+        return
+    weights = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    once = clone(importance).fit(model, X, Y, sample_weight=weights)
+    more = clone(importance).fit(model, X, Y, sample_weight=4 * weights)
+    np.testing.assert_allclose(more.importances_, once.importances_, rtol=1e-9)
+    if type(importance).__name__ == "FIRMImportance":
+        return  # it takes off chance variation, of which more rows have less
+    half = once.standard_errors_ / 2
+    np.testing.assert_allclose(more.standard_errors_, half, rtol=1e-7)
+    assert "sum of `sample_weight`" in " ".join(type(importance).__doc__.split())
+    assert "integer weights equal repeated rows" in type(importance).fit.__doc__

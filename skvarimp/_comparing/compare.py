@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
@@ -11,7 +12,13 @@ from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.arithmetic import no_overflow
-from skvarimp._types import AnyEstimator, Comparison, Matrix
+from skvarimp._running.progress import set_callbacks
+from skvarimp._types import AnyEstimator, Matrix
+
+if TYPE_CHECKING:  # it needs pandas
+    from skvarimp._comparing.comparison_frame import Comparison
+else:
+    Comparison = Any
 
 
 def compare_importances(
@@ -24,6 +31,7 @@ def compare_importances(
     | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    callbacks: Any = None,
 ) -> Comparison:
     """Importances of several fitted models under several measures, in one table.
 
@@ -41,7 +49,11 @@ def compare_importances(
     importances : dict, list or importance, default=None
         Measures, which are cloned; None: `SensitivityImportance()`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+        Weights of the rows; integer weights equal repeated rows, also in the standard
+        errors.
+    callbacks : callback or list of them, default=None
+        Such as :class:`sklearn.callback.ProgressBar`; told of each entry of each
+        measure's fit. One that stops leaves the other entries of that fit NaN.
 
     Returns
     -------
@@ -84,6 +96,7 @@ def compare_importances(
         of_model = {name: clone(measure) for name, measure in measures.items()}
         for measure in of_model.values():
             measure._validate_params()
+            set_callbacks(measure, callbacks)
         fit_measures(list(of_model.values()), estimator, X, y, sample_weight)
         for name, measure in of_model.items():
             column = f"{label}/{name}"

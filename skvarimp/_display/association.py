@@ -81,7 +81,7 @@ class AssociationDisplay(MatrixDisplay):
         names = [importance.entry_names_[j] for j in kept]
         display = cls(importance.association_[np.ix_(kept, kept)], names)
         display.plot(ax=ax, **kwargs)
-        display.say_left_out(len(importance.entry_names_))
+        display._say_left_out(len(importance.entry_names_))
         return display
 
     def plot(self, ax=None, cmap="cividis"):

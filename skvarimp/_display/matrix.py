@@ -94,10 +94,10 @@ class MatrixDisplay:
         matrix = pair_matrix(names, importance.pairs_, importance.importances_)
         display = cls(matrix, names, LABELS[importance.statistic_])
         display.plot(ax=ax, **kwargs)
-        display.say_left_out(len(importance.matrix_names_))
+        display._say_left_out(len(importance.matrix_names_))
         return display
 
-    def say_left_out(self, n_entries):
+    def _say_left_out(self, n_entries):
         """Write below the picture how many of all entries are not in it."""
         left = n_entries - len(self.names)
         if left:

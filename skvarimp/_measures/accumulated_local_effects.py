@@ -65,7 +65,7 @@ default="auto"
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,)
         Sampling error of the rows, with the model and the bins held fixed
-        (infinitesimal jackknife).
+        (infinitesimal jackknife); the number of rows is the sum of `sample_weight`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     influences_ : ndarray of shape (n_samples, n_entries)

@@ -84,7 +84,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Observed target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; integer weights equal repeated rows.
+            Weights of the rows; integer weights equal repeated rows: their sum is the
+            number of rows that `standard_errors_` are for. Scale weights that are not
+            counts to the effective number of rows, sum(w) ** 2 / sum(w ** 2) in all.
 
         Returns
         -------

@@ -52,7 +52,8 @@ default="auto"
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,)
-        Sampling error with the model held fixed.
+        Sampling error with the model held fixed; the number of rows is the sum of
+        `sample_weight`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     method_ : str

@@ -70,7 +70,7 @@ default="auto"
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error of the rows averaged over, with the model and the grid held
         fixed (infinitesimal jackknife); with many rows estimated from random sums of
-        them, to about 5%.
+        them, to about 5%. The number of rows is the sum of `sample_weight`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     curves_ : dict

@@ -135,8 +135,8 @@ default="auto"
         The same: a loss joins the outputs.
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
-        and as donor (infinitesimal jackknife). None for scorers, and for draws among
-        out-of-bag rows.
+        and as donor (infinitesimal jackknife); the number of rows is the sum of
+        `sample_weight`. None for scorers, and for draws among out-of-bag rows.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled"); NaN for one repeat.
     ranking_ : ndarray of shape (n_entries,)

@@ -130,7 +130,8 @@ default="auto"
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model, scale and grid held fixed, each row counting
         as evaluated row and as donor (infinitesimal jackknife); without the error of
-        drawing. NaN where too few draws tell.
+        drawing. The number of rows is the sum of `sample_weight`. NaN where too few
+        draws tell.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled", "rows").
     ranking_ : ndarray of shape (n_entries,)

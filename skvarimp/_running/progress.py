@@ -10,6 +10,13 @@ def within_callbacks(measures, action):
     return with_callbacks(lambda _: within_callbacks(measures[1:], action))(measures[0])
 
 
+def set_callbacks(on, callbacks):
+    """Set the callback, or the list of them, that a function was given; None: none."""
+    if callbacks is not None:
+        several = isinstance(callbacks, list | tuple)
+        on.set_callbacks(*(callbacks if several else [callbacks]))
+
+
 class Progress:
     """Drives the callbacks of measures that share work of `n_steps` steps."""
 

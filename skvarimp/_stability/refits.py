@@ -30,7 +30,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.arithmetic import users_code
-from skvarimp._running.progress import Progress, within_callbacks
+from skvarimp._running.progress import Progress, set_callbacks, within_callbacks
 from skvarimp._selection.steps import (
     Passed,
     check_can_serve,
@@ -312,9 +312,7 @@ def run_refits(function, tasks, arguments, n_jobs, callbacks):
     Fewer than tasks where a callback asks to stop.
     """
     runner = Refitting()
-    if callbacks is not None:
-        several = isinstance(callbacks, list | tuple)
-        runner.set_callbacks(*(callbacks if several else [callbacks]))
+    set_callbacks(runner, callbacks)
 
     def run():
         results = []

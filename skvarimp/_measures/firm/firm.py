@@ -101,8 +101,8 @@ default="auto"
         With the slope's sign, or that of the score at the larger of two values minus
         at the smaller; NaN for conditional means and groups.
     standard_errors_ : ndarray of shape (n_entries,) or None
-        Sampling errors with the model held fixed; None where the covariance is that
-        of a scikit-learn estimator.
+        Sampling errors with the model held fixed; the number of rows is the sum of
+        `sample_weight`. None where the covariance is that of a scikit-learn estimator.
     method_ : list of str
         The method of each entry.
     conditional_scores_ : mapping
@@ -218,7 +218,9 @@ default="auto"
             Used as the score where `estimator` is None: numbers as they are, others as
             indicators of the classes (of two classes the second).
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; integer weights equal repeated rows.
+            Weights of the rows; integer weights equal repeated rows: their sum is the
+            number of rows that `standard_errors_` are for. Scale weights that are not
+            counts to the effective number of rows, sum(w) ** 2 / sum(w ** 2) in all.
 
         Returns
         -------
