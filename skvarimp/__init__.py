@@ -4,6 +4,7 @@ from skvarimp._comparing.cohorts import importance_by_cohort
 from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_difference
 from skvarimp._comparing.ranks import rank_intervals
+from skvarimp._display.all_relevant import AllRelevantDisplay
 from skvarimp._display.bars import ComparisonDisplay, ImportanceDisplay
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._display.matrix import MatrixDisplay
@@ -24,6 +25,7 @@ from skvarimp._measures.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._selection.all_relevant import AllRelevantSelector
 from skvarimp._selection.importance_estimator import ImportanceEstimator
 from skvarimp._selection.selectors import BackwardEliminationSelector, ForwardSelector
 from skvarimp._stability.folds import FoldImportances, importance_across_folds
@@ -52,8 +54,10 @@ __all__ = [
     "FoldsDisplay",
     "NullDisplay",
     "RowsDisplay",
+    "AllRelevantDisplay",
     "BackwardEliminationSelector",
     "ForwardSelector",
+    "AllRelevantSelector",
     "ImportanceEstimator",
     "SurrogateTreePredictor",
     "compare_importances",

@@ -1,15 +1,21 @@
-"""A meta-estimator that answers like the estimator it fitted."""
+"""Meta-estimators that hand X on as it came, and answer like what they fitted."""
 
 from copy import deepcopy
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from skvarimp._data.table import checked_frame
+from skvarimp._data.table import as_table, checked_frame
+from skvarimp._data.validation import check_class_labels, check_target
 from skvarimp._types import Matrix
 
 
@@ -23,13 +29,8 @@ def estimator_has(method):
     return check
 
 
-class Delegating(MetaEstimatorMixin):
-    """Answers like the estimator refitted on the selected columns, `estimator_`."""
-
-    def _ask(self, method, X, *args, **params):
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        return getattr(self.estimator_, method)(self._selected(X), *args, **params)
+class TakesAnyContainer(MetaEstimatorMixin):
+    """Takes what its `estimator` takes: frames as they are, arrays checked."""
 
     def _validated(self, X, reset):
         """X checked as scikit-learn does; frames as they are."""
@@ -45,6 +46,41 @@ class Delegating(MetaEstimatorMixin):
             or "allow-nan",
             reset=reset,
         )
+
+    def _checked(self, X, y):
+        """X as a table and y as an array, checked as scikit-learn does."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None."
+            )
+        table = as_table(self._validated(X, reset=True))
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        check_target(y, table.n_samples)
+        if is_classifier(self.estimator):
+            check_class_labels(y)
+        return table, y
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.target_tags = deepcopy(inner.target_tags)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = inner.input_tags.sparse
+        frame = hasattr(self, "feature_names_in_")  # goes to the estimator unchecked
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
+        return tags
+
+
+class Delegating(TakesAnyContainer):
+    """Answers like the estimator refitted on the selected columns, `estimator_`."""
+
+    def _ask(self, method, X, *args, **params):
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        return getattr(self.estimator_, method)(self._selected(X), *args, **params)
 
     @available_if(estimator_has("predict"))
     def predict(self, X: Matrix) -> NDArray[Any]:
@@ -145,9 +181,4 @@ class Delegating(MetaEstimatorMixin):
             tags.classifier_tags.poor_score = True
         if tags.regressor_tags is not None:
             tags.regressor_tags.poor_score = True
-        tags.target_tags = deepcopy(inner.target_tags)
-        tags.target_tags.required = True
-        tags.input_tags.sparse = inner.input_tags.sparse
-        frame = hasattr(self, "feature_names_in_")  # goes to the estimator unchecked
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
         return tags

@@ -18,18 +18,12 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
-    check_class_labels,
-    check_target,
     n_jobs_constraint,
     random_state_constraint,
 )
@@ -227,18 +221,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
 
     def _checked(self, X, y):
         """X as a table and y as an array, checked as scikit-learn does."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None."
-            )
-        table = as_table(self._validated(X, reset=True))
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        check_target(y, table.n_samples)
-        if is_classifier(self.estimator):
-            check_class_labels(y)
+        table, y = super()._checked(X, y)
         if self.min_features_to_select > table.n_columns:
             raise ValueError(
                 f"`min_features_to_select` is {self.min_features_to_select}, but X has "

@@ -332,6 +332,19 @@ def check_named_columns(estimator, table, dropped):
             )
 
 
+def check_copies_reach(estimator):
+    """Raise where a ColumnTransformer would not see copies of columns."""
+    for transformer in _column_transformers(estimator):
+        for name, _, columns in transformer.transformers:
+            if not callable(columns):
+                raise ValueError(
+                    "The ColumnTransformer inside the estimator asks for the columns "
+                    f"of its part {name!r} by name or position, so that their shuffled "
+                    "copies would not reach the model. Select columns by type with "
+                    "make_column_selector instead."
+                )
+
+
 def _column_transformers(estimator):
     parts = [estimator]
     if hasattr(estimator, "get_params"):

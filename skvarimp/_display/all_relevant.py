@@ -1,0 +1,197 @@
+"""Importances over the rounds of `AllRelevantSelector`, beside the largest copies'."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skvarimp._display.drawing import (
+    COLORS,
+    check_axes,
+    check_count,
+    drawable,
+    keywords_for,
+)
+from skvarimp._display.rows import finish_rows, row_axes, row_names
+from skvarimp._types import Axes
+
+STATES = {
+    "selected": COLORS[2],
+    "tentative": COLORS[5],
+    "rejected": COLORS[1],
+    "largest copy": "0.75",
+}
+
+
+class AllRelevantDisplay:
+    """Each column's importances over the rounds, and the largest of the copies.
+
+    A box holds the middle half of the rounds, with a bar at their median, and its
+    whiskers end at the lowest and the highest. Columns are sorted by their medians, the
+    largest on top, and the largest copy stands among them.
+
+    Parameters
+    ----------
+    importances : array-like of shape (n_rounds, n_features)
+        NaN after a column was rejected.
+    largest_copy : array-like of shape (n_rounds,)
+        The largest importance of the copies.
+    feature_names : sequence of str
+        Names of the columns; long ones are wrapped, not cut off.
+    states : sequence of {"selected", "tentative", "rejected"}
+        What became of each column.
+    label : str, default="importance"
+        What the positions are, below the boxes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    boxes_ : matplotlib BarContainer
+        The middle halves, one a row from the top.
+
+    See Also
+    --------
+    AllRelevantSelector : Makes the numbers.
+
+    Examples
+    --------
+    >>> from skvarimp import AllRelevantDisplay
+    >>> values, copies = [[0.9, 0.1], [0.8, 0.2]], [0.3, 0.4]
+    >>> states = ["selected", "rejected"]
+    >>> display = AllRelevantDisplay(values, copies, ["bmi", "age"], states).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['bmi', 'largest copy', 'age']
+    """
+
+    def __init__(
+        self,
+        importances: ArrayLike,
+        largest_copy: ArrayLike,
+        feature_names: Sequence[str],
+        states: Sequence[str],
+        *,
+        label: str = "importance",
+    ) -> None:
+        self.importances = importances
+        self.largest_copy = largest_copy
+        self.feature_names = feature_names
+        self.states = states
+        self.label = label
+
+    @classmethod
+    def from_selector(
+        cls,
+        selector: Any,
+        *,
+        ax: Axes | None = None,
+        label: str = "importance",
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the history of a fitted selector.
+
+        Parameters
+        ----------
+        selector : AllRelevantSelector
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        label : str, default="importance"
+            What the positions are.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : AllRelevantDisplay
+            The drawn display.
+        """
+        n_features = selector.n_features_in_
+        names = getattr(selector, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(n_features)] if names is None else list(names)
+        states = np.full(n_features, "rejected", dtype=object)
+        states[selector.tentative_] = "tentative"
+        states[selector.support_] = "selected"
+        history = selector.history_
+        display = cls(
+            history["importances"],
+            history["largest_copy"],
+            names,
+            states.tolist(),
+            label=label,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+    ) -> Self:
+        """Draw the boxes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure that is large enough.
+        max_entries : int, default=30
+            Columns shown, those with the largest medians; a note says how many of each
+            kind are not.
+        **kwargs : dict
+            Passed to `matplotlib.axes.Axes.barh`, which draws the middle halves.
+
+        Returns
+        -------
+        display : AllRelevantDisplay
+            This object.
+        """
+        check_count("max_entries", max_entries)
+        shape = (len(self.largest_copy), len(self.feature_names))
+        values = drawable(self.importances, shape, "importances")
+        copies = drawable(self.largest_copy, shape[:1], "largest_copy")
+        # a column's own rounds; the copies have all of them
+        rows = [column[~np.isnan(column)] for column in values.T]
+        medians = np.array([np.median(row) if len(row) else -np.inf for row in rows])
+        order = np.argsort(-medians, kind="stable")
+        shown, hidden = order[:max_entries], order[max_entries:]
+        place = int((medians[shown] > np.median(copies)).sum())
+        states = [self.states[j] for j in shown]
+        names = row_names(self.feature_names, shown)
+        rows = [rows[j] for j in shown]
+        states.insert(place, "largest copy")
+        names.insert(place, "largest copy")
+        rows.insert(place, copies)
+        ax = row_axes(names, 1.2) if ax is None else check_axes(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        self.boxes_ = _draw_boxes(ax, rows, [STATES[state] for state in states], kwargs)
+        note = [f"{self.label} ({len(copies)} rounds)"]
+        if len(hidden):
+            counts = [(s, sum(self.states[j] == s for j in hidden)) for s in STATES]
+            listed = ", ".join(f"{count} {state}" for state, count in counts if count)
+            note.append(f"not shown: {listed}")
+        ax.set_xlabel("\n".join(note))
+        finish_rows(ax, names)
+        self._legend(ax, states)
+        return self
+
+    def _legend(self, ax, states):
+        """A box of each colour that occurs, with how many columns it stands for."""
+        handles, labels = [], []
+        for state in ("selected", "tentative", "rejected"):
+            if state in states:
+                handles.append(self.boxes_[states.index(state)])
+                labels.append(f"{state} ({sum(s == state for s in self.states)})")
+        ax.legend(handles, labels, frameon=False, fontsize="small")
+
+
+def _draw_boxes(ax, rows, colors, keywords):
+    """Whiskers, middle halves and medians, one row after the other."""
+    at = np.arange(len(rows))
+    ends = np.array([np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows])
+    low, q1, median, q3, high = ends.T
+    ax.hlines(at, low, high, "0.25", linewidth=1.0)
+    style = {"height": 0.6, "color": colors, "edgecolor": "0.25"}
+    with keywords_for("barh", keywords):
+        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
+    ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
+    return boxes

@@ -1,0 +1,443 @@
+"""`AllRelevantSelector`: every column that carries information, after Boruta."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom, false_discovery_control
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._data.shuffled import beside_copies
+from skvarimp._data.validation import (
+    Interval,
+    n_jobs_constraint,
+    random_state_constraint,
+)
+from skvarimp._display.all_relevant import AllRelevantDisplay
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.impurity.impurity import ImpurityImportance
+from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._response.engine import in_order
+from skvarimp._running.arithmetic import users_code
+from skvarimp._running.progress import Progress
+from skvarimp._running.whole_fit import whole_fit
+from skvarimp._selection.delegation import TakesAnyContainer
+from skvarimp._selection.steps import (
+    check_can_serve,
+    check_copies_reach,
+    check_one_a_column,
+    check_refittable,
+    check_takes_weights,
+    measured,
+    one_a_column,
+    routed,
+)
+from skvarimp._stability.refits import generator, seeded, seeds_of
+from skvarimp._types import (
+    AnyEstimator,
+    Axes,
+    ImportanceFunction,
+    Matrix,
+    RandomState,
+)
+
+FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
+PATIENCE = 10  # rounds without a decision, after which the selector stops
+
+
+class AllRelevantSelector(
+    TakesAnyContainer, SelectorMixin, CallbackSupportMixin, BaseEstimator
+):
+    """Select every column that is more important than shuffled copies of columns.
+
+    In each round the columns get shuffled copies beside them, the estimator is fitted
+    to both, and a column scores a hit if its importance exceeds that of every copy. A
+    column with more hits than a fair coin would give is selected, one with fewer is
+    rejected and leaves: Boruta's procedure, with any importance and columns of any
+    type. Unlike `BackwardEliminationSelector`, which looks for a small set that
+    suffices, it keeps all columns that carry information about y, copies of each other
+    included.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator, pipelines included; cloned.
+    importance : importance, callable or None, default=None
+        Any importance class of skvarimp with one entry a column, or a callable
+        (estimator, X, y) -> (n_features,), measured on the rows the estimator was
+        fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,
+        `SensitivityImportance(contrast="observed", scale=None)` for other models.
+    max_iter : int, default=100
+        The largest number of rounds.
+    alpha : float, default=0.05
+        Level of the two-sided tests.
+    n_jobs : int, default=None
+        Number of joblib workers over rounds. The result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Of the shuffles; also seeds every `random_state` inside the estimator and the
+        importance that is None, each round anew.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected columns.
+    tentative_ : ndarray of shape (n_features,)
+        Mask of the columns that were neither selected nor rejected.
+    n_features_ : int
+        Number of selected columns.
+    ranking_ : ndarray of shape (n_features,)
+        1 = selected, 2 = tentative; then the rejected ones, those rejected last
+        first. Columns rejected together share a rank.
+    hits_ : ndarray of shape (n_features,)
+        Rounds in which the column exceeded every copy.
+    n_iter_ : int
+        Number of rounds.
+    history_ : dict
+        `importances`, of shape (n_iter, n_features), NaN after a column was rejected;
+        `largest_copy`, of shape (n_iter,), the largest importance of the copies.
+    n_features_in_ : int
+        Number of columns seen.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    See Also
+    --------
+    BackwardEliminationSelector : A small set of columns that suffices.
+    null_importances : Is an importance more than noise?
+    leave_out_importances : Is a column needed beside the others?
+
+    Notes
+    -----
+    After r rounds a column with h hits is selected if P(H >= h), and rejected if P(H
+    <= h), is at most alpha / (2 r) for H binomial with r throws of a fair coin
+    (Bonferroni over the rounds), and significant at level alpha / 2 by Benjamini and
+    Hochberg's rule over the columns left. The copies are those of the columns left,
+    shuffled anew each round, and at least five.
+
+    The selector stops when no column is tentative, or when ten rounds in a row have
+    decided nothing: those still tentative have hits too near one half. The first
+    decision takes nine rounds for alpha = 0.05.
+
+    The tests judge the columns of this sample: they repeat the shuffles and the fits,
+    not the rows. A column without any information that happens to go with y in the
+    sample may be selected: FIGURES of 50 columns of noise with 200 rows on average
+    (``benchmarks/all_relevant.py``).
+
+    Cost: one fit and one importance per round, on up to twice the columns.
+
+    References
+    ----------
+    .. [1] M. B. Kursa and W. R. Rudnicki, "Feature Selection with the Boruta Package",
+       Journal of Statistical Software 36 (2010), section 2.
+
+    Examples
+    --------
+    Of Friedman's ten columns five matter:
+
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from skvarimp import AllRelevantSelector
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> forest = RandomForestRegressor(30, min_samples_leaf=5)
+    >>> selector = AllRelevantSelector(forest, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([0, 1, 2, 3, 4])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "estimator": [object],
+        "importance": [BaseImportance, callable, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": n_jobs_constraint,
+        "random_state": random_state_constraint,
+    }
+
+    def __init__(
+        self,
+        estimator: AnyEstimator,
+        importance: BaseImportance | ImportanceFunction | None = None,
+        *,
+        max_iter: int = 100,
+        alpha: float = 0.05,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.importance = importance
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @whole_fit
+    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
+        """Find the columns that carry information.
+
+        Parameters
+        ----------
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Training rows, in a container that the estimator takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target.
+        **params : dict
+            Without metadata routing: `sample_weight` for the estimator and the
+            importance. With routing, what those request.
+
+        Returns
+        -------
+        self : object
+            Fitted selector.
+        """
+        self._validate_params()
+        check_refittable(self.estimator)
+        return self._fit(X, y, params)
+
+    @with_callbacks
+    def _fit(self, X, y, params):
+        table, y = self._checked(X, y)
+        importance = self._importance()
+        check_one_a_column(importance)
+        check_can_serve(importance, self.estimator)
+        check_copies_reach(self.estimator)
+        if "groups" in params:
+            raise TypeError(
+                "AllRelevantSelector splits no rows and takes no `groups`. Leave them "
+                "out."
+            )
+        passed = routed(self, self.estimator, params, table.n_samples)
+        check_takes_weights(self.estimator, passed)
+        shared = Round(self.estimator, importance, table, y, passed)
+        seeds = seeds_of(generator(self.random_state), self.max_iter)
+        decisions = Decisions(table.n_columns, self.max_iter, self.alpha)
+        with Progress([self], self.max_iter, "round") as progress:
+            self._run(shared, seeds, decisions, progress)
+        self.support_ = decisions.state == SELECTED
+        self.tentative_ = decisions.state == TENTATIVE
+        self.n_features_ = int(self.support_.sum())
+        self.hits_ = decisions.hits
+        self.n_iter_ = decisions.n_rounds
+        self.ranking_ = decisions.ranking()
+        self.history_ = {
+            "importances": np.array(decisions.importances),
+            "largest_copy": np.array(decisions.largest_copy),
+        }
+        return self
+
+    def _run(self, shared, seeds, decisions, progress):
+        """Rounds in batches: as many at once as surely bring no decision before."""
+        while not decisions.complete():
+            first, left = decisions.n_rounds, decisions.left()
+            tasks = [(seed, left) for seed in seeds[first:][: decisions.next_batch()]]
+            for _, found in in_order(_of_round, tasks, (shared,), self.n_jobs):
+                decisions.add(left, *found)
+                if progress.step():
+                    decisions.decide()
+                    return
+            decisions.decide()
+
+    def _importance(self):
+        """The importance of each round; never the instance given."""
+        if self.importance is None:
+            return default_importance(self.estimator)
+        if isinstance(self.importance, BaseImportance):
+            return clone(self.importance)
+        return self.importance
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def plot_history(self, ax: Axes | None = None, **kwargs: Any) -> AllRelevantDisplay:
+        """Draw each column's importances over the rounds beside the largest copies'.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `AllRelevantDisplay.from_selector`.
+
+        Returns
+        -------
+        display : AllRelevantDisplay
+            Holds `ax_` and `figure_`.
+        """
+        check_is_fitted(self)
+        return AllRelevantDisplay.from_selector(self, ax=ax, **kwargs)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata given to `fit` goes.
+
+        Returns
+        -------
+        router : MetadataRouter
+            To the estimator's and the importance's fit.
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add(
+            estimator=self.estimator, method_mapping=to_fit
+        )
+        if isinstance(self.importance, BaseImportance):
+            router.add(importance=self.importance, method_mapping=to_fit)
+        return router
+
+
+def default_importance(estimator):
+    """Unbiased impurity of forests with bootstrap, observed sensitivity otherwise."""
+    impurity = ImpurityImportance()
+    if impurity._cannot_serve(estimator) is None:
+        return impurity
+    return SensitivityImportance(contrast="observed", scale=None)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What every round shares.
+
+    Attributes
+    ----------
+    estimator : estimator
+    importance : BaseImportance or callable
+    table : Table
+    y : ndarray
+    passed : Passed
+    """
+
+    estimator: object
+    importance: object
+    table: object
+    y: np.ndarray
+    passed: object
+
+
+def _of_round(task, shared):
+    """Importances of the columns left, and the largest of their copies.
+
+    Parameters
+    ----------
+    task : (int, ndarray)
+        Seed and the positions of the columns left.
+    shared : Round
+    """
+    seed, left = task
+    random = np.random.default_rng(seed)
+    table = shared.table.select(left)
+    copied = np.resize(np.arange(len(left)), max(len(left), FEWEST_COPIES))
+    orders = [(j, random.permutation(table.n_samples)) for j in copied]
+    wide = beside_copies(table, orders)
+    importance = shared.importance
+    if isinstance(importance, BaseImportance):
+        importance = seeded(clone(importance), random)
+    with users_code():
+        estimator = seeded(clone(shared.estimator), random)
+        estimator.fit(wide.native, shared.y, **shared.passed.fit)
+    params = shared.passed.importance
+    found = measured(importance, estimator, wide, shared.y, params)
+    values = one_a_column(found, wide)
+    return values[: len(left)], values[len(left) :].max()
+
+
+TENTATIVE, SELECTED, REJECTED = 0, 1, -1
+
+
+class Decisions:
+    """Hits so far, and what they decide.
+
+    Parameters
+    ----------
+    n_columns : int
+    max_iter : int
+    alpha : float
+
+    Attributes
+    ----------
+    state : ndarray of shape (n_columns,)
+        TENTATIVE, SELECTED or REJECTED.
+    hits : ndarray of shape (n_columns,)
+    n_rounds : int
+    idle_until : int
+        The round after which to stop if none decides anything before.
+    importances : list of ndarray of shape (n_columns,)
+        One a round; NaN for rejected columns.
+    largest_copy : list of float
+    """
+
+    def __init__(self, n_columns, max_iter, alpha):
+        self.max_iter, self.tail = max_iter, alpha / 2
+        self.state = np.full(n_columns, TENTATIVE)
+        self.hits = np.zeros(n_columns, dtype=np.intp)
+        self.rejected_after = np.zeros(n_columns, dtype=np.intp)
+        self.idle_until = self._first_possible() + PATIENCE
+        self.importances, self.largest_copy = [], []
+
+    def _first_possible(self):
+        """The first round in which all hits, or none, decide."""
+        n = 1
+        while 0.5**n > self.tail / n:
+            n += 1
+        return n
+
+    @property
+    def n_rounds(self):
+        """Rounds so far."""
+        return len(self.largest_copy)
+
+    def left(self):
+        """Positions of the columns that are not rejected."""
+        return np.flatnonzero(self.state != REJECTED)
+
+    def add(self, left, values, largest_copy):
+        """Take over one round."""
+        row = np.full(len(self.state), np.nan)
+        row[left] = values
+        self.hits[left] += values > largest_copy
+        self.importances.append(row)
+        self.largest_copy.append(largest_copy)
+
+    def decide(self):
+        """Select and reject what the hits so far allow."""
+        left, n = self.left(), self.n_rounds
+        hits = self.hits[left]
+        for tails, decision in (
+            (binom.sf(hits - 1, n, 0.5), SELECTED),
+            (binom.cdf(hits, n, 0.5), REJECTED),
+        ):
+            sure = tails <= self.tail / n
+            sure &= false_discovery_control(tails) <= self.tail
+            sure &= self.state[left] == TENTATIVE
+            self.state[left[sure]] = decision
+            if np.any(sure):
+                self.idle_until = n + PATIENCE
+        new = (self.state == REJECTED) & (self.rejected_after == 0)
+        self.rejected_after[new] = n
+
+    def complete(self):
+        """Whether nothing is left to decide, or no round has decided for long."""
+        decided = not (self.state == TENTATIVE).any()
+        return decided or self.n_rounds >= min(self.max_iter, self.idle_until)
+
+    def next_batch(self):
+        """Rounds until the first that can bring a decision, at least one."""
+        hits, n = self.hits[self.state == TENTATIVE], self.n_rounds
+        most = min(self.max_iter - n, self.idle_until - n)
+        for more in range(1, most):
+            after = n + more
+            tails = binom.sf(hits + more - 1, after, 0.5), binom.cdf(hits, after, 0.5)
+            if np.min(tails) <= self.tail / after:
+                return more
+        return most
+
+    def ranking(self):
+        """1 = selected, 2 = tentative, then by the round of rejection, last first."""
+        rounds = np.unique(self.rejected_after[self.state == REJECTED])[::-1]
+        ranks = np.where(self.state == SELECTED, 1, 2)
+        for rank, after in enumerate(rounds, start=3):
+            ranks[self.rejected_after == after] = rank
+        return ranks
