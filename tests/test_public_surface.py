@@ -8,6 +8,8 @@ import skvarimp
 
 SURFACE = {
     "skvarimp": {
+        "AllRelevantDisplay",
+        "AllRelevantSelector",
         "BackwardEliminationSelector",
         "BaseImportance",
         "CoefficientImportance",

@@ -20,6 +20,7 @@ from skvarimp._data.validation import (
     random_state_constraint,
 )
 from skvarimp._display.all_relevant import AllRelevantDisplay
+from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
@@ -71,7 +72,7 @@ class AllRelevantSelector(
     importance : importance, callable or None, default=None
         Any importance class of skvarimp with one entry a column, or a callable
         (estimator, X, y) -> (n_features,), measured on the rows the estimator was
-        fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,
+        fitted to. None: `ImpurityImportance()` for trees and their ensembles,
         `SensitivityImportance(contrast="observed", scale=None)` for other models.
     max_iter : int, default=100
         The largest number of rounds.
@@ -126,8 +127,8 @@ class AllRelevantSelector(
 
     The tests judge the columns of this sample: they repeat the shuffles and the fits,
     not the rows. A column without any information that happens to go with y in the
-    sample may be selected: FIGURES of 50 columns of noise with 200 rows on average
-    (``benchmarks/all_relevant.py``).
+    sample may be selected: of 50 columns of noise with 200 rows about half a column on
+    average (``benchmarks/all_relevant.py``).
 
     Cost: one fit and one importance per round, on up to twice the columns.
 
@@ -149,6 +150,9 @@ class AllRelevantSelector(
     >>> selector.get_support(indices=True)
     array([0, 1, 2, 3, 4])
     """
+
+    _doc_link_module = "skvarimp"
+    _doc_link_template = DOCUMENTATION
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
@@ -202,6 +206,11 @@ class AllRelevantSelector(
     @with_callbacks
     def _fit(self, X, y, params):
         table, y = self._checked(X, y)
+        if table.n_samples < 2:
+            raise ValueError(
+                "AllRelevantSelector shuffles rows and needs at least two, got "
+                f"n_samples = {table.n_samples}."
+            )
         importance = self._importance()
         check_one_a_column(importance)
         check_can_serve(importance, self.estimator)
@@ -290,7 +299,7 @@ class AllRelevantSelector(
 
 
 def default_importance(estimator):
-    """Unbiased impurity of forests with bootstrap, observed sensitivity otherwise."""
+    """Impurity of trees and their ensembles, observed sensitivity otherwise."""
     impurity = ImpurityImportance()
     if impurity._cannot_serve(estimator) is None:
         return impurity
