@@ -15,6 +15,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._response.curve_influences import curve_influences
 from skvarimp._response.grid import distinct_values, is_categorical, make_move
 from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
@@ -60,6 +61,10 @@ default="auto"
         of other models.
     n_jobs : int, default=None
         Number of joblib workers. The numbers do not depend on it.
+    keep_rows : bool, default=False
+        Whether to keep the numbers of single rows, `influences_` and
+        `row_importances_`, from which `interval` and the comparisons of importances
+        are computed.
 
     Attributes
     ----------
@@ -71,6 +76,10 @@ default="auto"
         Sampling error of the rows averaged over, with the model and the grid held
         fixed (infinitesimal jackknife); with many rows estimated from random sums of
         them, to about 5%. The number of rows is the sum of `sample_weight`.
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : ndarray of shape (n_samples, n_entries) or None
+        With `keep_rows` and kind="individual": each row's own importance.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     curves_ : dict
@@ -132,6 +141,7 @@ default="auto"
         "features": features_constraint,
         "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
+        "keep_rows": ["boolean"],
     }
 
     def __init__(
@@ -144,6 +154,7 @@ default="auto"
         features: Features = None,
         response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
+        keep_rows: bool = False,
     ) -> None:
         self.statistic = statistic
         self.kind = kind
@@ -152,11 +163,13 @@ default="auto"
         self.features = features
         self.response_method = response_method
         self.n_jobs = n_jobs
+        self.keep_rows = keep_rows
 
     def _plan(self, problem, entries):
         n_rows, one = problem.table.n_samples, np.ones(len(problem.base))
         if self.kind == "average":
             n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
+            n_groups = n_rows if self.keep_rows else n_groups
             reductions = [PartialDependence.over(self.statistic, n_rows, n_groups)]
         else:  # the second for the curves alone
             reductions = [
@@ -169,6 +182,8 @@ default="auto"
 
     def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
+        if self.keep_rows and self.kind == "average":
+            self._complete(plan, outcomes[0][0])
         self._store_outcome(plan, outcomes[0][0])
         (request,) = plan.requests
         self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
@@ -182,6 +197,22 @@ default="auto"
             self.curves_[entry.name] = (values, averages)
             if self.individual_curves_ is not None:
                 self.individual_curves_[entry.name] = _some_curves(plan, entry)
+
+    def _complete(self, plan, outcome):
+        """Influences on curves that were too large to be kept row by row."""
+        problem, (request,) = plan.problem, plan.requests
+        missing = {
+            e: curves
+            for e, curves in enumerate(outcome.curves)
+            if curves is not None
+            and (outcome.influences is None or np.isnan(outcome.influences[0, e]))
+        }
+        walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
+        (reduction,) = request.reductions
+        for e, psi in curve_influences(walk, reduction, missing, self.n_jobs):
+            outcome.store_rows([e], influences=psi)
+            variance = problem.weights @ psi**2 / problem.total_weight
+            outcome.standard_errors[e] = np.sqrt(variance)
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""

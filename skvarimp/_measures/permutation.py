@@ -25,7 +25,7 @@ from skvarimp._measures.response_importance import (
     ResponseImportance,
 )
 from skvarimp._measures.scoring import ScoreLost, score_lost
-from skvarimp._response.engine import in_order
+from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.reductions.losses import (
     LOSSES,
     LossDraw,
@@ -55,6 +55,8 @@ class Lost:
     path : str or None
         How the response was computed; None: as the shared walk did.
     monte_carlo_errors : ndarray of shape (n_entries,) or None
+    outcome : Outcome or None
+        With the numbers of single rows.
     """
 
     importances: np.ndarray
@@ -63,6 +65,7 @@ class Lost:
     name: str
     path: str | None = None
     monte_carlo_errors: np.ndarray | None = None
+    outcome: Outcome | None = None
 
 
 @dataclass
@@ -125,6 +128,10 @@ default="auto"
         Number of joblib workers. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws ("sampled").
+    keep_rows : bool, default=False
+        Whether to keep the numbers of single rows, `influences_` and
+        `row_importances_`, from which `interval` and the comparisons of importances
+        are computed.
 
     Attributes
     ----------
@@ -139,6 +146,11 @@ default="auto"
         `sample_weight`. None for scorers, and for draws among out-of-bag rows.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled"); NaN for one repeat.
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: each row's own importance; the weighted mean is
+        `importances_`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     baseline_ : float
@@ -198,6 +210,7 @@ default="auto"
         "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
+        "keep_rows": ["boolean"],
     }
 
     def __init__(
@@ -214,6 +227,7 @@ default="auto"
         response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        keep_rows: bool = False,
     ) -> None:
         self.loss = loss
         self.scoring = scoring
@@ -225,6 +239,7 @@ default="auto"
         self.response_method = response_method
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.keep_rows = keep_rows
 
     @property
     def _reads_training_rows(self):
@@ -247,6 +262,12 @@ default="auto"
             raise ValueError(
                 "y is required: permutation importance compares the response with it. "
                 "SensitivityImportance needs no y."
+            )
+        if self.keep_rows and (self.scoring is not None or self.subset == "oob"):
+            what = "subset='oob'" if self.scoring is None else "`scoring`"
+            raise ValueError(
+                f"keep_rows=True keeps what each row contributes; with {what} there is "
+                "no such number. Leave one of the two out."
             )
         if self.scoring is not None:
             return self._plan_scores(problem, entries)
@@ -332,21 +353,29 @@ default="auto"
             errors = None
         names = [entry.name for entry in plan.entries]
         self._store(lost.importances[:, np.newaxis], names, [lost.name], errors)
+        self._store_rows(plan, lost.outcome)
 
     def _from_draws(self, draw, baseline, plan, outcomes):
         """From drawn donors, which the model itself is asked for."""
         problem, n = plan.problem, len(plan.entries)
         black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
-        walk = problem.walk(black_box, plan.entries, [Request("all", [], [])])
+        walk = problem.walk(
+            black_box, plan.entries, [Request("all", [], [])], self.keep_rows
+        )
         scale = np.array([1.0 if draw.reference is None else draw.reference])
         seeds = entry_seeds(self.random_state, n)
-        importances, errors, drawn = np.full((3, n), np.nan)
+        outcome, drawn = Outcome.empty(n, 1), np.full(n, np.nan)
         arguments = (walk, draw, scale, self.n_repeats, seeds)
         for e, one in self._entry_by_entry(sample_repeats, n, arguments):
-            importances[e] = one.importances[0] + self.relative
-            errors[e], drawn[e] = one.standard_error, one.monte_carlo_error
-        name, path = draw.loss.name, black_box.path
-        return Lost(importances, errors, baseline, name, path, drawn)
+            outcome.store_draws(e, one)
+            drawn[e] = one.monte_carlo_error
+        if self.relative:  # the draws are of the difference
+            outcome.importances += 1.0
+            if outcome.contributions is not None:
+                outcome.contributions += 1.0
+        lost = _from_walk(draw.loss.name, baseline, plan, [[outcome]])
+        lost.path, lost.monte_carlo_errors = black_box.path, drawn
+        return lost
 
     def _from_scores(self, score, plan, outcomes):
         """Mean score lost over the repeats; no standard errors."""
@@ -405,4 +434,5 @@ default="auto"
 def _from_walk(name, baseline, plan, outcomes):
     """From the shared walk over all donors."""
     outcome = outcomes[0][0]
-    return Lost(outcome.importances[:, 0], outcome.standard_errors, baseline, name)
+    importances, errors = outcome.importances[:, 0], outcome.standard_errors
+    return Lost(importances, errors, baseline, name, outcome=outcome)

@@ -9,6 +9,7 @@ from skvarimp._data.entries import resolve_columns
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.rows import store_rows
 from skvarimp._models.model import Model
 from skvarimp._response.contract import Walk
 from skvarimp._response.engine import run_walk
@@ -71,8 +72,8 @@ class Problem:
         moves = self.moves(entries, [request])
         return np.array([moves[e].n_cells for e in range(len(entries))])
 
-    def walk(self, response, entries, requests):
-        """A walk over all rows."""
+    def walk(self, response, entries, requests, keep_rows=False):
+        """A walk over all rows; whether to keep the numbers of single ones."""
         return Walk(
             response,
             self.table,
@@ -84,6 +85,7 @@ class Problem:
             self.total_weight,
             self.y,
             [request.scales for request in requests],
+            keep_rows,
         )
 
 
@@ -188,6 +190,24 @@ class ResponseImportance(BaseImportance):
             plan.problem.model.output_names,
             None if np.all(np.isnan(errors)) else errors,
         )
+        self._store_rows(plan, outcome)
+
+    def _store_rows(self, plan, outcome):
+        """Keep what the outcome says of single rows, where `keep_rows` asks for it."""
+        if not getattr(self, "keep_rows", False):
+            return
+        problem, influences = plan.problem, outcome.influences
+        if influences is None:  # a callback stopped before the first entry
+            influences = np.full((len(problem.weights), len(plan.entries)), np.nan)
+        store_rows(
+            self,
+            problem.table,
+            problem.kept,
+            problem.weights,
+            problem.total_weight,
+            influences,
+            outcome.contributions,
+        )
 
 
 def fit_together(measures, estimator, X, y=None, sample_weight=None):
@@ -224,8 +244,9 @@ def _carry_out(measures, plans):
     merged, places = _merged([plan.requests for plan in plans])
     outcomes = []
     if merged:
-        walk = problem.walk(response, entries, merged)
         asking = [m for m, plan in zip(measures, plans) if plan.requests]
+        keep_rows = any(getattr(m, "keep_rows", False) for m in asking)
+        walk = problem.walk(response, entries, merged, keep_rows)
         n_jobs = max((m.n_jobs for m in asking), key=effective_n_jobs)
         with Progress(asking, len(walk.moves)) as progress:
             outcomes = run_walk(walk, n_jobs, progress.step)

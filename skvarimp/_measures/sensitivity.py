@@ -35,6 +35,7 @@ from skvarimp._response.sampling import (
     ObservedDraw,
     PairsDraw,
     entry_seeds,
+    of_single_rows,
     sample_repeats,
 )
 from skvarimp._response.scale import scale_of
@@ -120,6 +121,10 @@ default="auto"
         Number of joblib workers. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws ("sampled", "rows").
+    keep_rows : bool, default=False
+        Whether to keep the numbers of single rows, `influences_` and
+        `row_importances_`, from which `interval` and the comparisons of importances
+        are computed.
 
     Attributes
     ----------
@@ -134,6 +139,11 @@ default="auto"
         draws tell.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled", "rows").
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: each row's own importance; the weighted mean is
+        `importances_`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     scale_ : float or ndarray of shape (n_outputs,)
@@ -200,6 +210,7 @@ default="auto"
         "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
+        "keep_rows": ["boolean"],
     }
 
     def __init__(
@@ -216,6 +227,7 @@ default="auto"
         response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        keep_rows: bool = False,
     ) -> None:
         self.contrast = contrast
         self.estimation = estimation
@@ -228,6 +240,7 @@ default="auto"
         self.response_method = response_method
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.keep_rows = keep_rows
 
     def _plan(self, problem, entries):
         if self.estimation == "sampled" and self.contrast == "range":
@@ -289,20 +302,17 @@ default="auto"
 
     def _sample(self, plan):
         """Every row `n_repeats` times, entry by entry."""
-        n, n_outputs = len(plan.entries), len(plan.scale)
+        n = len(plan.entries)
         seeds = entry_seeds(self.random_state, n)
         walk = self._black_box_walk(plan)
         arguments = (walk, DRAWS[self.contrast], plan.scale, self.n_repeats, seeds)
-        outcome = Outcome(
-            np.full((n, n_outputs), np.nan), np.full(n, np.nan), [None] * n
-        )
+        outcome = Outcome.empty(n, len(plan.scale))
         self.n_draws_ = np.zeros(n, dtype=np.intp)
         self.monte_carlo_errors_ = np.full(n, np.nan)
         results = in_order(sample_repeats, range(n), arguments, self.n_jobs)
         with Progress([self], n) as progress, closing(results):
             for e, sampled in results:
-                outcome.importances[e] = sampled.importances
-                outcome.standard_errors[e] = sampled.standard_error
+                outcome.store_draws(e, sampled)
                 self.monte_carlo_errors_[e] = sampled.monte_carlo_error
                 self.n_draws_[e] = sampled.n_draws
                 if progress.step():
@@ -314,7 +324,9 @@ default="auto"
         model, n_outputs = plan.problem.model, len(plan.scale)
         black_box = BlackBoxResponse(model, n_outputs, "drawn rows")
         self.response_path_ = black_box.path
-        return plan.problem.walk(black_box, plan.entries, [plan.request])
+        return plan.problem.walk(
+            black_box, plan.entries, [plan.request], self.keep_rows
+        )
 
     def _draw_in_rounds(self, plan):
         """Random rows, or random (row, donor) until `tol` is reached."""
@@ -324,7 +336,8 @@ default="auto"
         if plan.estimation == "rows":
             sizes = problem.grid_sizes(entries, plan.request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            walk = problem.walk(problem.response(entries), entries, [plan.request])
+            response = problem.response(entries)
+            walk = problem.walk(response, entries, [plan.request], self.keep_rows)
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
@@ -339,7 +352,14 @@ default="auto"
         self.monte_carlo_errors_ = filters.errors
         self._warn_imprecise(filters, stopped)
         errors = filters.standard_errors(problem.total_weight)
-        return Outcome(filters.importances, errors, [None] * n)
+        outcome = Outcome(filters.importances, errors, [None] * n)
+        if self.keep_rows:
+            factor = REDUCTIONS[self.contrast].donor_factor
+            for e, batch in enumerate(filters.batches):
+                if batch is not None:
+                    psi, of_rows = of_single_rows(batch, walk, walk.moves[e], factor)
+                    outcome.store_rows([e], influences=psi, contributions=of_rows)
+        return outcome
 
     def _warn_imprecise(self, filters, stopped):
         rough = int(np.sum(~filters.precise & (filters.n_draws > 0)))

@@ -43,6 +43,8 @@ class Walk:
     y : ndarray of shape (n_rows, ...) or None
     scales : list of list of ndarray of shape (n_outputs,)
         What each request's reductions are divided by.
+    keep_rows : bool
+        Whether the numbers of single rows are wanted, besides those of entries.
     final : bool
         Whether all rows are evaluated and only finished numbers wanted, so that
         `Response.run` may give `Finished` in place of states.
@@ -58,6 +60,7 @@ class Walk:
     total_weight: float
     y: np.ndarray | None = None
     scales: list = field(default_factory=list)
+    keep_rows: bool = False
     final: bool = False
 
     @property
@@ -109,6 +112,7 @@ class Walk:
             multiplicity,
             scale,
             np.array([move.categorical for move in moves]),
+            self.keep_rows,
         )
 
 

@@ -24,11 +24,46 @@ class Outcome:
     standard_errors : ndarray of shape (n_entries,)
         NaN where there is none.
     curves : list of (ndarray of shape (n_outputs, n_cells) or None)
+    influences, contributions : ndarray of shape (n_rows, n_entries) or None
+        Of single rows, see `Finished`; None where they are not kept or there are none.
     """
 
     importances: np.ndarray
     standard_errors: np.ndarray
     curves: list
+    influences: np.ndarray | None = None
+    contributions: np.ndarray | None = None
+
+    @classmethod
+    def empty(cls, n_entries, n_outputs):
+        """To be filled as the entries are finished."""
+        return cls(
+            np.full((n_entries, n_outputs), np.nan),
+            np.full(n_entries, np.nan),
+            [None] * n_entries,
+        )
+
+    def store_draws(self, e, sampled):
+        """Take the numbers of entry e from its `Sampled`."""
+        self.importances[e] = sampled.importances
+        self.standard_errors[e] = sampled.standard_error
+        if sampled.influences is not None:
+            self.store_rows(
+                [e],
+                influences=sampled.influences,
+                contributions=sampled.contributions,
+            )
+
+    def store_rows(self, entries, **of_rows):
+        """Keep numbers of single rows, (len(entries), n_rows) or None each, by name."""
+        for name, values in of_rows.items():
+            if values is None:
+                continue
+            values = np.atleast_2d(values).T
+            if getattr(self, name) is None:
+                shape = len(values), len(self.importances)
+                setattr(self, name, np.full(shape, np.nan))
+            getattr(self, name)[:, entries] = values
 
 
 def run_walk(walk, n_jobs=None, on_done=None):
@@ -124,16 +159,8 @@ class _Outcomes:
 
     def __init__(self, walk):
         self.walk = walk
-        n_entries = walk.n_entries
         self.outcomes = [
-            [
-                Outcome(
-                    np.full((n_entries, len(scale)), np.nan),
-                    np.full(n_entries, np.nan),
-                    [None] * n_entries,
-                )
-                for scale in scales
-            ]
+            [Outcome.empty(walk.n_entries, len(scale)) for scale in scales]
             for scales in walk.scales
         ]
 
@@ -152,6 +179,11 @@ class _Outcomes:
             if finished.curves is not None:
                 for e, curve in zip(entries, finished.curves):
                     outcome.curves[e] = curve
+            outcome.store_rows(
+                entries,
+                influences=finished.influences,
+                contributions=finished.contributions,
+            )
 
     def _finished(self, positions, states):
         walk = self.walk

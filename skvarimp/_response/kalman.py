@@ -39,6 +39,9 @@ class Batch:
         Variance of a row's influence on the importance, estimated from these draws.
     information : float
         How many draws, or pairs of them, tell about `influence`; its weight.
+    row_sums, cell_sums : ndarray of shape (n_rows,), (n_cells,) or None
+        Sums of the draws' means over the outputs by row and by donor value, where the
+        numbers of single rows are kept.
     """
 
     n_draws: int
@@ -47,6 +50,8 @@ class Batch:
     largest: float
     influence: float
     information: float
+    row_sums: np.ndarray | None = None
+    cell_sums: np.ndarray | None = None
 
     def __add__(self, other):
         n = self.n_draws + other.n_draws
@@ -61,6 +66,8 @@ class Batch:
             max(self.largest, other.largest),
             self.influence + share * (other.influence - self.influence),
             information,
+            None if self.row_sums is None else self.row_sums + other.row_sums,
+            None if self.cell_sums is None else self.cell_sums + other.cell_sums,
         )
 
     @property

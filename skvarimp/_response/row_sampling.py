@@ -72,6 +72,7 @@ class _Half:
 
     walk: object
     counts: np.ndarray
+    n_rows: int  # of the whole walk
 
     @classmethod
     def of(cls, walk, drawn):
@@ -83,7 +84,7 @@ class _Half:
             base=np.ascontiguousarray(walk.base[:, rows]),
             y=None if walk.y is None else walk.y[rows],
         )
-        return cls(part, counts)
+        return cls(part, counts, len(walk.rows))
 
     def states(self, n_jobs):
         """Yield (position, each row's contribution, each cell's mean or None)."""
@@ -113,4 +114,13 @@ def _batch(halves, states, move, reduction, scale):
         one, other = (centred + c * (donated - theta)[codes] for donated in donors)
         influence = float(counts @ (one * other)) / n
     largest = float(np.abs(mean).max())
-    return Batch(n, values @ counts, deviation, largest, influence, n)
+    batch = Batch(n, values @ counts, deviation, largest, influence, n)
+    if halves[0].walk.keep_rows:
+        rows = np.concatenate([half.walk.rows for half in halves])
+        batch.row_sums = np.bincount(rows, counts * mean, halves[0].n_rows)
+        if all(cells is not None for _, cells in states):
+            batch.cell_sums = sum(
+                half.counts.sum() * (cells / scale[:, np.newaxis]).mean(axis=0)
+                for half, (_, cells) in zip(halves, states)
+            )
+    return batch

@@ -75,12 +75,16 @@ class Sampled:
     monte_carlo_error : float
         Error of drawing; NaN for one repeat.
     n_draws : int
+    influences, contributions : ndarray of shape (n_rows,) or None
+        Of single rows, where the walk keeps them; see `Finished`.
     """
 
     importances: np.ndarray
     standard_error: float
     monte_carlo_error: float
     n_draws: int
+    influences: np.ndarray | None = None
+    contributions: np.ndarray | None = None
 
 
 CHUNK_DRAWS = 500_000
@@ -148,6 +152,37 @@ def contributions(walk, move, draw, rows, cells):
     return draw.contribution(walk.base[:, rows], moved, y)
 
 
+def scaled_influences(psi, weights, variance):
+    """Influences estimated from draws, with mean 0 and the variance that is known.
+
+    Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
+    """
+    psi = psi - weights @ psi
+    size = weights @ psi**2
+    return psi * np.sqrt(variance / size) if size > 0 else psi
+
+
+def of_single_rows(batch, walk, move, donor_factor):
+    """Influences and contributions of single rows from a `Batch` of draws.
+
+    Each row's mean, and that of each donor value, is estimated by its draws divided by
+    how many were expected: 0 for rows that were not drawn, and without bias. So the
+    weighted mean of the contributions is the importance.
+
+    Returns
+    -------
+    influences, contributions : ndarray of shape (n_rows,)
+    """
+    theta, n = batch.mean, batch.n_draws
+    contributions = batch.row_sums / (n * walk.weights)
+    psi = contributions - theta
+    if donor_factor and move.codes is not None:
+        donors = batch.cell_sums / (n * move.probabilities) - theta
+        psi += donor_factor * donors[move.codes[walk.rows]]
+    variance = batch.standard_error(1.0) ** 2
+    return scaled_influences(psi, walk.weights, variance), contributions
+
+
 class _Tally:
     """Running sums of draws, by row and by donor cell."""
 
@@ -176,9 +211,10 @@ class _Tally:
         weights = walk.weights
         importances = self.per_output @ weights / n_repeats
         n_draws = n_repeats * len(weights)
-        if n_repeats == 1:
-            return Sampled(importances, np.nan, np.nan, n_draws)
         row_mean = self.row_sums[0] / n_repeats
+        if n_repeats == 1:
+            unknown = np.full(len(weights), np.nan) if walk.keep_rows else None
+            return Sampled(importances, np.nan, np.nan, n_draws, unknown, row_mean)
         within = self.row_sums[1] / n_repeats - row_mean**2
         noise = np.maximum(within, 0.0) / (n_repeats - 1)  # variance of each row mean
         monte_carlo = np.sqrt(np.sum(weights**2 * noise))
@@ -191,11 +227,14 @@ class _Tally:
             noise = noise + draw.donor_factor**2 * donor_noise[codes]
         # Drawing inflates the squares of the influence by its own variance.
         variance = max(weights @ (psi**2 - noise), 0.0)
+        psi = scaled_influences(psi, weights, variance) if walk.keep_rows else None
         return Sampled(
             importances,
             float(np.sqrt(variance / walk.total_weight)),
             float(monte_carlo),
             n_draws,
+            psi,
+            row_mean,
         )
 
     def _donors(self, theta):
@@ -265,6 +304,10 @@ def draw_batch(task, walk, draw, scale, seeds):
             influence(walk, move, draw, rows, cells, centred),
             n * (n - 1) / 2 * float(np.sum(walk.weights**2)),
         )
+        if walk.keep_rows:
+            batch.row_sums = np.bincount(rows, mean, len(walk.weights))
+            of_moves = [np.bincount(drawn, mean, move.n_cells) for drawn in cells]
+            batch.cell_sums = np.mean(of_moves, axis=0)
         total = batch if total is None else total + batch
     return total
 

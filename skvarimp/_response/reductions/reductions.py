@@ -75,7 +75,7 @@ class _RowMean(Reduction):
                 state.cells, sample.codes[:, np.newaxis, :], axis=2
             )
             psi = psi + self.donor_factor * (donors - theta[:, :, np.newaxis])
-        return Finished(theta / sample.scale, sample.error(psi))
+        return sample.finished(theta / sample.scale, psi, state.rows)
 
 
 @dataclass(frozen=True)
@@ -223,14 +223,18 @@ class PartialDependence(Reduction):
         """
         cells = block.moved_over_rows()
         signs = self.signs[block.rows] * np.sqrt(block.weights)
-        n_groups = self._groups_that_fit(cells[0].size)
+        n_groups = self.groups_that_fit(cells[0].size)
         groups = self.groups[block.rows] % n_groups
         sketch = block.moved_by_group(signs, groups, n_groups)
         return State(cells=cells, sketch=sketch)
 
-    def _groups_that_fit(self, n_numbers):
-        """Of so many numbers each, in a thirty-second of `working_memory`."""
-        room = working_bytes() / 8 // (8 * n_numbers)
+    def groups_that_fit(self, n_numbers):
+        """How many groups of so many numbers an eighth of a block's memory holds.
+
+        A quarter where every row is kept apart. At least `LEAST_GROUPS`.
+        """
+        share = 4 if self.n_groups == self.n_rows else 8
+        room = working_bytes() / share // (8 * n_numbers)
         return int(min(self.n_groups, max(room, LEAST_GROUPS)))
 
     def finish(self, state, sample):
@@ -239,14 +243,11 @@ class PartialDependence(Reduction):
         importances = flatness(
             state.cells, sample.multiplicity, self.statistic, sample.categorical
         )
-        size = np.abs(sample.base).max(axis=1)
-        slope = flatness_slope(
-            state.cells, sample.multiplicity, self.statistic, sample.categorical, size
-        )
+        slope = self.slope(state.cells, sample)
         level = np.einsum("bok,bok->bo", slope, state.cells)
-        signs = self.signs * np.sqrt(sample.weights)
+        weights = self.signs * np.sqrt(sample.weights)
         n_groups = state.sketch.shape[2]
-        offsets = np.bincount(self.groups % n_groups, signs, n_groups)
+        offsets = np.bincount(self.groups % n_groups, weights, n_groups)
         if state.basis is not None:  # (sketch @ basis) @ slope, the short way
             slope = np.einsum("bofk,bok->bof", state.basis, slope)
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
@@ -254,7 +255,17 @@ class PartialDependence(Reduction):
         psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
         errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
         curves = state.cells + mean[:, np.newaxis]
-        return Finished(importances / sample.scale, errors, curves)
+        influences = None
+        if sample.keep_rows and n_groups == self.n_rows:
+            influences = psi[:, self.groups] / weights
+        return Finished(importances / sample.scale, errors, curves, influences)
+
+    def slope(self, cells, sample):
+        """How the flatness depends on each value of mean curves (b, o, k)."""
+        size = np.abs(sample.base).max(axis=1)
+        return flatness_slope(
+            cells, sample.multiplicity, self.statistic, sample.categorical, size
+        )
 
 
 @dataclass(frozen=True)
@@ -299,8 +310,11 @@ class Loss(Reduction):
             psi -= gain[:, np.newaxis] * (base - reference[:, np.newaxis])
             psi /= reference[:, np.newaxis]
             gain = 1.0 + gain
-        errors = replace(sample, scale=np.ones(1)).error(psi[:, np.newaxis])
-        return Finished(gain[:, np.newaxis], errors)
+        of_rows = state.rows[:, :1]
+        if self.relative:
+            of_rows = 1.0 + of_rows / reference[:, np.newaxis, np.newaxis]
+        joined = replace(sample, scale=np.ones(1))
+        return joined.finished(gain[:, np.newaxis], psi[:, np.newaxis], of_rows)
 
     @staticmethod
     def influence(state, sample):

@@ -186,11 +186,17 @@ class Finished:
     standard_errors : ndarray of shape (n_entries,) or None
         Of the mean over the outputs.
     curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
+    influences : ndarray of shape (n_entries, n_rows) or None
+        How much each row moves the importance, where `Sample.keep_rows` asks for it.
+    contributions : ndarray of shape (n_entries, n_rows) or None
+        Each row's own importance, where the importance is their mean.
     """
 
     importances: np.ndarray
     standard_errors: np.ndarray | None
     curves: np.ndarray | None = None
+    influences: np.ndarray | None = None
+    contributions: np.ndarray | None = None
 
 
 @dataclass
@@ -211,6 +217,8 @@ class Sample:
         What importances are divided by.
     categorical : ndarray of shape (n_entries,) or None
         Whether an entry is categorical.
+    keep_rows : bool
+        Whether `Finished` is to hold the numbers of single rows.
     """
 
     weights: np.ndarray
@@ -221,12 +229,30 @@ class Sample:
     multiplicity: np.ndarray
     scale: np.ndarray
     categorical: np.ndarray | None = None
+    keep_rows: bool = False
 
-    def error(self, projections):
-        """Standard error of the mean over outputs from its influence function.
+    def finished(self, importances, influences, contributions=None, curves=None):
+        """`Finished` with the standard error of the mean over outputs.
 
         Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n, integer weights counting
-        as repeated rows. `projections` is (n_entries, n_outputs, n_rows), unscaled.
+        as repeated rows.
+
+        Parameters
+        ----------
+        importances : ndarray of shape (n_entries, n_outputs)
+            Scaled already, unlike the following.
+        influences : ndarray of shape (n_entries, n_outputs, n_rows)
+        contributions : ndarray of shape (n_entries, n_outputs, n_rows), default=None
+        curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
         """
-        psi = (projections / self.scale[:, np.newaxis]).mean(axis=1)
-        return np.sqrt(np.einsum("bi,i->b", psi**2, self.weights) / self.total_weight)
+        psi = self._scaled_mean(influences)
+        variance = np.einsum("bi,i->b", psi**2, self.weights) / self.total_weight
+        finished = Finished(importances, np.sqrt(variance), curves)
+        if self.keep_rows:
+            finished.influences = psi
+            if contributions is not None:
+                finished.contributions = self._scaled_mean(contributions)
+        return finished
+
+    def _scaled_mean(self, of_outputs):
+        return (of_outputs / self.scale[:, np.newaxis]).mean(axis=1)

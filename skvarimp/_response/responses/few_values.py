@@ -190,6 +190,7 @@ def finish(walk, request, few, ice, categorical):
             ones,
             scale,
             categorical,
+            walk.keep_rows,
         )
         result.append(reduction.finish(reduction.reduce(block), sample))
     return result

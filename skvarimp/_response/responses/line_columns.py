@@ -31,10 +31,12 @@ BATCH_ELEMENTS = 2**17  # values of a batch: one array stays in the processor's 
 REDUCTIONS = (Pairs, Observed, Range, PartialDependence, IndividualFlatness)
 
 
-def serves(table, reductions, grid):
+def serves(table, reductions, grid, keep_rows=False):
     """Whether a request is one of those of this module."""
     if not isinstance(grid, str):
         return False
+    if keep_rows and any(type(r) is not SquaredError for r in reductions):
+        return False  # sorted columns have lost their rows
     if all(type(reduction) is Range for reduction in reductions):
         return grid in {"all", "equidistant", "deciles"}  # from smallest to largest
     known = REDUCTIONS
@@ -247,5 +249,14 @@ def _squared_error(reduction, walk, columns, slopes):
     one = np.ones(1)
     return reduction.finish(
         state,
-        Sample(weights, walk.total_weight, None, each_its_own, None, None, one),
+        Sample(
+            weights,
+            walk.total_weight,
+            None,
+            each_its_own,
+            None,
+            None,
+            one,
+            keep_rows=walk.keep_rows,
+        ),
     )

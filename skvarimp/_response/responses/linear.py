@@ -88,7 +88,7 @@ class LinearResponse(ProjectionResponse):
             yield from super().batches(walk, request, columns)
             return
         reductions, grid = walk.reductions[request], walk.moves.grids[request]
-        if line_columns.serves(walk.table, reductions, grid):
+        if line_columns.serves(walk.table, reductions, grid, walk.keep_rows):
             yield from line_columns.batches(walk.table, columns)
 
     def finished(self, walk, request, columns):

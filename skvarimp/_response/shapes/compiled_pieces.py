@@ -171,9 +171,10 @@ class SummedMeans(Summed):
 
     def __init__(self, reduction, member, walk, rows):
         super().__init__(reduction, member, walk, rows)
-        self.groups = np.asarray(reduction.groups[rows], dtype=np.int64)
+        n_groups = reduction.groups_that_fit(self.sums.size)
+        self.groups = np.asarray(reduction.groups[rows] % n_groups, dtype=np.int64)
         self.signs = reduction.signs[rows] * np.sqrt(self.weights)
-        self.sketch = np.zeros((len(self.sums), reduction.n_groups, member.n_cells))
+        self.sketch = np.zeros((len(self.sums), n_groups, member.n_cells))
 
     def add(self, curves, rows):
         """See `Summed.add`."""

@@ -290,7 +290,9 @@ class TreeResponse(Response):
         """What is kept of a move until the last row is in, twice while it is merged."""
         numbers = 0
         for reduction in walk.reductions_of(member.position):
-            groups = getattr(reduction, "n_groups", 0)
+            groups = 0
+            if hasattr(reduction, "groups_that_fit"):
+                groups = reduction.groups_that_fit(self.n_outputs * member.n_cells)
             numbers += 2 * (1 + groups) * member.n_cells
             numbers += 0 if groups else len(walk.rows)
         return 8 * self.n_outputs * numbers + 4 * len(member.cell_of_value)

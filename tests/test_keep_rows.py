@@ -1,0 +1,163 @@
+"""Numbers of single rows: their means are the importances, their norms the errors."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVR
+
+from skvarimp import (
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
+
+N = 120
+RANDOM = np.random.RandomState(0)
+X = np.column_stack([RANDOM.randn(N), RANDOM.randint(0, 3, N), RANDOM.randn(N, 2)])
+Y = X[:, 0] * (1 + X[:, 1]) + X[:, 2]
+CLASSES = (Y > 0).astype(int) + (Y > 2)
+WEIGHTS = RANDOM.uniform(0.2, 2.0, N)
+WEIGHTS[3] = 0.0
+FEATURES = {"a": 0, "b": 1, "c": 2, "unused": 3, "both": [0, 2]}
+
+
+def product(X):
+    """A model without a fast response."""
+    return X[:, 0] * (1 + X[:, 1])
+
+
+MODELS = {
+    "callable": (product, Y),
+    "linear": (Ridge().fit(X, Y), Y),
+    "logistic": (LogisticRegression().fit(X, CLASSES > 0), CLASSES > 0),
+    "softmax": (LogisticRegression().fit(X, CLASSES), CLASSES),
+    "kernel": (SVR().fit(X, Y), Y),
+    "forest": (RandomForestRegressor(8, random_state=0).fit(X, Y), Y),
+    "boosting": (HistGradientBoostingClassifier(max_iter=3).fit(X, CLASSES), CLASSES),
+}
+KEPT = {"features": FEATURES, "keep_rows": True}
+MEASURES = {
+    "pairs": SensitivityImportance(contrast="pairs", scale=None, **KEPT),
+    "observed": SensitivityImportance(contrast="observed", scale=None, **KEPT),
+    "range": SensitivityImportance(contrast="range", scale=None, **KEPT),
+    "drawn donors": SensitivityImportance(
+        estimation="sampled", scale=None, random_state=0, **KEPT
+    ),
+    "drawn rows": SensitivityImportance(
+        estimation="rows", scale=None, random_state=0, **KEPT
+    ),
+    "precise draws": SensitivityImportance(
+        estimation="sampled",
+        tol=0.02,
+        n_repeats=200,
+        scale=None,
+        random_state=0,
+        **KEPT,
+    ),
+    "dependence": PartialDependenceImportance(statistic="std", **KEPT),
+    "individual": PartialDependenceImportance(
+        statistic="range", kind="individual", **KEPT
+    ),
+    "permutation": PermutationImportance(estimation="exact", **KEPT),
+    "ratio": PermutationImportance(estimation="exact", relative=True, **KEPT),
+    "absolute error": PermutationImportance(
+        estimation="exact", loss="absolute_error", **KEPT
+    ),
+    "drawn losses": PermutationImportance(
+        estimation="sampled", relative=True, random_state=0, **KEPT
+    ),
+}
+EXACT = ["pairs", "observed", "range", "dependence", "individual", "permutation"]
+
+
+def fitted(name, model="callable", X=X, weights=WEIGHTS, y=None, **parameters):
+    """A measure of the table, fitted."""
+    estimator, target = MODELS[model]
+    measure = MEASURES[name]
+    measure = type(measure)(**{**measure.get_params(), **parameters})
+    y = target if y is None else y
+    return measure.fit(estimator, X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", MEASURES)
+def test_means_and_norms(name, model):
+    """Weighted means: of psi 0, of psi^2 n SE^2, of the rows' own the importance."""
+    imp = fitted(name, model)
+    assert imp.influences_.shape == (N, len(FEATURES))
+    assert np.all(np.isnan(imp.influences_[3]))
+    kept = WEIGHTS > 0
+    weights = WEIGHTS[kept] / WEIGHTS.sum()
+    psi = imp.influences_[kept]
+    size = max(1.0, np.nanmax(np.abs(psi)))
+    known = ~np.isnan(imp.standard_errors_)  # else too few draws
+    np.testing.assert_allclose(weights @ psi[:, known], 0.0, atol=1e-12 * size)
+    norms = np.sqrt(weights @ psi**2 / WEIGHTS.sum())
+    np.testing.assert_allclose(norms, imp.standard_errors_, rtol=1e-12, atol=1e-15)
+    if name == "dependence":
+        assert imp.row_importances_ is None
+        return
+    means = weights @ imp.row_importances_[kept]
+    np.testing.assert_allclose(means, imp.importances_, rtol=1e-10, atol=1e-12)
+    plain = fitted(name, model, keep_rows=False)
+    close = {"rtol": 1e-9, "atol": 1e-12}
+    np.testing.assert_allclose(plain.importances_, imp.importances_, **close)
+    np.testing.assert_allclose(plain.standard_errors_, imp.standard_errors_, **close)
+    assert not hasattr(plain, "influences_")
+
+
+@pytest.mark.parametrize("model", ["callable", "logistic", "forest"])
+@pytest.mark.parametrize("name", EXACT)
+def test_order_weights_workers_and_kernels_change_nothing(name, model, monkeypatch):
+    """Rows in another order, integer weights as repeated rows, two jobs, no kernels."""
+    counts = RANDOM.randint(0, 4, N)
+    imp = fitted(name, model, weights=counts)
+    order = np.random.RandomState(1).permutation(N)
+    y = MODELS[model][1]
+    moved = fitted(name, model, X=X[order], weights=counts[order], y=y[order])
+    repeated = np.repeat(np.arange(N), counts)
+    integer = fitted(name, model, X=X[repeated], weights=None, y=y[repeated])
+    jobs = fitted(name, model, weights=counts, n_jobs=2)
+    monkeypatch.setenv("SKVARIMP_COMPILED", "0")
+    plain = fitted(name, model, weights=counts)
+    for attribute in ("influences_", "row_importances_"):
+        values = getattr(imp, attribute)
+        if values is None:
+            continue
+        close = {"rtol": 1e-10, "atol": 1e-10 * np.nanmax(np.abs(values))}
+        np.testing.assert_allclose(getattr(moved, attribute), values[order], **close)
+        of_repeated = getattr(integer, attribute)
+        np.testing.assert_allclose(of_repeated, values[repeated], **close)
+        np.testing.assert_allclose(getattr(jobs, attribute), values, **close)
+        np.testing.assert_allclose(getattr(plain, attribute), values, **close)
+
+
+def test_influences_by_hand():
+    """f = x on 0 and 1: pairs 1/2; each row, of influence 1/2 - 1/2 + 2 (1/2 - 1/2)."""
+    imp = SensitivityImportance(scale=None, keep_rows=True)
+    imp.fit(lambda X: X[:, 0], [[0.0], [1.0], [1.0]])
+    # pairs 2 (1/3) (2/3) = 4/9; as donors 0 is at a distance of 2/3, 1 at one of 1/3
+    np.testing.assert_allclose(imp.row_importances_[:, 0], [4 / 9] * 3)
+    np.testing.assert_allclose(imp.influences_[:, 0], [4 / 9, -2 / 9, -2 / 9])
+
+
+@pytest.mark.parametrize("model", ["callable", "softmax", "forest"])
+def test_curves_too_large_to_keep_are_formed_twice(model):
+    """The influences on partial dependence do not depend on the memory."""
+    plenty = fitted("dependence", model)
+    with config_context(working_memory=0.1):
+        little = fitted("dependence", model)
+    close = {"rtol": 1e-9, "atol": 1e-12}
+    np.testing.assert_allclose(little.influences_, plenty.influences_, **close)
+    errors = little.standard_errors_, plenty.standard_errors_
+    np.testing.assert_allclose(*errors, **close)
+
+
+@pytest.mark.parametrize("parameters", [{"subset": "oob"}, {"scoring": "r2"}])
+def test_losses_without_rows_are_refused(parameters):
+    """Scores and out-of-bag trees have no loss of each row."""
+    forest = RandomForestRegressor(3, oob_score=False, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="keep_rows=True"):
+        PermutationImportance(keep_rows=True, **parameters).fit(forest, X, Y)
