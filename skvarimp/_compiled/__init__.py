@@ -8,7 +8,7 @@ import os
 from functools import cache
 from importlib import import_module
 
-KERNELS = ("descent", "pieces", "surrogate_ranks", "surrogates")
+KERNELS = ("descent", "masses", "pieces", "surrogate_ranks", "surrogates")
 
 
 def use_compiled():

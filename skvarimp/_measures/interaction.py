@@ -240,13 +240,14 @@ default="auto"
         joint = [entries[j].together_with(entries[k]) for j, k in pairs]
         response = problem.response(joint)
         self.response_path_ = response.path
-        statistic = self._statistic(problem, response)
+        statistic = self._statistic(problem, response, joint)
+        how = (statistic,), self.n_jobs, response.prefer
         strengths = np.full((len(joint), len(problem.base)), np.nan)
         used = sorted({e for pair in pairs for e in pair})
         with Progress([self], len(used) + len(joint)) as progress:
             alone = {}
             tasks = (entries[e] for e in used)
-            for entry, result in in_order(_alone, tasks, (statistic,), self.n_jobs):
+            for entry, result in in_order(_alone, tasks, *how):
                 alone[entry.name] = result
                 if progress.step():
                     return strengths
@@ -254,15 +255,20 @@ default="auto"
                 (p, joint[p], alone[entries[j].name], alone[entries[k].name])
                 for p, (j, k) in enumerate(pairs)
             )
-            for task, result in in_order(_of_pair, tasks, (statistic,), self.n_jobs):
+            for task, result in in_order(_of_pair, tasks, *how):
                 strengths[task[0]] = result
                 if progress.step():
                     break
         return strengths
 
-    def _statistic(self, problem, response):
+    def _statistic(self, problem, response, joint):
         curves = MeanCurves(
-            response, problem.model, problem.table, problem.weights, problem.base
+            response,
+            problem.model,
+            problem.table,
+            problem.weights,
+            problem.base,
+            max(len(entry.columns) for entry in joint),
         )
         if self.statistic == "h":
             return PairH(curves)

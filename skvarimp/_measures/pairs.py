@@ -118,6 +118,8 @@ class MeanCurves:
     table : Table
     weights : ndarray of shape (n_samples,)
     base : ndarray of shape (n_outputs, n_samples)
+    n_columns : int
+        How many columns move at once, at most.
     """
 
     response: object
@@ -125,12 +127,12 @@ class MeanCurves:
     table: object
     weights: np.ndarray
     base: np.ndarray
+    n_columns: int
 
-    def of(self, move):
-        """The mean curve of one move, (n_outputs, n_cells)."""
+    def __post_init__(self):
         rows = np.arange(len(self.weights))
-        return self.response.mean_curves(
-            self.table, rows, self.weights, move, self.base
+        self.of = self.response.averaged(
+            self.table, rows, self.weights, self.base, self.n_columns
         )
 
     def observed(self, entry):

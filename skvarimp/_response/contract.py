@@ -12,6 +12,7 @@ forming curves, overrides `tasks` and `run`.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -197,6 +198,19 @@ class Response:
             ice = self.curves(table, rows[part], move, base[:, part])
             mean += np.matmul(weights[part], ice - base[:, part, np.newaxis])
         return mean
+
+    def averaged(self, table, rows, weights, base, n_columns):
+        """Mean curves of many moves of the same rows.
+
+        A family that finds out once what serves all moves overrides this. Parameters
+        as in `mean_curves`, and how many columns move at once, at most.
+
+        Returns
+        -------
+        callable
+            averaged(move) -> as `mean_curves`.
+        """
+        return partial(self.mean_curves, table, rows, weights, base=base)
 
     def evaluations(self, n_rows, n_cells):
         """Cost of `curves`, in calls of the model for one row."""

@@ -10,9 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from skvarimp._compiled import masses as kernels
 from skvarimp._compiled.descent import Descent
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._running.memory import CACHE, at_once
+from skvarimp._running.memory import BLOCK, CACHE, at_once, slices
 
 WORD = 64  # a member's flat cells begin at a multiple of it
 QUESTIONS = 8  # splits of trees so small that all answers to them are remembered,
@@ -90,6 +91,24 @@ def steps_of_rows(table, codes, members, with_raw=False):
         raw.append(own)
     steps = {position: Steps.joined(of_one) for position, of_one in parts.items()}
     return steps, np.concatenate(raw, axis=1) if with_raw else None
+
+
+def count_masses(paths, codes, weights, masses):
+    """As `masses.count_masses`."""
+    table = paths.table
+    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    firsts = [paths.first(size) for size in range(len(masses))]
+    for rows in slices(codes.shape[1], table.max_depth + 2, 4 * BLOCK):
+        kernels.count_masses(
+            table.flat,
+            table.roots,
+            paths.rank,
+            table.max_depth,
+            np.ascontiguousarray(codes[:, rows]),
+            weights[rows],
+            firsts,
+            masses,
+        )
 
 
 class Plan:

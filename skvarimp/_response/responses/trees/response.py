@@ -21,6 +21,7 @@ from skvarimp._response.responses.trees.curves import Member, steps_of_rows
 from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
+from skvarimp._response.responses.trees.masses import ORDER, Averaged, count_masses
 from skvarimp._response.shapes.steps import StepBlock, Steps
 from skvarimp._running.memory import numbers_at_once, working_bytes
 
@@ -36,6 +37,7 @@ def tree_response(model, form, table):
     return response
 
 
+ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
 STEPS = 2**22  # of one task's curves, at most: some 50 MB
 COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
 
@@ -178,13 +180,13 @@ class TreeResponse(Response):
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; forms no row's curve."""
         features, codes = self.grid_codes(table, move)
+        if self._counts_masses(len(rows), len(features)):
+            averaged = Averaged(self, table, rows, weights, features, len(features))
+            return averaged(move)
         if len(features) > 1:
             if self.link is not None:
                 return super().mean_curves(table, rows, weights, move, base)
-            cells, cell_of_value = _distinct(codes)
-            own = self.codes(table)[rows]
-            mean = Group(self.trees, features, cells).mean_moved(own, weights)
-            return mean[:, cell_of_value]
+            return self.mean_of_group(table, rows, weights, features, codes)
         member = Member(self.trees, 0, move, features, codes)
         mean = np.zeros((self.n_outputs, member.n_cells))
         for part in _slices(len(rows), self._task_rows(member.n_cells)):
@@ -193,6 +195,27 @@ class TreeResponse(Response):
             )
             mean += steps.over_rows(weights[part])
         return mean[:, member.cell_of_value]
+
+    def mean_of_group(self, table, rows, weights, features, codes):
+        """Mean curves over the joint codes of any number of features."""
+        cells, cell_of_value = _distinct(codes)
+        group = Group(self.trees, features, cells)
+        return group.mean_moved(self.codes(table)[rows], weights)[:, cell_of_value]
+
+    def averaged(self, table, rows, weights, base, n_columns):
+        """See `Response.averaged`."""
+        if not self._counts_masses(len(rows), n_columns):
+            return super().averaged(table, rows, weights, base, n_columns)
+        features = np.arange(len(self.trees.columns))
+        return Averaged(self, table, rows, weights, features, n_columns)
+
+    def _counts_masses(self, n_rows, n_features):
+        """Whether means come from masses: plain NumPy takes time for every list."""
+        if self.link is not None or not 0 < n_features <= ORDER:
+            return False
+        n_leaves = np.count_nonzero(self.trees.feature < 0)
+        of_leaf = n_rows * len(self.trees.roots) / n_leaves
+        return self.compiled or of_leaf >= ROWS_OF_LEAF
 
     def _steps(self, table, rows, base, members, move_of):
         """Yield the steps of each member, in units of the response."""
@@ -257,6 +280,11 @@ class TreeResponse(Response):
         from skvarimp._response.responses.trees import compiled_trees
 
         return compiled_trees
+
+    @property
+    def mass_counter(self):
+        """Of `count_masses` the compiled one, or that in NumPy."""
+        return self._kernels().count_masses if self.compiled else count_masses
 
     def _task_rows(self, n_cells):
         """Rows of one task whose moves have so many cells together."""

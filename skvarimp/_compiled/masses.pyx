@@ -1,0 +1,169 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Weight of rows by leaf and by the features whose conditions they violate."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+import numpy as np
+
+cdef enum:
+    ORDER = 3  # features violated, at most
+    FEATURE = 0  # columns of `nodes`
+    CUT = 1
+    RIGHT = 2
+    LEFT = 3
+
+cdef struct Frame:
+    # rows that reach a node having violated the conditions on features of these ranks
+    int32_t node
+    int32_t ranks[3]
+    int32_t size
+    int64_t start, stop, free  # its rows, and where rows may be listed
+
+
+def count_masses(
+    trees,
+    const int32_t[::1] roots,
+    const int32_t[::1] rank,
+    Py_ssize_t depth,
+    const int32_t[:, ::1] codes,
+    const double[::1] weights,
+    firsts,
+    masses,
+):
+    """Add the weight of rows to the masses of the sets of violated features.
+
+    Rows go down in lists, each with the features that all of its rows violated so far:
+    those that agree with a child's side go there, and the others, having violated one
+    feature more, if it moves.
+
+    Parameters
+    ----------
+    trees : tuple
+        As of `Descent`.
+    roots : ndarray of shape (n_trees,), int32
+    rank : ndarray of shape (n_nodes,), int32
+        How many moving features were split on before that of a node; -1 where it does
+        not move.
+    depth : int
+        Of the deepest leaf.
+    codes : ndarray of shape (n_features, n_rows), int32
+    weights : ndarray of shape (n_rows,)
+    firsts : list of ndarray of shape (n_nodes + 1,), int64
+        Where the sets of 0, 1, ... features of each leaf begin.
+    masses : list of ndarray
+        Of these sets; added to.
+    """
+    cdef const int32_t[:, ::1] nodes = trees[0]
+    cdef const uint8_t[::1] missing_left = trees[1]
+    cdef const int32_t[::1] missing_code = trees[2]
+    cdef const uint8_t[:, ::1] sets = trees[3]
+    cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(masses) - 1
+    cdef const int64_t[::1] first0, first1, first2, first3
+    cdef double[::1] mass0, mass1, mass2, mass3
+    first0, first1, first2, first3 = [firsts[min(k, order)] for k in range(ORDER + 1)]
+    mass0, mass1, mass2, mass3 = [masses[min(k, order)] for k in range(ORDER + 1)]
+    cdef int32_t[::1] rows = np.empty((depth + 2) * n_rows, np.int32)
+    frames = np.empty((4 * depth + 4) * sizeof(Frame), np.uint8)
+    cdef uint8_t[::1] room = frames
+    cdef Frame *stack = <Frame *>&room[0]
+    cdef Frame here
+    cdef int32_t feature, cut, code, last_code, row
+    cdef const int32_t *of_feature
+    cdef bint goes, to_missing
+    cdef double mass
+    cdef Py_ssize_t top, n_left
+    cdef int64_t r0, r1, r2
+    with nogil:
+        for k in range(n_rows):
+            rows[k] = <int32_t>k
+        for t in range(roots.shape[0]):
+            stack[0].node, stack[0].size = roots[t], 0
+            stack[0].start, stack[0].stop, stack[0].free = 0, n_rows, n_rows
+            top = 1
+            while top > 0:
+                top -= 1
+                here = stack[top]
+                feature = nodes[here.node, FEATURE]
+                if feature < 0:
+                    mass = 0.0
+                    for k in range(here.start, here.stop):
+                        mass += weights[rows[k]]
+                    r0, r1, r2 = here.ranks[0], here.ranks[1], here.ranks[2]
+                    if here.size == 0:
+                        mass0[first0[here.node]] += mass
+                    elif here.size == 1:
+                        mass1[first1[here.node] + r0] += mass
+                    elif here.size == 2:
+                        mass2[first2[here.node] + r0 + r1 * (r1 - 1) // 2] += mass
+                    else:
+                        r0 += r1 * (r1 - 1) // 2 + r2 * (r2 - 1) * (r2 - 2) // 6
+                        mass3[first3[here.node] + r0] += mass
+                    continue
+                if is_in(&here, rank[here.node]):
+                    top = push(stack, top, &here, nodes[here.node, LEFT], -1,
+                               here.start, here.stop, here.free)
+                    top = push(stack, top, &here, nodes[here.node, RIGHT], -1,
+                               here.start, here.stop, here.free)
+                    continue
+                # a copy of the rows: those that go left, then, from the end, the others
+                cut, last_code = nodes[here.node, CUT], missing_code[feature]
+                to_missing = missing_left[here.node]
+                of_feature = &codes[feature, 0]
+                n_left, to_right = here.free, here.free + here.stop - here.start
+                for k in range(here.start, here.stop):
+                    row = rows[k]
+                    code = of_feature[row]
+                    if cut < 0:
+                        goes = sets[-1 - cut, code]
+                    else:
+                        goes = to_missing if code == last_code else code < cut
+                    rows[n_left] = row
+                    rows[to_right - 1] = row
+                    n_left += goes
+                    to_right -= 1 - goes
+                k = here.free + here.stop - here.start
+                top = push(stack, top, &here, nodes[here.node, LEFT], -1,
+                           here.free, n_left, k)
+                top = push(stack, top, &here, nodes[here.node, RIGHT], -1,
+                           n_left, k, k)
+                if rank[here.node] >= 0 and here.size < order:
+                    top = push(stack, top, &here, nodes[here.node, LEFT],
+                               rank[here.node], n_left, k, k)
+                    top = push(stack, top, &here, nodes[here.node, RIGHT],
+                               rank[here.node], here.free, n_left, k)
+
+
+cdef inline bint is_in(const Frame *frame, int32_t rank) noexcept nogil:
+    cdef int k
+    for k in range(frame.size):  # none is -1
+        if frame.ranks[k] == rank:
+            return True
+    return False
+
+
+cdef inline Py_ssize_t push(
+    Frame *stack,
+    Py_ssize_t top,
+    const Frame *parent,
+    int32_t node,
+    int32_t rank,
+    int64_t start,
+    int64_t stop,
+    int64_t free,
+) noexcept nogil:
+    """Add a frame unless it has no rows; ranks stay ascending, -1 is none."""
+    cdef int k
+    if start == stop:
+        return top
+    stack[top] = parent[0]
+    stack[top].node, stack[top].start, stack[top].stop = node, start, stop
+    stack[top].free = free
+    if rank >= 0:
+        k = stack[top].size
+        while k > 0 and stack[top].ranks[k - 1] > rank:
+            stack[top].ranks[k] = stack[top].ranks[k - 1]
+            k -= 1
+        stack[top].ranks[k] = rank
+        stack[top].size += 1
+    return top + 1

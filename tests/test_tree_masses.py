@@ -1,0 +1,106 @@
+"""Means over rows from masses: against the double loop over rows and cells."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from skvarimp import InteractionImportance
+from skvarimp._compiled import built
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response.grid import Entry, make_move, product_move
+from skvarimp._response.lowering import lowered
+from skvarimp._response.responses.trees import masses
+from skvarimp._response.responses.trees.response import TreeResponse
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(120, 4)
+X[:, 3] = RANDOM.randint(0, 6, 120)
+X[::7, 1] = np.nan
+Y = np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 2] * (X[:, 3] % 2))
+MODELS = {
+    "categories and missing values": HistGradientBoostingRegressor(
+        max_iter=15, min_samples_leaf=5, categorical_features=[3]
+    ).fit(X, Y),
+    "deep": RandomForestRegressor(8, random_state=0).fit(X, Y),
+    "two outputs": DecisionTreeRegressor(max_depth=4).fit(X, np.stack([Y, Y**2]).T),
+    "no split": DecisionTreeRegressor().fit(X, np.ones(120)),
+    "two inputs": DecisionTreeRegressor(max_depth=3).fit(
+        np.nan_to_num(X) * [1, 0, 0, 1], Y
+    ),
+}
+ENGINES = ["0", pytest.param("1", marks=pytest.mark.skipif(not built(), reason="-"))]
+
+
+def by_double_loop(model, weights, moves):
+    """Weighted mean of the moved minus the unmoved response, cell by cell."""
+    shape = [move.n_cells for move in moves]
+    unmoved, means = model.predict(X).T, []
+    for cell in np.ndindex(*shape):
+        moved = X.copy()
+        for move, k in zip(moves, cell):
+            moved[:, move.entry.columns[0]] = move.values[k]
+        means.append((model.predict(moved).T - unmoved) @ weights)
+    return np.reshape(np.transpose(means), (-1, np.prod(shape)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
+    """As one, two and three columns move, in any order of columns."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    monkeypatch.setattr(TreeResponse, "_counts_masses", lambda *_: True)
+    table, model = as_table(X), MODELS[name]
+    response = lowered(Model(model), table)
+    weights = RANDOM.gamma(1.0, size=120) if weighted else np.ones(120)
+    weights /= weights.sum()
+    base = np.atleast_2d(model.predict(X).T)
+    rows = np.arange(120)
+    averaged = response.averaged(table, rows, weights, base, 3)
+    moves = [make_move(table, weights, Entry(str(j), (j,)), 3) for j in range(4)]
+    for size in (1, 2, 3):
+        for some in combinations([3, 0, 2, 1], size):
+            wanted = [moves[j] for j in some]
+            move = wanted[0]
+            for other in wanted[1:]:
+                move = product_move(move, other)
+            expected = by_double_loop(model, weights, wanted)
+            np.testing.assert_allclose(averaged(move), expected, atol=1e-13)
+            alone = response.mean_curves(table, rows, weights, move, base)
+            np.testing.assert_allclose(alone, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_not_split_on_moves_nothing(engine, monkeypatch):
+    """Exactly 0, also together with what is: no trees are below splits on both."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    imp = InteractionImportance(statistic="h").fit(MODELS["two inputs"], X)
+    assert np.isnan(imp.matrix_[0, 0])
+    assert imp.matrix_[1, 2] == 0.0
+    assert imp.matrix_[0, 1] == 0.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_limits_change_nothing(engine, monkeypatch):
+    """Masses of all sets, of one pair's at a time, and products of incidences."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    model, found = MODELS["deep"], []
+    for sets in (2**22, 2000, 1):
+        monkeypatch.setattr(masses, "SETS", sets)
+        for statistic in ("h", "conditional_std"):
+            imp = InteractionImportance(statistic=statistic, features=[0, 2, 1])
+            found.append(imp.fit(model, X).importances_)
+    for a, b, c in zip(found[:2], found[2:4], found[4:]):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+        np.testing.assert_allclose(a, c, rtol=1e-12)
+
+
+def test_numbers_of_sets():
+    """Sets of ascending ranks are numbered by their largest, then the next."""
+    for size in (1, 2, 3):
+        every = sorted(combinations(range(6), size), key=lambda ranks: ranks[::-1])
+        assert [masses.set_number(ranks) for ranks in every] == list(range(len(every)))
