@@ -20,7 +20,7 @@ GALLERY = [
 
 FAMILIES = {
     "_models.readers.linear": "linear",
-    "_models.readers.naive_bayes": "linear",
+    "_models.readers.naive_bayes": "additive",
     "_models.readers.sklearn_trees": "trees",
     "_models.readers.xgboost": "trees",
     "_models.readers.lightgbm": "trees",

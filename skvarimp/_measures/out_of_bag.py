@@ -7,6 +7,7 @@ import numpy as np
 from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import in_order, merged_states
 from skvarimp._response.reductions.losses import LossDraw, make_loss, unmoved_loss
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -141,9 +142,8 @@ def _check_is_bagged(forest):
 
 def _in_bag(forest, position):
     """Distinct rows of the table that each tree was grown on."""
-    # The public `estimators_samples_` does not say how many rows there were.
-    n_trained = getattr(forest, "_n_samples", len(position))
-    if n_trained != len(position):
+    n_trained = n_training_rows(forest)
+    if n_trained not in (None, len(position)):
         raise ValueError(
             f"X is not the training data: it has {len(position)} rows, the forest was "
             f"grown on {n_trained}. subset='oob' needs the training rows in order."

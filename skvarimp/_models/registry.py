@@ -136,6 +136,31 @@ REGISTRY: list[Entry] = [
         sklearn__naive_bayes="MultinomialNB ComplementNB",
     ),
     *_family(
+        "_models.readers.naive_bayes",
+        "read_gaussian_naive_bayes",
+        sklearn__naive_bayes="GaussianNB",
+    ),
+    *_family(
+        "_models.readers.naive_bayes",
+        "read_bernoulli_naive_bayes",
+        sklearn__naive_bayes="BernoulliNB",
+    ),
+    *_family(
+        "_models.readers.naive_bayes",
+        "read_categorical_naive_bayes",
+        sklearn__naive_bayes="CategoricalNB",
+    ),
+    *_family(
+        "_models.readers.naive_bayes",
+        "read_nearest_centroid",
+        sklearn__neighbors="NearestCentroid",
+    ),
+    *_family(
+        "_models.readers.naive_bayes",
+        "read_constant",
+        sklearn__dummy="DummyRegressor DummyClassifier",
+    ),
+    *_family(
         "_models.readers.kernels",
         "read_support_vectors",
         sklearn__svm="SVR NuSVR SVC NuSVC OneClassSVM",

@@ -14,6 +14,7 @@ from skvarimp._models.forms import (
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.grid import Move, make_move, side_by_side
+from skvarimp._response.responses.additive import AdditiveResponse
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.columnwise import ColumnwiseResponse, Transformed
 from skvarimp._response.responses.composite import CombinedResponse
@@ -27,7 +28,8 @@ from skvarimp.exceptions import ResponseWarning
 
 def _additive(model, form, table):
     _refuse_single(form, table)
-    return LinearResponse(model, form)
+    kind = AdditiveResponse if form.parts else LinearResponse
+    return kind(model, form)
 
 
 def _kernel_sum(model, form, table):

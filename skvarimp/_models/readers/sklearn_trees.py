@@ -58,6 +58,14 @@ def read_trees(estimator, method, table):
     return reader(estimator, method, table)
 
 
+def n_training_rows(forest):
+    """How many rows a forest or bagging was fitted on; None where it does not say.
+
+    The public `estimators_samples_` holds the rows drawn, not how many there were.
+    """
+    return getattr(forest, "_n_samples", None)
+
+
 def _refuse_replaced(estimator):
     replaced = [name for name in RESPONSE_METHODS if name in vars(estimator)]
     if replaced:

@@ -1,0 +1,60 @@
+"""Additive forms with other parts than lines: link(b + sum_j g_j(x_j))."""
+
+import numpy as np
+
+from skvarimp._models.links import IDENTITY
+from skvarimp._response.responses.scores import (
+    ScoreResponse,
+    numeric_values,
+    own_values,
+)
+
+
+class AdditiveResponse(ScoreResponse):
+    """Moving columns changes only their own parts of a row's scores.
+
+    Parameters
+    ----------
+    model : Model
+    form : Additive
+    """
+
+    path = "additive"
+
+    def __init__(self, model, form):
+        super().__init__(model, form.link, len(form.intercept))
+        self.form = form
+        self._remembered = None, None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_remembered": (None, None)}
+
+    def sums(self, table):
+        """Scores of a table's rows, (n_rows, n_scores), made once a table."""
+        known, sums = self._remembered
+        if known is not table:
+            sums = self.form.sums(table.numeric())
+            self._remembered = table, sums
+        return sums
+
+    def scores(self, table, rows, move):
+        """See `ScoreResponse.scores`."""
+        return self.scores_at(
+            table, rows, list(move.entry.columns), numeric_values(move)
+        )
+
+    def scores_at(self, table, rows, columns, values):
+        """Scores of rows with some columns moved to any values."""
+        own = self.form.steps(own_values(table, rows, columns), columns)
+        others = self.sums(table)[rows] - own
+        steps = self.form.steps(values, columns)
+        return others.T[:, :, np.newaxis] + steps.T[:, np.newaxis, :]
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        if self.link is not IDENTITY:
+            return super().mean_curves(table, rows, weights, move, base)
+        columns = list(move.entry.columns)
+        own = weights @ self.form.steps(own_values(table, rows, columns), columns)
+        steps = self.form.steps(numeric_values(move), columns)
+        return steps.T * weights.sum() - own[:, np.newaxis]
