@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from refit_cases import FOREST, LABELS, LINEAR, OBSERVED, Slopes, X, Y, slopes, values
 from scipy import stats
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPRegressor
@@ -18,6 +19,7 @@ from skvarimp import (
     importance_across_folds,
     null_importances,
 )
+from skvarimp.exceptions import ImportanceWarning
 
 
 def test_null_is_the_plain_loop():
@@ -74,16 +76,10 @@ def noise_p_values(measure, n_data_sets, n_permutations, draw, **more):
     for seed in range(n_data_sets):
         random = np.random.default_rng([n_permutations, seed])
         Z, y = random.standard_normal((15, 2)), draw(random)
-        found = null_importances(
-            Slopes(),
-            Z,
-            y,
-            measure,
-            n_permutations=n_permutations,
-            random_state=seed,
-            **more,
-        )
-        results.append(found)
+        given = dict(n_permutations=n_permutations, random_state=seed, **more)
+        with warnings.catch_warnings():  # by chance some lie below their nulls
+            warnings.simplefilter("ignore", ImportanceWarning)
+            results.append(null_importances(Slopes(), Z, y, measure, **given))
     return results
 
 
@@ -255,11 +251,11 @@ def test_repeats_are_means_for_all():
 
     def noisy(estimator, X, y):
         calls.append(0)
-        return np.full(6, float(len(calls)))
+        return np.full(6, -float(len(calls)))
 
     found = null_importances(LINEAR, X, Y, noisy, n_permutations=2, n_repeats=4)
     assert len(calls) == 12
-    np.testing.assert_allclose(values(found)[:, 0], [2.5, 6.5, 10.5])
+    np.testing.assert_allclose(values(found)[:, 0], [-2.5, -6.5, -10.5])
     averaged = null_importances(
         FOREST, X, Y, OBSERVED, n_permutations=4, n_repeats=8, random_state=0
     )
@@ -292,3 +288,15 @@ def test_false_discovery_rate():
     table = found.to_frame().set_index("entry")
     assert table.loc["x3", "fdr_p_value"] == found.fdr_pvalues[3]
     assert np.all(found.fdr_pvalues >= found.pvalues)
+
+
+def test_nulls_that_exceed_most_importances_are_warned_of():
+    """A forest overfits shuffled targets; held-out permutation importance does not."""
+    random = np.random.default_rng(0)
+    Z = random.standard_normal((120, 8))
+    y = 2 * Z[:, 0] + random.standard_normal(120)
+    forest = RandomForestRegressor(10, random_state=0)
+    given = dict(n_permutations=15, random_state=0)
+    with pytest.warns(ImportanceWarning, match=r"of 8 importances lie well.*cv=5"):
+        null_importances(forest, Z, y, OBSERVED, **given)
+    null_importances(forest, Z, y, PermutationImportance(), cv=5, **given)  # no warning

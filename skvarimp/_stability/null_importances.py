@@ -142,9 +142,12 @@ def null_importances(
     a small p-value for good reason. Many ties (trees, few rows) make p-values larger
     than uniform, never smaller.
 
-    Measures that look at the response alone, such as `SensitivityImportance`, find a
-    model that overfits shuffled targets as lively as the real one, and few entries
-    stand out; `PermutationImportance` with ``cv=5`` is near 0 for such a model.
+    Use `PermutationImportance` with ``cv=5``: on held-out rows it is near 0 for a model
+    of shuffled targets. Measures that look at the response alone, such as
+    `SensitivityImportance`, and measures on training rows find a model that overfits
+    shuffled targets as lively as the real one, and few entries stand out. Where most
+    importances lie a standard deviation below the mean of their null importances, an
+    `ImportanceWarning` says so.
 
     Cost: (1 + n_permutations) * n_repeats refits and importances, times the folds.
 
@@ -164,13 +167,19 @@ def null_importances(
     --------
     >>> from sklearn.datasets import make_friedman1
     >>> from sklearn.linear_model import LinearRegression
-    >>> from skvarimp import SensitivityImportance, null_importances
+    >>> from skvarimp import PermutationImportance, null_importances
     >>> X, y = make_friedman1(200, n_features=7, random_state=0)
     >>> null = null_importances(
-    ...     LinearRegression(), X, y, SensitivityImportance(), random_state=0
+    ...     LinearRegression(),
+    ...     X,
+    ...     y,
+    ...     PermutationImportance(),
+    ...     cv=5,
+    ...     n_permutations=49,
+    ...     random_state=0,
     ... )
     >>> null.pvalues.round(2)
-    array([0.01, 0.01, 0.98, 0.01, 0.01, 0.8 , 0.71])
+    array([0.02, 0.02, 0.54, 0.02, 0.02, 0.32, 0.54])
     """
     caller = "null_importances"
     given = {"importance": importance, "cv": cv, "n_jobs": n_jobs}
@@ -198,12 +207,26 @@ def null_importances(
             "permutations done."
         )
     names, actual = found[0]
-    return NullImportances(
-        names,
-        actual,
-        np.array([values for _, values in found[1:]]).reshape(-1, len(names)),
-        frame_library(refits.table.native),
-    )
+    null = np.array([values for _, values in found[1:]]).reshape(-1, len(names))
+    _warn_of_lively_nulls(actual, null)
+    return NullImportances(names, actual, null, frame_library(refits.table.native))
+
+
+def _warn_of_lively_nulls(actual, null):
+    """Say so where most importances lie a standard deviation below their null mean.
+
+    Of noise that the model does not overfit, about one in six does.
+    """
+    if len(null) < 2:
+        return
+    below = int(np.sum(null.mean(axis=0) - actual > null.std(axis=0, ddof=1)))
+    if below > len(actual) / 2:
+        warn(
+            f"{below} of {len(actual)} importances lie well below their null "
+            "mean: refitted to shuffled targets, the model is as lively as "
+            "fitted to y, and p-values say little. Use PermutationImportance() with "
+            "cv=5, which measures on held-out rows."
+        )
 
 
 def _blocks(strata, sample_weight, n_samples):
