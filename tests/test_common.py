@@ -112,9 +112,10 @@ def test_containers_give_the_same_numbers(case):
     values = X.to_numpy()
     read_only = np.asfortranarray(values)
     read_only.setflags(write=False)
-    model = _without_names(model)
+    unnamed = _without_names(model)
     for other in (values, read_only, pl.from_pandas(X)):
-        got = clone(importance).fit(model, other, Y).importances_
+        fitted = model if isinstance(other, pl.DataFrame) else unnamed
+        got = clone(importance).fit(fitted, other, Y).importances_
         np.testing.assert_allclose(got, reference, rtol=1e-10)
     frame = clone(importance).fit(model, pl.from_pandas(X), Y).to_frame()
     assert isinstance(frame, pl.DataFrame)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skvarimp._data.validation import check_fitted, check_no_data
+from skvarimp._data.validation import check_fitted, check_no_data, validate_params
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
@@ -95,7 +95,7 @@ def compare_importances(
     for label, estimator in estimators.items():
         of_model = {name: clone(measure) for name, measure in measures.items()}
         for measure in of_model.values():
-            measure._validate_params()
+            validate_params(measure)
             set_callbacks(measure, callbacks)
         fit_measures(list(of_model.values()), estimator, X, y, sample_weight)
         for name, measure in of_model.items():

@@ -1,8 +1,4 @@
-"""Every user-facing error about X, y, weights, features and response methods.
-
-scikit-learn keeps the vocabulary of parameter constraints in a private module;
-it is imported here and nowhere else.
-"""
+"""Every user-facing error about X, y, weights, features and response methods."""
 
 import numbers
 
@@ -10,18 +6,17 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-
-# No public name exists for these; used for constraints of parameters only.
-from sklearn.utils._param_validation import (
-    Interval,
-    InvalidParameterError,
-    StrOptions,
-    validate_parameter_constraints,
-)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.values import is_missing
+from skvarimp._running.private_sklearn import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
 
 __all__ = [
     "Interval",
@@ -38,6 +33,7 @@ __all__ = [
     "check_fitted",
     "check_no_data",
     "check_no_pipeline",
+    "validate_params",
     "check_sample_weight",
     "check_target",
     "features_constraint",

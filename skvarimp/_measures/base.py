@@ -16,6 +16,7 @@ from skvarimp._data.validation import (
     check_features_seen,
     check_fitted,
     check_no_data,
+    validate_params,
 )
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
@@ -93,7 +94,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        self._validate_params()
+        validate_params(self)
         check_no_data(estimator)
         for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
             self.__dict__.pop(kept, None)

@@ -2,6 +2,8 @@
 
 from sklearn.callback import with_callbacks
 
+from skvarimp._running.private_sklearn import callback_context
+
 
 def within_callbacks(measures, action):
     """Run an action so that every measure's callbacks are torn down afterwards."""
@@ -24,10 +26,8 @@ class Progress:
         self.contexts = []
         self.task_name = task_name
         for measure in measures:
-            if hasattr(measure, "_skl_callbacks") or hasattr(
-                measure, "_parent_callback_ctx"
-            ):
-                context = measure._init_callback_context(max_subtasks=n_steps)
+            context = callback_context(measure, n_steps)
+            if context is not None:
                 self.contexts.append((measure, context))
 
     def __enter__(self):

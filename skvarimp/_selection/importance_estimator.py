@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._data.table import as_table
+from skvarimp._data.validation import validate_params
 from skvarimp._measures.base import BaseImportance
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.delegation import Delegating
@@ -92,7 +93,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         self : object
             The fitted instance.
         """
-        self._validate_params()
+        validate_params(self)
         check_refittable(self.estimator)
         check_one_a_column(self.importance)
         check_can_serve(self.importance, self.estimator)

@@ -26,6 +26,7 @@ from skvarimp._data.validation import (
     StrOptions,
     n_jobs_constraint,
     random_state_constraint,
+    validate_params,
 )
 from skvarimp._display.html import DOCUMENTATION, selector_html
 from skvarimp._display.path import SelectionPathDisplay
@@ -187,7 +188,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         self : object
             Fitted selector.
         """
-        self._validate_params()
+        validate_params(self)
         check_refittable(self.estimator)
         return self._fit(X, y, params)
 

@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from skvarimp._data.validation import as_array, check_sample_weight
+from skvarimp._data.validation import as_array, check_sample_weight, validate_params
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
 from skvarimp._running.shared import Shared
@@ -256,7 +256,7 @@ def check_can_serve(importance, estimator):
     """Raise before the first fit where a measure is known not to serve an estimator."""
     if not isinstance(importance, BaseImportance):
         return
-    importance._validate_params()
+    validate_params(importance)
     reason = _lacks_response(importance, estimator)
     reason = reason or importance._cannot_serve(estimator)
     if reason:

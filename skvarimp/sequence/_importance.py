@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import Interval
+from skvarimp._data.validation import Interval, validate_params
 from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame
@@ -153,7 +153,7 @@ class PositionalOligomerImportance(BaseEstimator):
         self : object
             The fitted instance.
         """
-        self._validate_params()
+        validate_params(self)
         weights = weights_or_estimator
         if not isinstance(weights, OligomerWeights):
             weights = OligomerWeights.from_estimator(weights_or_estimator, X)

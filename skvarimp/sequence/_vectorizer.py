@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import Interval, StrOptions
+from skvarimp._data.validation import Interval, StrOptions, validate_params
 from skvarimp.sequence._sequences import (
     check_alphabet,
     check_order,
@@ -114,7 +114,7 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        self._validate_params()
+        validate_params(self)
         alphabet = check_alphabet(self.alphabet)
         length = encode(X, alphabet, unknown=self.unknown).shape[1]
         check_order("max_order", self.max_order, length)

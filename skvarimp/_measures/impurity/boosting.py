@@ -1,10 +1,4 @@
-"""Readers of gradient boosting: the stages replayed, and histogram trees.
-
-The private parts of scikit-learn that nothing public replaces are used here only: the
-loss and the initial raw prediction of gradient boosting, the predictors and the
-category encoder of histogram gradient boosting, and the weighted percentile that sets
-the Huber loss's corner.
-"""
+"""Readers of gradient boosting: the stages replayed, and histogram trees."""
 
 import copy
 import numbers
@@ -13,7 +7,6 @@ import numpy as np
 from sklearn import ensemble
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils.stats import _weighted_percentile
 
 from skvarimp._data.labels import as_columns, class_lists, positions
 from skvarimp._measures.impurity.readers import (
@@ -22,6 +15,7 @@ from skvarimp._measures.impurity.readers import (
     declined,
 )
 from skvarimp._measures.impurity.tables import LEAF, Training, table_of_histogram_tree
+from skvarimp._running.private_sklearn import private
 
 
 class GradientBoosting(TreeReader):
@@ -71,17 +65,18 @@ class _Replay:
         self.booster, self.kept = booster, kept
         self.y, self.weight = y[kept], weight[kept]
         self.n_samples = len(rows)
-        self.loss = copy.deepcopy(booster._loss)  # Huber's corner is set in place
-        self.raw = np.array(booster._raw_predict_init(rows.single[kept]))
+        # a copy, as Huber's corner is set in place
+        self.loss = copy.deepcopy(private(booster, "_loss"))
+        self.raw = np.array(private(booster, "_raw_predict_init")(rows.single[kept]))
 
     def negative_gradients(self):
         """Of the stage to come; shape (n_samples, n_trees_per_stage)."""
         if getattr(self.booster, "loss", None) == "huber":
             error = np.abs(self.y - self.raw.squeeze(axis=1))
-            percentile = 100 * self.loss.quantile
-            self.loss.closs.delta = float(
-                _weighted_percentile(error, self.weight, percentile)
+            corner = np.quantile(
+                error, self.loss.quantile, weights=self.weight, method="inverted_cdf"
             )
+            self.loss.closs.delta = float(corner)
         gradient = self.loss.gradient(
             y_true=self.y, raw_prediction=self.raw, sample_weight=None
         )
@@ -103,7 +98,8 @@ class HistGradientBoosting(TreeReader):
     def __init__(self, estimator):
         self.estimator = estimator
         self.columns = self._original_columns()
-        self.predictors = [p for stage in estimator._predictors for p in stage]
+        stages = private(estimator, "_predictors")
+        self.predictors = [predictor for stage in stages for predictor in stage]
         self.tables = [
             table_of_histogram_tree(p.nodes, self.columns) for p in self.predictors
         ]
@@ -120,7 +116,7 @@ class HistGradientBoosting(TreeReader):
 
     def rows(self, table):
         """Encoded as for the trees, columns in X's order, float64."""
-        encoded = self.estimator._preprocess_X(table.native, reset=False)
+        encoded = private(self.estimator, "_preprocess_X")(table.native, reset=False)
         matrix = np.empty(encoded.shape)
         matrix[:, self.columns] = encoded
         return Rows(None, matrix, self.estimator.is_categorical_)

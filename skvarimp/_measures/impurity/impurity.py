@@ -16,6 +16,7 @@ from skvarimp._data.validation import (
     check_no_data,
     check_no_pipeline,
     n_jobs_constraint,
+    validate_params,
 )
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
@@ -235,7 +236,7 @@ class ImpurityImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        self._validate_params()
+        validate_params(self)
         check_no_data(estimator)
         self._fit(estimator, X, y, sample_weight, tree_weights)
         return self

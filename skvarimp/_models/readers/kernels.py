@@ -13,6 +13,7 @@ from skvarimp._models.links import (
 )
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._models.readers.process_kernels import process_terms
+from skvarimp._running.private_sklearn import private
 
 
 def read_support_vectors(model, table):
@@ -36,7 +37,7 @@ def _fitted_gamma(estimator):
     in no public attribute.
     """
     gamma = estimator.gamma
-    return estimator._gamma if isinstance(gamma, str) else gamma
+    return private(estimator, "_gamma") if isinstance(gamma, str) else gamma
 
 
 def _pairwise_weights(dual, n_support):
@@ -60,7 +61,9 @@ def _support_link(model, estimator, n_classes):
         if n_classes > 2:
             raise NotReadable("SVC couples the probabilities of pairs of classes")
         # The public names of these two warn: they go when `probability` goes.
-        return PlattCoupling(float(estimator._probA[0]), float(estimator._probB[0]))
+        return PlattCoupling(
+            *(float(private(estimator, name)[0]) for name in ("_probA", "_probB"))
+        )
     if n_classes == 0:  # regressors and the one-class machine
         outlier = model.method == "predict" and hasattr(estimator, "offset_")
         return Sign() if outlier else IDENTITY
@@ -99,8 +102,8 @@ def read_gaussian_process(model, table):
     terms, constant = process_terms(estimator.kernel_, support)
     dual = alpha.reshape(len(alpha), -1).T
     # What normalize_y took from y is kept in no public attribute.
-    spread = np.broadcast_to(estimator._y_train_std, len(dual))
-    mean = np.broadcast_to(estimator._y_train_mean, len(dual))
+    spread = np.broadcast_to(private(estimator, "_y_train_std"), len(dual))
+    mean = np.broadcast_to(private(estimator, "_y_train_mean"), len(dual))
     dual = dual * spread[:, np.newaxis]
     intercept = mean + constant * dual.sum(axis=1)
     single = is_single(support, estimator.alpha_)

@@ -15,6 +15,7 @@ from skvarimp._models.links import (
     Softmax,
 )
 from skvarimp._models.readers.arrays import dense, is_single
+from skvarimp._running.private_sklearn import private
 
 
 def read_linear(model, table):
@@ -45,7 +46,7 @@ def intercept(estimator):
     coef = coefficients(estimator)
     if _centres_in_place(estimator):
         # No public attribute holds the mean of X.
-        return dense(estimator.intercept_) - coef @ dense(estimator._x_mean)
+        return dense(estimator.intercept_) - coef @ dense(private(estimator, "_x_mean"))
     if hasattr(estimator, "offset_"):  # SGDOneClassSVM
         return -dense(estimator.offset_).reshape(-1)
     own = dense(getattr(estimator, "intercept_", 0.0))

@@ -21,6 +21,7 @@ from skvarimp._models.tree_links import (
     shown,
 )
 from skvarimp._models.trees import Tree, Trees
+from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
 
@@ -197,8 +198,8 @@ def _check_constant(init):
 def _read_hist_boosting(estimator, method, table):
     # No public attribute holds the trees, the column order in front of them, the
     # categories or the baseline; they are read here and nowhere else.
-    stages = estimator._predictors
-    encoding = estimator._preprocessor
+    stages = private(estimator, "_predictors")
+    encoding = private(estimator, "_preprocessor")
     columns, categories = np.arange(estimator.n_features_in_), {}
     if encoding is not None:  # categorical columns first
         nominal = np.asarray(estimator.is_categorical_)
@@ -223,7 +224,7 @@ def _read_hist_boosting(estimator, method, table):
             {j: (_positions(known),) for j, known in categories.items()},
         ),
         link,
-        np.ravel(estimator._baseline_prediction).astype(np.float64),
+        np.ravel(private(estimator, "_baseline_prediction")).astype(np.float64),
         np.repeat(np.arange(len(stages)), n_raw),
     )
 

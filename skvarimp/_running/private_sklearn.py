@@ -1,0 +1,88 @@
+"""What scikit-learn keeps private and skvarimp cannot do without, in one place.
+
+A name that a new scikit-learn renames disables only what needs it: parameters are no
+longer checked, callbacks are not driven, or a model is not read, never the import.
+"""
+
+import sklearn
+
+try:  # The vocabulary of parameter constraints has no public name.
+    from sklearn.utils._param_validation import (
+        Interval,
+        InvalidParameterError,
+        StrOptions,
+        validate_parameter_constraints,
+    )
+except ImportError:
+
+    class InvalidParameterError(ValueError, TypeError):
+        """Stands for scikit-learn's error of the same name."""
+
+    class Interval:
+        """A constraint that is not checked."""
+
+        def __init__(self, *args, **options):
+            pass
+
+        def is_satisfied_by(self, value):
+            """See scikit-learn's constraints."""
+            return True
+
+    StrOptions = Interval
+
+    def validate_parameter_constraints(constraints, params, caller_name):
+        """Check nothing: bad parameters fail where they are used."""
+
+
+# Attributes of fitted models that hold what no public attribute does.
+ATTRIBUTES = {
+    "_baseline_prediction": "where histogram gradient boosting starts",
+    "_gamma": "the number that gamma='scale' became",
+    "_loss": "the loss whose gradients the trees of gradient boosting were grown on",
+    "_n_samples": "how many rows a forest was grown on",
+    "_predictors": "the trees of histogram gradient boosting",
+    "_preprocess_X": "the columns in the order of histogram gradient boosting",
+    "_preprocessor": "the categories of histogram gradient boosting",
+    "_probA": "the slope of Platt's probabilities (the public name warns)",
+    "_probB": "the intercept of Platt's probabilities (the public name warns)",
+    "_raw_predict_init": "where gradient boosting starts",
+    "_x_mean": "the mean of X that partial least squares subtracts",
+    "_y_train_mean": "the mean that a Gaussian process took from y",
+    "_y_train_std": "the spread by which a Gaussian process divided y",
+}
+
+
+def private(estimator, name):
+    """A private attribute of a fitted model, or an AttributeError that says what for.
+
+    Parameters
+    ----------
+    estimator : object
+    name : str
+        One of `ATTRIBUTES`.
+    """
+    try:
+        return getattr(estimator, name)
+    except AttributeError:
+        raise AttributeError(
+            f"{type(estimator).__name__} of scikit-learn {sklearn.__version__} has no "
+            f"`{name}`: {ATTRIBUTES[name]}"
+        ) from None
+
+
+def validate_params(estimator):
+    """Check an estimator's parameters against its `_parameter_constraints`."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints,
+        estimator.get_params(deep=False),
+        caller_name=type(estimator).__name__,
+    )
+
+
+def callback_context(estimator, n_steps):
+    """The context of an estimator's callbacks, None where it has none."""
+    given = hasattr(estimator, "_skl_callbacks")
+    inherited = hasattr(estimator, "_parent_callback_ctx")
+    if (given or inherited) and hasattr(estimator, "_init_callback_context"):
+        return estimator._init_callback_context(max_subtasks=n_steps)
+    return None

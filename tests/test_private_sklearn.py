@@ -1,0 +1,91 @@
+"""What scikit-learn keeps private: named in one file, and done without if missing."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from callback_recorder import Recorder
+from sklearn.callback import CallbackSupportMixin
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+import skvarimp
+from skvarimp import SensitivityImportance
+from skvarimp._running import private_sklearn
+from skvarimp.exceptions import ResponseWarning
+
+X = np.random.default_rng(0).standard_normal((30, 2))
+Y = X[:, 0] + X[:, 1]
+
+
+def imported(path):
+    """The modules and names that a file imports, as dotted paths."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_private_imports_stand_in_one_file():
+    """No other file imports a module or a name with a leading underscore."""
+    package = Path(skvarimp.__file__).parent
+    with_private = {
+        path.name
+        for path in package.rglob("*.py")
+        for name in imported(path)
+        if name.startswith("sklearn.") and "._" in name
+    }
+    assert with_private == {"private_sklearn.py"}
+
+
+WITHOUT_CONSTRAINTS = """
+import sys, types
+import numpy as np
+from sklearn.linear_model import LinearRegression
+import skvarimp  # so that scikit-learn has imported what it needs itself
+for name in [n for n in sys.modules if n.startswith("skvarimp")]:
+    del sys.modules[name]
+private = "sklearn.utils._param_validation"
+sys.modules[private] = types.ModuleType(private)
+import skvarimp
+X = np.random.default_rng(0).standard_normal((30, 2))
+model = LinearRegression().fit(X, X[:, 0])
+print(skvarimp.SensitivityImportance(scale=None).fit(model, X).importances_[0] > 0)
+"""
+
+
+def test_import_without_the_vocabulary_of_constraints():
+    """Parameters are not checked then; everything else works."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_CONSTRAINTS], capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_a_missing_attribute_costs_speed_only(monkeypatch):
+    """The model is asked itself, and the warning names the attribute."""
+    model = GaussianProcessRegressor(normalize_y=True, optimizer=None).fit(X, Y)
+    imp = SensitivityImportance(scale=None)
+    expected = imp.fit(model, X).importances_
+    assert "black box" not in imp.response_path_
+
+    def without_spread(estimator, name):
+        if name == "_y_train_std":
+            raise AttributeError
+        return getattr(estimator, name)
+
+    monkeypatch.setattr(private_sklearn, "getattr", without_spread, raising=False)
+    with pytest.warns(ResponseWarning, match=r"has no `_y_train_std`: the spread"):
+        found = imp.fit(model, X).importances_
+    assert "black box" in imp.response_path_
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_callbacks_that_cannot_be_driven(monkeypatch):
+    """The fit goes on without them."""
+    monkeypatch.delattr(CallbackSupportMixin, "_init_callback_context")
+    imp = SensitivityImportance(scale=None).set_callbacks(Recorder())
+    assert imp.fit(lambda X: X[:, 0], X).importances_[0] > 0
