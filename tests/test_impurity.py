@@ -200,6 +200,7 @@ def test_without_data_where_none_is_needed():
     )
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names")
 def test_containers_and_precisions():
     """Frames, Fortran order, float32, sparse: the tree sees float32 in any case."""
     X = DIABETES.to_numpy().astype(np.float32).astype(np.float64)

@@ -7,6 +7,8 @@ import pytest
 from sklearn.cluster import Birch, KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -141,7 +143,7 @@ def test_unknown_labels_are_refused_by_name():
 
 
 class Scores:
-    """Three scores between 0 and 1 under the name of probabilities."""
+    """One score per class between 0 and 1 under the name of probabilities."""
 
     classes_ = np.array(["a", "b", "c"])
 
@@ -151,10 +153,22 @@ class Scores:
 
 
 def test_probabilities_that_do_not_sum_to_one():
-    """Said as such, with both ways out; several labels of scikit-learn still work."""
-    for measure in (SensitivityImportance(), SensitivityImportance(scale=None)):
-        with pytest.raises(ValueError, match=r"must sum to 1, got sums .*classes_"):
-            measure.fit(Scores(), X, np.array(["a", "b", "c"])[np.arange(75) % 3])
+    """They stay those of the classes; a callable is told that it has none."""
+    y = np.array(["a", "b", "c"])[np.arange(75) % 3]
+    imp = SensitivityImportance(estimation="exact").fit(Scores(), X, y)
+    assert imp.output_names_ == ["a", "b", "c"]
+    # one score per column: its Gini mean difference over that of the indicator
+    for j in range(3):
+        scores = Scores().predict_proba(X)[:, j]
+        expected = np.zeros(3)
+        expected[j] = np.mean(np.abs(scores[:, None] - scores)) / (2 * 1 / 3 * 2 / 3)
+        np.testing.assert_allclose(imp.importances_per_output_[j], expected)
+    several = KNeighborsClassifier().fit(X, np.column_stack([X[:, 0] > 1] * 3))
+    imp = SensitivityImportance(scale=None).fit(several, X)
+    assert imp.output_names_ == ["y0: True", "y1: True", "y2: True"]
+    several = OneVsRestClassifier(LogisticRegression()).fit(X, (X > 1).astype(int))
+    imp = SensitivityImportance(scale=None).fit(several, X)
+    assert imp.output_names_ == ["y0", "y1", "y2"]
     with pytest.raises(ValueError, match="A callable has no `classes_`"):
         SensitivityImportance().fit(Scores().predict_proba, X, np.arange(75) % 3)
 

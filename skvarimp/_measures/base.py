@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     check_confidence,
     check_features_seen,
@@ -27,7 +28,7 @@ from skvarimp._measures.rows import (
     t_quantile,
     third_moments,
 )
-from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.arithmetic import check_finite_results, no_overflow
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 
@@ -50,8 +51,12 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     entry_names_: list[str]
     output_names_: list[str]
 
-    # `estimator` is the object examined, not metadata to route.
-    __metadata_request__fit = {"estimator": UNUSED}  # noqa: RUF012 scikit-learn's form
+    # `estimator` is the object examined and the names are those of its columns: neither
+    # is metadata to route.
+    __metadata_request__fit = {  # noqa: RUF012 scikit-learn's form
+        "estimator": UNUSED,
+        "feature_names": UNUSED,
+    }
 
     _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
 
@@ -73,6 +78,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
     ) -> Self:
         """Compute the importances of a fitted model on data.
 
@@ -88,6 +94,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Weights of the rows; integer weights equal repeated rows: their sum is the
             number of rows that `standard_errors_` are for. Scale weights that are not
             counts to the effective number of rows, sum(w) ** 2 / sum(w ** 2) in all.
+        feature_names : array-like of shape (n_features,), default=None
+            Names for the columns of an array or a sparse matrix, such as a pipeline's
+            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
 
         Returns
         -------
@@ -96,6 +105,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """
         validate_params(self)
         check_no_data(estimator)
+        if feature_names is not None:
+            X = as_table(X, feature_names)
         for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
             self.__dict__.pop(kept, None)
         self._fit(estimator, X, y, sample_weight)
@@ -138,6 +149,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         standard_errors : array-like of shape (n_entries,), default=None
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
+        check_finite_results(per_output)
         self.importances_per_output_ = per_output
         self.importances_ = per_output.mean(axis=1)
         self.standard_errors_ = (

@@ -15,6 +15,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.affine import NotAffine, affine, selection
 from skvarimp._models.kernel_terms import Polynomial, Sigmoid, Vectors
 from skvarimp._models.links import IDENTITY, NoGradient, WeightedSum, logistic
+from skvarimp._running.arithmetic import users_code
 
 
 class NotReadable(Exception):
@@ -460,24 +461,28 @@ class BehindSteps(Form):
         """See `Form`."""
         return self.form.single
 
+    def _behind(self, X):
+        with users_code():
+            return self.steps.transform(X)
+
     def scores(self, X):
         """See `Form.scores`."""
-        return self.form.scores(self.steps.transform(X))
+        return self.form.scores(self._behind(X))
 
     def outputs(self, X):
         """See `Form.outputs`."""
-        return self.form.outputs(self.steps.transform(X))
+        return self.form.outputs(self._behind(X))
 
     def gradient(self, X):
         """See `Form.gradient`; the chain rule."""
         matrix = affine(self.steps, as_table(X).n_columns).matrix
-        outputs, slopes = self.form.gradient(self.steps.transform(X))
+        outputs, slopes = self.form.gradient(self._behind(X))
         flat = slopes.reshape(-1, slopes.shape[-1]) @ matrix.T
         return outputs, flat.reshape(*outputs.shape, matrix.shape[0])
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
-        return self.form.magnitude(self.steps.transform(X))
+        return self.form.magnitude(self._behind(X))
 
     @property
     def elements_per_row(self):

@@ -1,8 +1,5 @@
 """A fitted model's response as a function of X: (n_samples, n_outputs) float64."""
 
-import warnings
-from contextlib import contextmanager
-
 import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
 from sklearn.utils import get_tags
@@ -98,12 +95,12 @@ class Model:
 
     def raw(self, X):
         """The method's own output, without warnings about feature names."""
-        with without_name_warnings(), users_code():
+        with users_code():
             return self._ask(X)
 
     def unmoved(self, X):
         """The response at rows of the user's own, with warnings about feature names."""
-        with users_code():
+        with users_code(hear_names=True):
             raw = self._ask(X)
         return self._checked(raw, X, "at the rows of X")
 
@@ -194,27 +191,19 @@ class Model:
         return np.ascontiguousarray(np.hstack(kept)), labels.output_names(lists)
 
     def _notice_labels(self, block, X):
-        """Rows of probabilities that do not sum to 1 must be those of several labels.
+        """Probabilities that do not sum to 1 may be those of several labels.
 
         scikit-learn's classifiers of several labels then predict several columns.
+        Others, such as one against the rest, predict one class of one target.
         """
-        if block.ndim != 2 or block.shape[1] < 2:
-            return
-        sums = block.sum(axis=1)
-        if np.allclose(sums, 1.0, atol=1e-6) or len(self.class_lists) > 1:
+        several = block.ndim == 2 and block.shape[1] > 1 and len(self.class_lists) == 1
+        if not several or np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
             return
         predict = getattr(self.estimator, "predict", None)
-        with without_name_warnings(), users_code():
+        with users_code():
             several = predict is not None and np.ndim(predict(X)) == 2
-        if not several:
-            raise ValueError(
-                f"The {block.shape[1]} probabilities of each row must sum to 1, got "
-                f"sums from {sums.min():.3g} to {sums.max():.3g} from `predict_proba` "
-                f"of {type(self.estimator).__name__}. Divide them by their sum. If "
-                "they belong to several labels, give `classes_` as a list with one "
-                "array of classes per label."
-            )
-        self.class_lists = [np.array([0, 1])] * block.shape[1]
+        if several:
+            self.class_lists = [np.array([0, 1])] * block.shape[1]
 
     def _indicators(self, raw):
         """One indicator per class of each label column, the first of two dropped."""
@@ -237,18 +226,6 @@ class Model:
         if len(self.class_lists) != labels.as_columns(y).shape[1]:
             return None
         return labels.indicators(y, self.class_lists)
-
-
-@contextmanager
-def without_name_warnings():
-    """Silence scikit-learn's warnings about feature names.
-
-    The call with the user's own X lets them through; all others would repeat them.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature")
-        warnings.filterwarnings("ignore", message="X has feature names")
-        yield
 
 
 def _names_clusters(estimator):

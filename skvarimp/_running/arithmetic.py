@@ -1,5 +1,6 @@
 """Numbers too large for float64: an error of ours, never a warning or a silent NaN."""
 
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -8,18 +9,37 @@ import numpy as np
 # NumPy's settings outside, which the user's own code keeps.
 _settings_outside = ContextVar("settings_outside", default=None)
 
+# Matrix products come from BLAS libraries, some of which (Accelerate on macOS) set
+# flags that say nothing about finite numbers.
+PRODUCTS = (" in matmul", " in dot", " in vecdot", " in matvec", " in vecmat")
+
+
+class _Judge:
+    """What NumPy tells of each flag: raises it, but for flags of matrix products."""
+
+    @staticmethod
+    def write(message):
+        """Called by NumPy with 'Warning: overflow encountered in ...'."""
+        message = message.strip().removeprefix("Warning: ")
+        if not message.endswith(PRODUCTS):
+            raise FloatingPointError(message)
+
+
+def _settings():
+    return _settings_outside.get() or {**np.geterr(), "call": np.geterrcall()}
+
 
 @contextmanager
 def no_overflow():
     """Turn overflow and undefined operations of our own code into a ValueError.
 
     A context manager and a decorator. Code that expects infinity says so with an
-    `np.errstate` of its own.
+    `np.errstate` of its own. Products of matrices are judged by their results, see
+    `check_finite_results`.
     """
-    outside = _settings_outside.get() or np.geterr()
-    token = _settings_outside.set(outside)
+    token = _settings_outside.set(_settings())
     try:
-        with np.errstate(over="raise", divide="raise", invalid="raise"):
+        with np.errstate(over="log", divide="log", invalid="log", call=_Judge):
             yield
     except FloatingPointError as error:
         if getattr(error, "of_users_code", False):
@@ -32,11 +52,27 @@ def no_overflow():
         _settings_outside.reset(token)
 
 
+def check_finite_results(results):
+    """Raise FloatingPointError where results are infinite; NaN is what has none."""
+    if np.any(np.isinf(results)):
+        raise FloatingPointError("overflow encountered in a matrix product")
+
+
 @contextmanager
-def users_code():
-    """Run a model, scorer or function of the user under the user's own settings."""
+def users_code(hear_names=False):
+    """Run a model, scorer or function of the user under the user's own settings.
+
+    Parameters
+    ----------
+    hear_names : bool, default=False
+        Whether scikit-learn's warnings about feature names reach the user: in one call
+        per fit, which all others would repeat.
+    """
     try:
-        with np.errstate(**(_settings_outside.get() or np.geterr())):
+        with warnings.catch_warnings(), np.errstate(**_settings()):
+            if not hear_names:
+                for start in ("X does not have valid feature", "X has feature names"):
+                    warnings.filterwarnings("ignore", message=start)
             yield
     except FloatingPointError as error:  # the user asked NumPy to raise it
         error.of_users_code = True

@@ -18,6 +18,7 @@ from skvarimp._data.validation import (
     Interval,
     n_jobs_constraint,
     random_state_constraint,
+    validate_params,
 )
 from skvarimp._display.all_relevant import AllRelevantDisplay
 from skvarimp._display.html import DOCUMENTATION
@@ -199,7 +200,7 @@ class AllRelevantSelector(
         self : object
             Fitted selector.
         """
-        self._validate_params()
+        validate_params(self)
         check_refittable(self.estimator)
         return self._fit(X, y, params)
 

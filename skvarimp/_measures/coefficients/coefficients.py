@@ -41,6 +41,7 @@ class WeightImportance(BaseImportance):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
     ) -> Self:
         """Compute the importances of a fitted model.
 
@@ -55,13 +56,22 @@ class WeightImportance(BaseImportance):
             Training target, where it is needed.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights the estimator was fitted with, where they are needed.
+        feature_names : array-like of shape (n_features,), default=None
+            Names for the columns of an array or a sparse matrix, such as a pipeline's
+            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
 
         Returns
         -------
         self : object
             The fitted instance.
         """
-        return super().fit(estimator, X, y, sample_weight=sample_weight)
+        return super().fit(
+            estimator,
+            X,
+            y,
+            sample_weight=sample_weight,
+            feature_names=feature_names,
+        )
 
     def _set_columns(self, estimator, X):
         """Check the estimator; names of its columns, and X as a table or None."""

@@ -205,6 +205,7 @@ default="auto"
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
     ) -> Self:
         """Compute the importances for the score of a model, or of the labels.
 
@@ -221,13 +222,22 @@ default="auto"
             Weights of the rows; integer weights equal repeated rows: their sum is the
             number of rows that `standard_errors_` are for. Scale weights that are not
             counts to the effective number of rows, sum(w) ** 2 / sum(w ** 2) in all.
+        feature_names : array-like of shape (n_features,), default=None
+            Names for the columns of an array or a sparse matrix, such as a pipeline's
+            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
 
         Returns
         -------
         self : object
             The fitted instance.
         """
-        return super().fit(estimator, X, y, sample_weight=sample_weight)
+        return super().fit(
+            estimator,
+            X,
+            y,
+            sample_weight=sample_weight,
+            feature_names=feature_names,
+        )
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)

@@ -1,12 +1,11 @@
 """What `ImpurityImportance` is given, checked against the trees."""
 
-import warnings
-
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.impurity.criteria import CLASS_CRITERIA, make_criterion
+from skvarimp._running.arithmetic import users_code
 
 
 def check_tree_weights(tree_weights, trees):
@@ -73,10 +72,8 @@ def check_training_data(trees, table, y, sample_weight):
             "X is needed for surrogates, and for another criterion than the trees' "
             "own, got None. Pass the X and y the estimator was fitted with."
         )
-    with warnings.catch_warnings():  # another container than fit's is fine
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        warnings.filterwarnings("ignore", message="X has feature names")
-        validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
+    validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
+    with users_code():
         rows = trees.rows(table)
     y = check_target(y, table.n_samples)
     if sample_weight is not None:

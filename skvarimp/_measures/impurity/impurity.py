@@ -212,6 +212,7 @@ class ImpurityImportance(BaseImportance):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
         tree_weights: ArrayLike | None = None,
     ) -> Self:
         """Compute the importances of a fitted tree or ensemble of trees.
@@ -230,6 +231,9 @@ class ImpurityImportance(BaseImportance):
         tree_weights : array-like of shape (n_trees,), default=None
             Weights of the trees in the average, in place of the ensemble's own; in
             gradient boosting by stage, then class.
+        feature_names : array-like of shape (n_features,), default=None
+            Names for the columns of an array or a sparse matrix, such as a pipeline's
+            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
 
         Returns
         -------
@@ -238,6 +242,8 @@ class ImpurityImportance(BaseImportance):
         """
         validate_params(self)
         check_no_data(estimator)
+        if feature_names is not None:
+            X = as_table(X, feature_names)
         self._fit(estimator, X, y, sample_weight, tree_weights)
         return self
 

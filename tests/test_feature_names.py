@@ -1,0 +1,140 @@
+"""Names of columns: scikit-learn's own warnings, and names for arrays and text."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skvarimp import (
+    CoefficientImportance,
+    FIRMImportance,
+    ImpurityImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
+
+X = pd.DataFrame(
+    np.random.default_rng(0).standard_normal((40, 3)), columns=["a", "b", "c"]
+)
+Y = X["a"] + X["b"] * X["c"]
+MODELS = {
+    "linear": LinearRegression(),
+    "pipeline": make_pipeline(StandardScaler(), LinearRegression()),
+    "forest": RandomForestRegressor(3, random_state=0),
+    "boosting": GradientBoostingRegressor(n_estimators=3, random_state=0),
+}
+MEASURES = {
+    "sensitivity": SensitivityImportance(),
+    "permutation": PermutationImportance(random_state=0),
+    "scoring": PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
+    "firm": FIRMImportance(),
+}
+
+
+def name_warnings(measure, model, data):
+    """What is said about feature names, every time it is said."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        measure.fit(model, data, Y)
+    return [str(w.message) for w in told if "feature names" in str(w.message)]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("model", MODELS)
+def test_scikit_learns_warning_reaches_the_user_once(measure, model):
+    """An array for a model of a frame, and a frame for a model of an array."""
+    measure, model = MEASURES[measure], MODELS[model]
+    of_frame = model.fit(X, Y)
+    assert name_warnings(measure, of_frame, X) == []
+    (told,) = name_warnings(measure, of_frame, X.to_numpy())
+    assert "X does not have valid feature names" in told
+    of_array = model.fit(X.to_numpy(), Y)
+    (told,) = name_warnings(measure, of_array, X)
+    assert "X has feature names" in told
+
+
+def test_impurity_of_an_array_for_a_frame():
+    """Measures that read the training data say it as well."""
+    forest = RandomForestRegressor(3, random_state=0).fit(X, Y)
+    measure = ImpurityImportance(surrogates=True)
+    assert name_warnings(measure, forest, X) == []
+    assert len(name_warnings(measure, forest, X.to_numpy())) == 1
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_columns_in_another_order_are_refused(measure):
+    """By scikit-learn, whose error is passed on."""
+    model = LinearRegression().fit(X, Y)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        MEASURES[measure].fit(model, X[["c", "b", "a"]], Y)
+
+
+TEXTS = ["good day", "bad day", "good night", "bad night", "good good", "bad bad"] * 3
+CLASS = [1, 0, 1, 0, 1, 0] * 3
+PIPELINE = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, CLASS)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        TEXTS,
+        np.array(TEXTS),
+        np.array(TEXTS, dtype=object),
+        pd.Series(TEXTS),
+        pl.Series(TEXTS),
+    ],
+    ids=["list", "array", "objects", "pandas", "polars"],
+)
+def test_texts_are_told_to_be_vectorized_first(texts):
+    """The message's own way out works."""
+    for measure in (SensitivityImportance(), FIRMImportance(), PermutationImportance()):
+        with pytest.raises(ValueError, match=r"one text per row.*pipeline\[-1\]"):
+            measure.fit(PIPELINE, texts, CLASS)
+    with pytest.raises(ValueError, match="a frame as the list of its column names"):
+        SensitivityImportance().fit(PIPELINE, pd.DataFrame({"text": TEXTS}), CLASS)
+
+
+def test_names_for_sparse_matrices_and_arrays():
+    """Entries, `features` and `feature_names_in_` go by them."""
+    words = PIPELINE[:-1].get_feature_names_out()
+    counts = PIPELINE[:-1].transform(TEXTS)
+    for measure in (
+        SensitivityImportance(),
+        FIRMImportance(),
+        CoefficientImportance(statistic="absolute"),
+    ):
+        for data in (counts, counts.toarray()):
+            imp = measure.fit(PIPELINE[-1], data, CLASS, feature_names=words)
+            assert imp.entry_names_ == ["bad", "day", "good", "night"]
+            assert list(imp.feature_names_in_) == imp.entry_names_
+            assert set(imp.to_frame()["entry"][:2]) == {"bad", "good"}
+    imp = SensitivityImportance(features={"judgement": ["bad", "good"], "day": "day"})
+    weight = np.arange(len(TEXTS)) % 3
+    imp.fit(PIPELINE[-1], counts, CLASS, feature_names=words, sample_weight=weight)
+    assert imp.entry_names_ == ["judgement", "day"]
+    forest = RandomForestRegressor(3, random_state=0).fit(counts, CLASS)
+    imp = ImpurityImportance().fit(forest, counts, feature_names=words)
+    assert imp.entry_names_ == words.tolist()
+
+
+@pytest.mark.parametrize(
+    ("data", "names", "message"),
+    [
+        (X, ["a", "b", "c"], "X has column names of its own"),
+        (X.to_numpy(), ["a", "b"], "one string for each of the 3 columns"),
+        (X.to_numpy(), [1, 2, 3], "one string for each"),
+        (X.to_numpy(), ["a", "b", "a"], "the name 'a' more than once"),
+    ],
+)
+def test_bad_names(data, names, message):
+    """Refused before work starts."""
+    model = LinearRegression().fit(data, Y)
+    with pytest.raises(ValueError, match=message):
+        SensitivityImportance().fit(model, data, Y, feature_names=names)
