@@ -222,19 +222,32 @@ class PartialDependence(Reduction):
         Sums of differences from the unmoved response: exactly 0 for an unused entry.
         """
         cells = block.moved_over_rows()
+        n_rows = len(block.weights)
+        if self.keeps_apart(cells[0].size):
+            return State(
+                cells=cells,
+                apart=block.moved_by_group(np.ones(n_rows), np.arange(n_rows), n_rows),
+            )
         signs = self.signs[block.rows] * np.sqrt(block.weights)
         n_groups = self.groups_that_fit(cells[0].size)
         groups = self.groups[block.rows] % n_groups
         sketch = block.moved_by_group(signs, groups, n_groups)
         return State(cells=cells, sketch=sketch)
 
-    def groups_that_fit(self, n_numbers):
-        """How many groups of so many numbers an eighth of a block's memory holds.
+    def keeps_apart(self, n_numbers):
+        """Whether each row's curve is kept, of so many numbers."""
+        fits = 8 * n_numbers * self.n_rows <= working_bytes() / 4
+        return self.n_groups == self.n_rows and fits
 
-        A quarter where every row is kept apart. At least `LEAST_GROUPS`.
-        """
-        share = 4 if self.n_groups == self.n_rows else 8
-        room = working_bytes() / share // (8 * n_numbers)
+    def n_kept(self, n_numbers):
+        """How many rows or groups, of so many numbers each, are kept."""
+        if self.keeps_apart(n_numbers):
+            return self.n_rows
+        return self.groups_that_fit(n_numbers)
+
+    def groups_that_fit(self, n_numbers):
+        """How many groups, of so many numbers each, are kept: as many as fit."""
+        room = working_bytes() / 8 // (8 * n_numbers)
         return int(min(self.n_groups, max(room, LEAST_GROUPS)))
 
     def finish(self, state, sample):
@@ -243,22 +256,25 @@ class PartialDependence(Reduction):
         importances = flatness(
             state.cells, sample.multiplicity, self.statistic, sample.categorical
         )
+        importances /= sample.scale
         slope = self.slope(state.cells, sample)
-        level = np.einsum("bok,bok->bo", slope, state.cells)
+        level = np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
+        curves = state.cells + mean[:, np.newaxis]
+        if state.apart is not None:
+            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] - level
+            return sample.finished(importances, psi, curves=curves)
         weights = self.signs * np.sqrt(sample.weights)
         n_groups = state.sketch.shape[2]
-        offsets = np.bincount(self.groups % n_groups, weights, n_groups)
         if state.basis is not None:  # (sketch @ basis) @ slope, the short way
             slope = np.einsum("bofk,bok->bof", state.basis, slope)
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
-        psi -= level[:, :, np.newaxis] * offsets
+        psi -= level * np.bincount(self.groups % n_groups, weights, n_groups)
         psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
         errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
-        curves = state.cells + mean[:, np.newaxis]
         influences = None
         if sample.keep_rows and n_groups == self.n_rows:
             influences = psi[:, self.groups] / weights
-        return Finished(importances / sample.scale, errors, curves, influences)
+        return Finished(importances, errors, curves, influences)
 
     def slope(self, cells, sample):
         """How the flatness depends on each value of mean curves (b, o, k)."""

@@ -115,6 +115,8 @@ class State:
         Where the curves are sums of a few functions of the cell: `sketch` is then
         (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
         The same for all rows.
+    apart : ndarray of shape (n_entries, n_outputs, n_rows, n_cells) or None
+        Each row's moved curve, in place of a sketch.
     cell_of_value : ndarray of shape (n_values,) or None
         The cell of each grid value, where one cell holds several; None: its own.
     """
@@ -123,6 +125,7 @@ class State:
     cells: np.ndarray | None = None
     sketch: np.ndarray | None = None
     basis: np.ndarray | None = None
+    apart: np.ndarray | None = None
     cell_of_value: np.ndarray | None = None
 
     @staticmethod
@@ -143,20 +146,27 @@ class State:
             return None if array is None else array[..., cells]
 
         sketch = self.sketch if self.basis is not None else expand(self.sketch)
-        return State(self.rows, expand(self.cells), sketch, expand(self.basis))
+        return State(
+            self.rows,
+            expand(self.cells),
+            sketch,
+            expand(self.basis),
+            expand(self.apart),
+        )
 
 
 class Merging:
     """Merges the states of consecutive blocks of rows as they arrive."""
 
     def __init__(self):
-        self._rows, self._sums, self._own = [], None, False
+        self._blocks, self._sums, self._own = {"rows": [], "apart": []}, None, False
 
     def add(self, state):
         """Take the next block's state."""
-        self._rows.append(state.rows)
+        for name, blocks in self._blocks.items():
+            blocks.append(getattr(state, name))
         if self._sums is None:
-            self._sums = replace(state, rows=None)
+            self._sums = replace(state, rows=None, apart=None)
             return
         for name in ("cells", "sketch"):
             total, more = getattr(self._sums, name), getattr(state, name)
@@ -170,10 +180,16 @@ class Merging:
 
     def merged(self):
         """The state of all blocks."""
-        rows = self._rows[0]
-        if rows is not None and len(self._rows) > 1:
-            rows = np.concatenate(self._rows, axis=2)
-        return replace(self._sums, rows=rows)
+        return replace(
+            self._sums,
+            **{name: self._joined(blocks) for name, blocks in self._blocks.items()},
+        )
+
+    @staticmethod
+    def _joined(blocks):
+        if blocks[0] is None or len(blocks) == 1:
+            return blocks[0]
+        return np.concatenate(blocks, axis=2)
 
 
 @dataclass

@@ -171,9 +171,15 @@ class SummedMeans(Summed):
 
     def __init__(self, reduction, member, walk, rows):
         super().__init__(reduction, member, walk, rows)
-        n_groups = reduction.groups_that_fit(self.sums.size)
-        self.groups = np.asarray(reduction.groups[rows] % n_groups, dtype=np.int64)
-        self.signs = reduction.signs[rows] * np.sqrt(self.weights)
+        self.apart = reduction.keeps_apart(self.sums.size)
+        if self.apart:
+            n_groups = len(self.weights)
+            self.groups = np.arange(n_groups, dtype=np.int64)
+            self.signs = np.ones(n_groups)
+        else:
+            n_groups = reduction.groups_that_fit(self.sums.size)
+            self.groups = np.asarray(reduction.groups[rows] % n_groups, dtype=np.int64)
+            self.signs = reduction.signs[rows] * np.sqrt(self.weights)
         self.sketch = np.zeros((len(self.sums), n_groups, member.n_cells))
 
     def add(self, curves, rows):
@@ -185,7 +191,9 @@ class SummedMeans(Summed):
         """See `Summed.state`."""
         cells = np.cumsum(self.sums, axis=1)[np.newaxis]
         sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
-        return State(None, cells, sketch)
+        if self.apart:
+            return State(cells=cells, apart=sketch)
+        return State(cells=cells, sketch=sketch)
 
 
 KINDS = {

@@ -319,8 +319,8 @@ class TreeResponse(Response):
         numbers = 0
         for reduction in walk.reductions_of(member.position):
             groups = 0
-            if hasattr(reduction, "groups_that_fit"):
-                groups = reduction.groups_that_fit(self.n_outputs * member.n_cells)
+            if hasattr(reduction, "n_kept"):
+                groups = reduction.n_kept(self.n_outputs * member.n_cells)
             numbers += 2 * (1 + groups) * member.n_cells
             numbers += 0 if groups else len(walk.rows)
         return 8 * self.n_outputs * numbers + 4 * len(member.cell_of_value)
