@@ -1,6 +1,6 @@
 """CPU time of fits with `keep_rows=True` against fits without, as ratios.
 
-    python benchmarks/keep_rows_speed.py
+python benchmarks/keep_rows_speed.py
 """
 
 import time
