@@ -50,7 +50,6 @@ from skvarimp._types import (
 )
 
 FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
-PATIENCE = 10  # rounds without a decision, after which the selector stops
 
 
 class AllRelevantSelector(
@@ -77,6 +76,9 @@ class AllRelevantSelector(
         `SensitivityImportance(contrast="observed", scale=None)` for other models.
     max_iter : int, default=100
         The largest number of rounds.
+    n_iter_no_change : int, default=6
+        Rounds in a row without a decision, after which the selector stops. More of
+        them decide on more of the tentative columns.
     alpha : float, default=0.05
         Level of the two-sided tests.
     n_jobs : int, default=None
@@ -116,20 +118,21 @@ class AllRelevantSelector(
 
     Notes
     -----
-    After r rounds a column with h hits is selected if P(H >= h), and rejected if P(H
-    <= h), is at most alpha / (2 r) for H binomial with r throws of a fair coin
-    (Bonferroni over the rounds), and significant at level alpha / 2 by Benjamini and
-    Hochberg's rule over the columns left. The copies are those of the columns left,
-    shuffled anew each round, and at least five.
+    After r rounds the p-values of a column with h hits are P(H >= h) and P(H <= h) for
+    H binomial with r throws of a fair coin. Columns whose first p-value is significant
+    at level alpha / 2 are selected, those whose second is, rejected, both by Benjamini
+    and Hochberg's rule over the columns left. The rounds are not corrected for, as in
+    the original procedure. The copies are those of the columns left, shuffled anew
+    each round, and at least five.
 
-    The selector stops when no column is tentative, or when ten rounds in a row have
-    decided nothing: those still tentative have hits too near one half. The first
-    decision takes nine rounds for alpha = 0.05.
+    The selector stops when no column is tentative, or after `n_iter_no_change` rounds
+    without a decision, counted from the first in which one is possible: those still
+    tentative score hits in about half of the rounds.
 
     The tests judge the columns of this sample: they repeat the shuffles and the fits,
     not the rows. A column without any information that happens to go with y in the
-    sample may be selected: of 50 columns of noise with 200 rows about half a column on
-    average (``benchmarks/all_relevant.py``).
+    sample may be selected: of 50 columns of noise with 200 rows less than half a column
+    on average (``benchmarks/all_relevant.py``).
 
     Cost: one fit and one importance per round, on up to twice the columns.
 
@@ -159,6 +162,7 @@ class AllRelevantSelector(
         "estimator": [object],
         "importance": [BaseImportance, callable, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
@@ -170,6 +174,7 @@ class AllRelevantSelector(
         importance: BaseImportance | ImportanceFunction | None = None,
         *,
         max_iter: int = 100,
+        n_iter_no_change: int = 6,
         alpha: float = 0.05,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -177,6 +182,7 @@ class AllRelevantSelector(
         self.estimator = estimator
         self.importance = importance
         self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
         self.alpha = alpha
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -225,7 +231,9 @@ class AllRelevantSelector(
         check_takes_weights(self.estimator, passed)
         shared = Round(self.estimator, importance, table, y, passed)
         seeds = seeds_of(generator(self.random_state), self.max_iter)
-        decisions = Decisions(table.n_columns, self.max_iter, self.alpha)
+        decisions = Decisions(
+            table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
+        )
         with Progress([self], self.max_iter, "round") as progress:
             self._run(shared, seeds, decisions, progress)
         self.support_ = decisions.state == SELECTED
@@ -363,7 +371,7 @@ class Decisions:
     Parameters
     ----------
     n_columns : int
-    max_iter : int
+    max_iter, n_iter_no_change : int
     alpha : float
 
     Attributes
@@ -379,18 +387,19 @@ class Decisions:
     largest_copy : list of float
     """
 
-    def __init__(self, n_columns, max_iter, alpha):
-        self.max_iter, self.tail = max_iter, alpha / 2
+    def __init__(self, n_columns, max_iter, n_iter_no_change, alpha):
+        self.max_iter, self.n_iter_no_change = max_iter, n_iter_no_change
+        self.tail = alpha / 2
         self.state = np.full(n_columns, TENTATIVE)
         self.hits = np.zeros(n_columns, dtype=np.intp)
         self.rejected_after = np.zeros(n_columns, dtype=np.intp)
-        self.idle_until = self._first_possible() + PATIENCE
+        self.idle_until = self._first_possible() + n_iter_no_change
         self.importances, self.largest_copy = [], []
 
     def _first_possible(self):
         """The first round in which all hits, or none, decide."""
         n = 1
-        while 0.5**n > self.tail / n:
+        while 0.5**n > self.tail:
             n += 1
         return n
 
@@ -419,12 +428,11 @@ class Decisions:
             (binom.sf(hits - 1, n, 0.5), SELECTED),
             (binom.cdf(hits, n, 0.5), REJECTED),
         ):
-            sure = tails <= self.tail / n
-            sure &= false_discovery_control(tails) <= self.tail
+            sure = false_discovery_control(tails) <= self.tail
             sure &= self.state[left] == TENTATIVE
             self.state[left[sure]] = decision
             if np.any(sure):
-                self.idle_until = n + PATIENCE
+                self.idle_until = n + self.n_iter_no_change
         new = (self.state == REJECTED) & (self.rejected_after == 0)
         self.rejected_after[new] = n
 
@@ -440,7 +448,7 @@ class Decisions:
         for more in range(1, most):
             after = n + more
             tails = binom.sf(hits + more - 1, after, 0.5), binom.cdf(hits, after, 0.5)
-            if np.min(tails) <= self.tail / after:
+            if np.min(tails) <= self.tail:
                 return more
         return most
 

@@ -178,13 +178,11 @@ class LeaveOutImportances:
             )
         z = t.isf((1.0 - confidence) / 2.0, self.degrees_of_freedom)
         m, s = self.importances, self.standard_errors
-        root = np.hypot(m, np.sqrt(2.0) * s)
-        # q = (m + root) / 2, written without cancellation where m < 0
-        effect = np.where(m >= 0, m + root, 0.0) / 2.0
-        np.divide(s**2, root - m, out=effect, where=m < 0)
+        positive = np.maximum(m, 0.0)
+        effect = (positive + np.hypot(positive, np.sqrt(2.0) * s)) / 2.0
         variance = np.zeros_like(s)  # of the effect, whose square is q
         np.divide(s**2, 4.0 * effect, out=variance, where=effect > 0)
-        lower, upper = m - z * s, m + z * s + (z**2 + 2.0) * variance
+        lower, upper = m - z * s, positive + z * s + (z**2 + 2.0) * variance
         return np.where(lower > 0, lower + z**2 * variance, lower), upper
 
     def to_frame(self) -> Frame:
