@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
 from skvarimp import (
+    DerivativeImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -153,6 +154,25 @@ def test_curves_too_large_to_keep_are_formed_twice(model):
     np.testing.assert_allclose(little.influences_, plenty.influences_, **close)
     errors = little.standard_errors_, plenty.standard_errors_
     np.testing.assert_allclose(*errors, **close)
+
+
+@pytest.mark.parametrize("model", ["callable", "linear", "softmax", "kernel"])
+def test_influences_on_derivatives(model):
+    """Weighted mean 0 and the standard error's norm; with and without the same."""
+    estimator, y = MODELS[model]
+    plain = DerivativeImportance().fit(estimator, X, y, sample_weight=WEIGHTS)
+    imp = DerivativeImportance(keep_rows=True)
+    imp.fit(estimator, X, y, sample_weight=WEIGHTS)
+    kept = WEIGHTS > 0
+    weights = WEIGHTS[kept] / WEIGHTS.sum()
+    psi = imp.influences_[kept]
+    np.testing.assert_allclose(weights @ psi, 0.0, atol=1e-12)
+    norms = np.sqrt(weights @ psi**2 / WEIGHTS.sum())
+    np.testing.assert_allclose(norms, imp.standard_errors_, rtol=1e-12)
+    errors = plain.standard_errors_, imp.standard_errors_
+    np.testing.assert_allclose(*errors, rtol=1e-6, atol=1e-9)
+    assert np.all(np.isnan(imp.influences_[3]))
+    assert imp.row_importances_ is None
 
 
 @pytest.mark.parametrize("parameters", [{"subset": "oob"}, {"scoring": "r2"}])

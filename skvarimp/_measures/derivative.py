@@ -12,6 +12,7 @@ from skvarimp._measures.response_importance import (
     make_problem,
     warn_stopped,
 )
+from skvarimp._measures.rows import store_rows
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
 from skvarimp._models.gradients.gradient import (
     differentiable,
@@ -44,6 +45,9 @@ class DerivativeImportance(BaseImportance):
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
         of other models. Labels (`predict` of a classifier) have no derivative.
+    keep_rows : bool, default=False
+        Whether to keep how much single rows move the importances, `influences_`, from
+        which `interval` and the comparisons of importances are computed.
 
     Attributes
     ----------
@@ -54,6 +58,10 @@ default="auto"
     standard_errors_ : ndarray of shape (n_entries,)
         Sampling error with the model held fixed; the number of rows is the sum of
         `sample_weight`.
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : None
+        The importance is no mean over rows.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     method_ : str
@@ -109,13 +117,19 @@ default="auto"
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "features": features_constraint,
         "response_method": response_method_constraint,
+        "keep_rows": ["boolean"],
     }
 
     def __init__(
-        self, *, features: Features = None, response_method: ResponseMethod = "auto"
+        self,
+        *,
+        features: Features = None,
+        response_method: ResponseMethod = "auto",
+        keep_rows: bool = False,
     ) -> None:
         self.features = features
         self.response_method = response_method
+        self.keep_rows = keep_rows
 
     def _cannot_serve(self, estimator):
         if not never_has_slope(estimator):
@@ -140,7 +154,9 @@ default="auto"
 
     def _differentiate(self, problem, entries, columns):
         model, table = problem.model, problem.table
-        moments = _Moments(table, problem.weights, columns, len(problem.base))
+        moments = _Moments(
+            table, problem.weights, columns, len(problem.base), self.keep_rows
+        )
         with Progress([self], len(columns)) as progress:
             try:
                 differentiable(model, table)
@@ -155,6 +171,15 @@ default="auto"
         importances, errors = moments.finish(problem.total_weight)
         names = [entry.name for entry in entries]
         self._store(importances, names, model.output_names, errors)
+        if self.keep_rows:
+            store_rows(
+                self,
+                table,
+                problem.kept,
+                problem.weights,
+                problem.total_weight,
+                moments.influences(),
+            )
         warn_stopped(self)
 
     def _by_differences(self, problem, entries, columns, moments, progress):
@@ -208,9 +233,12 @@ class _Moments:
     the mean of the outputs, follows from the second moments of g^2 and d^2.
     """
 
-    def __init__(self, table, weights, columns, n_outputs):
+    def __init__(self, table, weights, columns, n_outputs, keep_rows):
         self.table, self.weights, self.columns = table, weights, np.asarray(columns)
         n = len(columns)
+        self.kept = None
+        if keep_rows:
+            self.kept = np.full((table.n_samples, n, n_outputs), np.nan)
         self.seen = np.zeros(n)  # weight of the rows added
         self.squares = np.zeros((n, n_outputs))
         self.products = np.zeros((n, n_outputs, n_outputs))
@@ -231,6 +259,8 @@ class _Moments:
         values = [self.table.column(j)[rows] for j in self.columns[entries]]
         deviations = (np.column_stack(values) - self.means[entries]) ** 2
         g = derivatives**2
+        if self.kept is not None:
+            self.kept[rows, entries] = g
         self.seen[entries] += w.sum()
         self.squares[entries] += np.einsum("i,ieo->eo", w, g)
         self.products[entries] += np.einsum("i,iea,ieb->eab", w, g, g, optimize=True)
@@ -238,18 +268,38 @@ class _Moments:
 
     def finish(self, total_weight):
         """Importances (n_entries, n_outputs) and errors; NaN for entries not added."""
-        theta = np.sqrt(self.squares * self.variances[:, np.newaxis])
-        theta[self.seen < 0.5] = np.nan
-        mean = theta.mean(axis=1)
-        n_outputs = theta.shape[1]
-        by_g = _divided(theta / n_outputs, self.squares)
-        by_d = _divided(mean, self.variances)
-        # E z^2 of z = sum_o by_g[o] g_o^2 + by_d d^2, whose mean is 2 mean(theta)
+        theta = self._theta()
+        if self.kept is not None:
+            psi = self.influences()
+            return theta, np.sqrt(self.weights @ psi**2 / total_weight)
+        mean, by_g, by_d = self._factors(theta)
+        # E z^2
         square = np.einsum("ea,eab,eb->e", by_g, self.products, by_g)
         square += 2 * by_d * np.einsum("eo,eo->e", by_g, self.crossed)
         square += by_d**2 * self.fourth
         variance = np.maximum(square / 4 - mean**2, 0.0)
         return theta, np.sqrt(variance / total_weight)
+
+    def _theta(self):
+        """Importances, (n_entries, n_outputs); NaN for entries not added."""
+        theta = np.sqrt(self.squares * self.variances[:, np.newaxis])
+        theta[self.seen < 0.5] = np.nan
+        return theta
+
+    def _factors(self, theta):
+        """Of z = sum_o by_g[o] g_o^2 + by_d d^2, whose mean is 2 mean(theta)."""
+        mean = theta.mean(axis=1)
+        by_g = _divided(theta / theta.shape[1], self.squares)
+        return mean, by_g, _divided(mean, self.variances)
+
+    def influences(self):
+        """(z - 2 mean(theta)) / 2 of each row, (n_rows, n_entries)."""
+        mean, by_g, by_d = self._factors(self._theta())
+        psi = np.einsum("ieo,eo->ie", self.kept, by_g)
+        for e, j in enumerate(self.columns):
+            values = self.table.column(j).astype(np.float64)
+            psi[:, e] += by_d[e] * (values - self.means[e]) ** 2
+        return psi / 2 - mean
 
 
 def _divided(a, b):
