@@ -2,10 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from partial_dependence_models import frame_and_model
 
-from skvarimp import PartialDependenceImportance
+from skvarimp import DerivativeImportance, PartialDependenceImportance
 
 
 def test_curves_are_drawn_least_flat_first():
@@ -74,4 +76,41 @@ def test_individual_curves_are_single_rows(name):
     plain = PartialDependenceImportance(statistic="std").fit(model, frame)
     assert plain.individual_curves_ is None
     assert len(plain.plot_curves().axes_[0].get_lines()) == 2
+    plt.close("all")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_are_ordered_values(library):
+    """The standard deviation, a line over time, and no warning beside numbers."""
+    days = pd.date_range("2024-01-30", periods=60, freq="11D")
+    frame = pd.DataFrame({"day": days, "size": np.arange(60) % 7.0})
+    frame["lag"] = pd.to_timedelta(np.arange(60)[::-1] % 12, unit="D")
+    given = frame if library == "pandas" else pl.DataFrame(frame)
+
+    def model(rows):
+        rows = pd.DataFrame(rows.to_dict() if library == "pandas" else rows.to_dicts())
+        day = (rows["day"] - days[0]).dt.days.to_numpy()
+        return 0.1 * day + rows["size"].to_numpy() + rows["lag"].dt.days.to_numpy()
+
+    for grid in ("all", "deciles"):
+        imp = PartialDependenceImportance(grid=grid).fit(model, given)
+        assert imp.statistic_ == ["std"] * 3
+        values, averages = imp.curves_["day"]
+        assert len(values) == 60
+        assert imp.importances_[0] == pytest.approx(averages.std(ddof=1))
+        np.testing.assert_allclose(np.diff(averages), 1.1, rtol=1e-9)
+        assert np.all(np.diff(imp.curves_["lag"][1]) > 0)  # 2 days before 10 days
+    assert list(imp.deciles_) == ["size"]
+    some = PartialDependenceImportance(grid={"day": list(values[:3])}).fit(model, given)
+    assert some.importances_[0] == pytest.approx(1.1)
+    panel = next(
+        ax for ax in imp.plot_curves().axes_ if ax.get_xlabel().startswith("day")
+    )
+    line = panel.get_lines()[0]
+    assert line.get_linestyle() == "-"
+    np.testing.assert_allclose(np.diff(line.get_xdata()), 11.0)
+    panel.figure.canvas.draw()
+    assert "2024" in "".join(t.get_text() for t in panel.get_xticklabels())
+    with pytest.raises(TypeError, match="'day' is a date"):
+        DerivativeImportance().fit(model, given)
     plt.close("all")

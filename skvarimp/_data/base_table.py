@@ -79,9 +79,17 @@ class Table:
         """
         raise NotImplementedError
 
-    def is_categorical(self, j):
-        """Whether column j is boolean, categorical or not a number."""
+    def has_levels(self, j):
+        """Whether column j holds no numbers, so that only its own values exist."""
         return is_categorical_dtype(self.column(j))
+
+    def is_date(self, j):
+        """Whether column j holds dates, times or durations: levels with an order."""
+        return self.column(j).dtype.kind in "mM"
+
+    def is_categorical(self, j):
+        """Whether column j is boolean, categorical, or neither a number nor a date."""
+        return self.has_levels(j) and not self.is_date(j)
 
     def has_order(self, j):
         """Whether the values of column j have an order: numbers, dates, booleans, or

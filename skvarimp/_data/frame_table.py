@@ -122,25 +122,31 @@ class FrameTable(Table):
         levels = None
         if isinstance(dtype, (nw.Enum, nw.Categorical) if is_pandas else nw.Enum):
             levels = series.cat.get_categories().to_list()
+        elif dtype == nw.Duration:  # the text of others is in their order
+            levels = series.drop_nulls().unique().sort().to_list()
         return factorized(self.column(j), levels)
 
-    def is_categorical(self, j):
-        """See `Table.is_categorical`."""
+    def has_levels(self, j):
+        """See `Table.has_levels`."""
         if j in self._numbers:
             return False
         unsaid = self._series(j).dtype in (nw.Object, nw.Unknown)
-        return not unsaid or super().is_categorical(j)
+        return not unsaid or super().has_levels(j)
+
+    def is_date(self, j):
+        """See `Table.is_date`."""
+        return self._series(j).dtype.is_temporal()
 
     def has_order(self, j):
         """See `Table.has_order`."""
         series = self._series(j)
         if isinstance(series.dtype, nw.Enum | nw.Categorical):
             return nw.is_ordered_categorical(series)
-        return series.dtype.is_temporal() or super().has_order(j)
+        return self.is_date(j) or super().has_order(j)
 
     def takes_numbers(self, j):
         """See `Table.takes_numbers`."""
-        return not self.is_categorical(j)
+        return not self.has_levels(j)
 
     def moved(self, rows, columns, donors=None, values=None):
         """See `Table.moved`."""

@@ -207,9 +207,10 @@ def _column_of(entry, table):
             "Use SensitivityImportance, which moves a group together."
         )
     (j,) = entry.columns
-    if table.is_categorical(j):
+    if table.has_levels(j):
+        kind = "a date" if table.is_date(j) else "categorical"
         raise TypeError(
-            f"{entry.name!r} is categorical, and a response has no derivative by it. "
+            f"{entry.name!r} is {kind}, and a response has no derivative by it. "
             "Leave it out of `features`, or use SensitivityImportance."
         )
     return j

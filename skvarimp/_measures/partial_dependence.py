@@ -240,7 +240,9 @@ default="auto"
     def _grid_and_deciles(self, problem, entry, categorical):
         """The grid of an entry; of a numeric column its deciles are stored."""
         table, weights = problem.table, problem.weights
-        if len(entry.columns) == 1 and not is_categorical(table, entry, categorical):
+        numbers = not any(table.has_levels(j) for j in entry.columns)
+        single = numbers and len(entry.columns) == 1
+        if single and not is_categorical(table, entry, categorical):
             observed = distinct_values(table, weights, entry)
             self.deciles_[entry.name] = _deciles(*observed)
             if isinstance(self.grid, str) and self.grid == "all":

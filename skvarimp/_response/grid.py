@@ -79,7 +79,8 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     named = isinstance(grid, str | numbers.Integral)
     if isinstance(grid, str) and grid == "all":
         return _observed(table, weights, entry, categorical)
-    if named and (categorical or len(entry.columns) > 1):
+    first, *more = entry.columns
+    if named and (categorical or more or table.has_levels(first)):
         return _observed(table, weights, entry, categorical)
     if not named:
         return _as_stored(table, _given(table, weights, entry, grid, categorical))
@@ -201,8 +202,8 @@ def _given(table, weights, entry, grid, categorical):
             f"shape {given.shape}."
         )
     column = table.column(entry.columns[0])
-    if table.is_categorical(entry.columns[0]):
-        return _given_levels(table, weights, entry, list(grid))
+    if table.has_levels(entry.columns[0]):
+        return _given_levels(table, weights, entry, list(grid), categorical)
     if given.dtype.kind not in "fbiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
@@ -215,7 +216,7 @@ def _given(table, weights, entry, grid, categorical):
     return Move(entry, values, None, probabilities, None, categorical)
 
 
-def _given_levels(table, weights, entry, levels):
+def _given_levels(table, weights, entry, levels, categorical):
     """Levels of a column that holds no numbers; each must occur in it."""
     codes, donors = table.factorize(entry.columns)
     present = table.column(entry.columns[0])[donors]
@@ -234,7 +235,7 @@ def _given_levels(table, weights, entry, levels):
         mass = weights[codes == c].sum()
         cells = np.append(cells, c)
         probabilities = np.append(probabilities * (1 - mass), mass)
-    return Move(entry, present[cells], donors[cells], probabilities, None, True)
+    return Move(entry, present[cells], donors[cells], probabilities, None, categorical)
 
 
 def _given_group(table, entry, grid, categorical):
