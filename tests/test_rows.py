@@ -1,11 +1,20 @@
 """Intervals, rank intervals and differences from the influences of rows."""
 
+import matplotlib.colors
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
 
-from skvarimp import ALEImportance, importance_difference, rank_intervals
+from skvarimp import (
+    ALEImportance,
+    RowsDisplay,
+    SensitivityImportance,
+    importance_by_cohort,
+    importance_difference,
+    rank_intervals,
+)
 
 rng = np.random.default_rng(0)
 N = 400
@@ -190,3 +199,91 @@ def test_a_refit_without_rows_forgets_them():
     assert not hasattr(imp, "influences_")
     with pytest.raises(ValueError, match="kept no rows"):
         imp.interval()
+
+
+def steps(X):
+    """The response to the first column is three times as strong in some rows."""
+    X = np.asarray(X)
+    return X[:, 0] * (1 + 2 * (X[:, 1] > 0)) + 0.5 * X[:, 2]
+
+
+@pytest.fixture
+def sensitivity():
+    """Pairs of all columns, rows kept."""
+    return SensitivityImportance(scale=None, keep_rows=True).fit(steps, X)
+
+
+def test_cohorts_add_up_to_the_importance(sensitivity):
+    """Weighted by their sizes; one cohort is the importance itself."""
+    cohorts = np.where(X[:, 1] > 0, "high", np.where(X[:, 1] > -1, "middle", "low"))
+    table = importance_by_cohort(sensitivity, cohorts)
+
+    table["part"] = table["importance"] * table["n_samples"] / N
+    total = table.groupby("entry")["part"].sum()
+    np.testing.assert_allclose(total, sensitivity.importances_, rtol=1e-12)
+    assert table["cohort"].unique().tolist() == ["high", "low", "middle"]
+
+    one = importance_by_cohort(sensitivity, ["all"] * N).sort_values("entry")
+    np.testing.assert_allclose(one["importance"], sensitivity.importances_, rtol=1e-12)
+    np.testing.assert_allclose(
+        one["standard_error"], sensitivity.standard_errors_, rtol=1e-12, atol=1e-15
+    )
+    assert one["difference"].isna().all()
+
+
+def test_a_cohort_that_differs_is_found(sensitivity):
+    """Three times the response, and no difference where there is none."""
+    table = importance_by_cohort(sensitivity, X[:, 1] > 0)
+    high = table[table["cohort"]].set_index("entry")
+    low = table[~table["cohort"]].set_index("entry")
+
+    assert high["importance"]["x0"] == pytest.approx(3 * low["importance"]["x0"])
+    assert high["difference"]["x0"] == pytest.approx(-low["difference"]["x0"])
+    assert high["p_value"]["x0"] < 1e-6
+    assert high["p_value"]["x2"] > 0.5
+    assert high["p_value"]["x3"] == 1.0
+
+
+def test_bad_cohorts_are_named(sensitivity):
+    """Their length, missing labels, cohorts of one row, measures without rows."""
+    with pytest.raises(ValueError, match=r"one label per row of X, shape \(400,\)"):
+        importance_by_cohort(sensitivity, ["a"] * 3)
+    with pytest.raises(ValueError, match="'alone' has one row"):
+        importance_by_cohort(sensitivity, ["alone"] + ["a"] * (N - 1))
+    with pytest.raises(ValueError, match="missing values"):
+        importance_by_cohort(sensitivity, [None] + ["a"] * (N - 1))
+    with pytest.raises(ValueError, match="no mean over rows"):
+        importance_by_cohort(fitted(1.0), ["a", "b"] * (N // 2))
+
+
+def test_points_are_drawn_at_the_rows_importances(sensitivity):
+    """Coloured by value; groups in one colour; a note says what is left out."""
+    display = RowsDisplay.from_importance(sensitivity, X, max_entries=2)
+
+    drawn = display.points_[0].get_offsets()[:, 0]
+    np.testing.assert_array_equal(drawn, sensitivity.row_importances_[:, 0])
+    assert "2 of 4 entries are not shown" in display.ax_.get_xlabel()
+    assert len(np.unique(display.points_[0].get_facecolors(), axis=0)) > 100
+
+    with pytest.raises(ValueError, match="must have the 400 rows"):
+        RowsDisplay.from_importance(sensitivity, X[:10])
+    with pytest.raises(ValueError, match="no `row_importances_`"):
+        RowsDisplay.from_importance(fitted(1.0), X)
+
+
+def test_missing_values_and_categories_are_told_apart():
+    """Missing values are grey, categories have a colour each with its name."""
+    frame = pd.DataFrame(
+        {"a": [1.0, np.nan, 3.0, 4.0] * 10, "c": ["x", "y", "x", None] * 10}
+    )
+    imp = SensitivityImportance(scale=None, keep_rows=True)
+    imp.fit(lambda X: X["a"].fillna(0) + (X["c"] == "y"), frame)
+
+    display = RowsDisplay.from_importance(imp, frame)
+
+    grey = matplotlib.colors.to_rgba("0.6")
+    of_a, of_c = (points.get_facecolors() for points in display.points_)
+    assert np.all(of_a[1::4] == grey)
+    assert np.all(of_c[3::4] == grey)
+    assert len(np.unique(of_c, axis=0)) == 3
+    assert {"x", "y"} <= {text.get_text() for text in display.ax_.texts}
