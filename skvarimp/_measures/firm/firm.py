@@ -12,6 +12,7 @@ from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
+    check_not_tiny,
     check_sample_weight,
     check_target,
     features_constraint,
@@ -252,6 +253,7 @@ default="auto"
         y = check_target(y, table.n_samples)
         if model is None:
             raw, output_names = label_scores(y)
+            check_not_tiny(raw)
         if not np.all(weights > 0):  # rows of weight 0 do not exist
             kept = np.flatnonzero(weights)
             table, weights = table.take(kept), weights[kept]
