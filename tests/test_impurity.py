@@ -325,7 +325,7 @@ def test_wrong_training_data_is_an_error():
     forest = RandomForestRegressor(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X is not the training data"):
         measure.fit(forest, X[::-1], y[::-1])
-    with pytest.raises(ValueError, match="row 149 was drawn"):
+    with pytest.raises(ValueError, match="149 rows"):
         measure.fit(forest, X[:-1], y[:-1])
     with pytest.raises(ValueError, match="label 7, which is not among"):
         measure.fit(STUMP, IRIS, np.where(SPECIES == 2, 7, SPECIES))

@@ -77,7 +77,10 @@ class OwnForest(RandomForestRegressor):
         (OwnForest(n_estimators=2), "OwnForest"),
         (IsolationForest(n_estimators=2), "IsolationForest"),
         (BaggingClassifier(KNeighborsClassifier()), "of KNeighborsClassifier"),
-        (VotingClassifier([("a", DecisionTreeClassifier())]), "VotingClassifier"),
+        (
+            VotingClassifier([(a, DecisionTreeClassifier()) for a in "ab"]),
+            "VotingClassifier",
+        ),
         (make_pipeline(StandardScaler(), DecisionTreeClassifier()), "a Pipeline"),
     ],
     ids=short,

@@ -8,7 +8,14 @@ import os
 from functools import cache
 from importlib import import_module
 
-KERNELS = ("descent", "masses", "pieces", "surrogate_ranks", "surrogates")
+KERNELS = (
+    "descent",
+    "masses",
+    "pieces",
+    "surrogate_ranks",
+    "surrogates",
+    "tree_credit",
+)
 
 
 def use_compiled():

@@ -30,7 +30,6 @@ __all__ = [
     "check_feature_names",
     "check_features_seen",
     "check_finite_response",
-    "check_not_tiny",
     "check_fitted",
     "check_no_data",
     "check_no_pipeline",
@@ -45,8 +44,6 @@ __all__ = [
     "response_method_constraint",
     "validate_parameter_constraints",
 ]
-
-SMALLEST_SPREAD = 1e-150  # its square is a normal float64
 
 n_jobs_constraint = [
     Interval(numbers.Integral, 1, 2**16, closed="both"),
@@ -277,21 +274,4 @@ def check_finite_response(response, where):
         raise ValueError(
             f"The model's output is NaN or infinite {where}. Importances are means of "
             "its output: check the model at this input."
-        )
-
-
-def check_not_tiny(outputs):
-    """Raise ValueError where all outputs vary, but too little to be squared.
-
-    Squares below the smallest float64 are 0, and so would every importance be.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_outputs)
-    """
-    spread = np.ptp(outputs, axis=0).max(initial=0.0)
-    if 0 < spread < SMALLEST_SPREAD:
-        raise ValueError(
-            f"The response varies by {spread:.3g} only over the rows of X, and squares "
-            "of such numbers are 0 in float64 arithmetic. Rescale it."
         )

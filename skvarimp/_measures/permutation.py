@@ -258,7 +258,7 @@ default="auto"
         return refused_loss(self.loss, estimator, self.response_method)
 
     def _plan(self, problem, entries):
-        if problem.given_y is None:
+        if problem.y is None:
             raise ValueError(
                 "y is required: permutation importance compares the response with it. "
                 "SensitivityImportance needs no y."

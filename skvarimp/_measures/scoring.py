@@ -19,8 +19,7 @@ class ScoreLost:
     name : str
     estimator : object
     table : Table
-    y : object
-        As the user passed it, of the rows of positive weight.
+    y : ndarray
     weights : ndarray of shape (n_samples,)
         Sum to 1.
     scorer_weights : ndarray of shape (n_samples,) or None
@@ -33,7 +32,7 @@ class ScoreLost:
     name: str
     estimator: object
     table: object
-    y: object
+    y: np.ndarray
     weights: np.ndarray
     scorer_weights: np.ndarray | None
     baseline: float = np.nan
@@ -47,7 +46,7 @@ class ScoreLost:
             *_resolve_scorer(scoring, problem),
             problem.model.estimator,
             problem.table,
-            problem.y_as_given(),
+            problem.y,
             problem.weights,
             weights,
         )

@@ -377,11 +377,7 @@ default="auto"
 
 def goodness_of_fit(problem):
     """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
-    model = problem.model
-    try:
-        y = problem.y
-    except (TypeError, ValueError):  # only a scale needs a y that can be compared
-        return None
+    y, model = problem.y, problem.model
     if y is None or y.ndim > 1 or y.dtype.kind not in "fiu":
         return None
     if model.kind != "value" or len(problem.base) > 1:

@@ -14,6 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._compiled import use_compiled
+
 
 class NodeTable:
     """All trees of an ensemble, node after node.
@@ -135,24 +137,25 @@ class NodeTable:
             self.children[2 * inner + side] = of_side
             self.parent[of_side] = inner
 
-    def codes(self, feature, values):
-        """Codes of a column's values, (n,) int32."""
+    def codes(self, feature, values, dtype=np.int32):
+        """Codes of a column's values, (n,)."""
         numbers = self.encoding.numbers(int(self.columns[feature]), values)
         missing = np.isnan(numbers)
         if self.categorical[feature]:
-            codes = np.where(missing, 0, numbers).astype(np.int32)
+            codes = np.where(missing, 0, numbers).astype(dtype)
         else:
-            codes = np.searchsorted(self.cuts[feature], numbers).astype(np.int32)
+            codes = np.empty(len(numbers), dtype=dtype)
+            _count_below()(self.cuts[feature], np.ascontiguousarray(numbers), codes)
         codes[missing] = self.missing_code[feature]
         return codes
 
     def codes_of(self, table):
         """Codes of a table's rows, (n_samples, n_features), in few bytes each."""
         most = int(self.missing_code.max(initial=0))
-        shape = (table.n_samples, len(self.columns))
-        codes = np.empty(shape, dtype=np.min_scalar_type(most))
+        dtype = np.uint8 if most < 2**8 else np.uint16 if most < 2**16 else np.int32
+        codes = np.empty((table.n_samples, len(self.columns)), dtype=dtype)
         for u, j in enumerate(self.columns):
-            codes[:, u] = self.codes(u, table.column(j))
+            codes[:, u] = self.codes(u, table.column(j), dtype)
         return codes
 
     def goes_left(self, node, feature, code, any_missing):
@@ -368,6 +371,20 @@ class TreeTable(NodeTable):
                 step = np.nextafter(rounded, np.float32(toward))
                 near.append(step.astype(np.float64))
         return np.unique(np.concatenate(near))
+
+
+def _count_below():
+    """The compiled kernel, or what does the same."""
+    if not use_compiled():
+        return count_below
+    from skvarimp._compiled.tree_credit import count_below as compiled
+
+    return compiled
+
+
+def count_below(cuts, numbers, codes):
+    """Fill `codes` with how many cuts lie below each number; all below NaN."""
+    codes[:] = np.searchsorted(cuts, numbers)
 
 
 def _joined(trees, name, dtype):

@@ -110,6 +110,10 @@ class Trees(Form):
     stages : ndarray of shape (n_trees,) or None
         The boosting stage that each tree belongs to, ascending; None where trees are
         averaged.
+    shares : ndarray of shape (n_trees,) or None
+        Weights of averaged trees, which their values hold as a factor; they sum to 1.
+    loss : tuple of (str, float) or None
+        Arguments of `TreeLoss`, what boosting minimises; None for averages.
     rounding : float
         How much the library's own raw outputs may be off, relative to the response.
     doubt : float or None
@@ -122,8 +126,14 @@ class Trees(Form):
     link: object = None
     offset: np.ndarray | float = 0.0
     stages: np.ndarray | None = None
+    shares: np.ndarray | None = None
+    loss: tuple | None = None
     rounding: float = 0.0
     doubt: float | None = None
+
+    def __post_init__(self):
+        if self.stages is None and self.shares is None:
+            self.shares = np.full(len(self.trees), 1.0 / len(self.trees))
 
     @property
     def n_raw(self):

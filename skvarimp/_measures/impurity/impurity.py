@@ -1,5 +1,6 @@
 """`ImpurityImportance`: importances read from trees, with surrogate splits."""
 
+import inspect
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -29,9 +30,17 @@ from skvarimp._measures.impurity.checks import (
 from skvarimp._measures.impurity.credit import Tally
 from skvarimp._measures.impurity.readers import not_trees
 from skvarimp._measures.impurity.registry import READERS, read_trees
+from skvarimp._measures.impurity.row_credit import row_credit
 from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.impurity.unseen import (
+    earns,
+    not_bagged,
+    out_of_bag_rows,
+    read_rows,
+)
+from skvarimp._measures.rows import store_rows
 from skvarimp._models.registry import unwrapped
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import no_overflow
@@ -175,6 +184,8 @@ class ImpurityImportance(BaseImportance):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+        "rows": [StrOptions({"training", "oob", "unseen"})],
+        "keep_rows": ["boolean"],
         "criterion": [StrOptions({"auto", "gini", "deviance", "error", "mse"})],
         "surrogates": ["boolean", Interval(Integral, 1, None, closed="left")],
         "convention": [StrOptions({"matlab", "rpart", "sklearn"})],
@@ -182,21 +193,31 @@ class ImpurityImportance(BaseImportance):
         "n_jobs": n_jobs_constraint,
     }
 
-    _reads_training_rows = True
+    @property
+    def _reads_training_rows(self):
+        return self.rows != "unseen"
 
     def _cannot_serve(self, estimator):
-        known = type(estimator) in READERS
-        return None if known else str(not_trees(type(estimator).__name__))
+        if self.rows == "training":
+            known = type(estimator) in READERS
+            return None if known else str(not_trees(type(estimator).__name__))
+        if not earns(estimator):
+            return str(not_trees(type(estimator).__name__))
+        return not_bagged(estimator) if self.rows == "oob" else None
 
     def __init__(
         self,
         *,
+        rows: Literal["training", "oob", "unseen"] = "training",
         criterion: Literal["auto", "gini", "deviance", "error", "mse"] = "auto",
         surrogates: bool | int = False,
         convention: Literal["matlab", "rpart", "sklearn"] = "matlab",
         surrogate_cuts: Literal["all", "class_boundary"] = "all",
+        keep_rows: bool = False,
         n_jobs: int | None = None,
     ) -> None:
+        self.rows = rows
+        self.keep_rows = keep_rows
         self.criterion = criterion
         self.surrogates = surrogates
         self.convention = convention
@@ -244,6 +265,8 @@ class ImpurityImportance(BaseImportance):
         check_no_data(estimator)
         if feature_names is not None:
             X = as_table(X, feature_names)
+        for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
+            self.__dict__.pop(kept, None)
         self._fit(estimator, X, y, sample_weight, tree_weights)
         return self
 
@@ -251,6 +274,75 @@ class ImpurityImportance(BaseImportance):
         check_fitted(estimator)
         estimator = unwrapped(estimator)
         check_no_pipeline(type(self).__name__, estimator)
+        self.association_ = self.surrogate_splits_ = None
+        if self.rows == "training":
+            self._fit_training(estimator, X, y, sample_weight, tree_weights)
+        else:
+            self._fit_other_rows(estimator, X, y, sample_weight, tree_weights)
+
+    def _fit_other_rows(self, estimator, X, y, sample_weight, tree_weights):
+        self._check_only_rows(tree_weights)
+        if not earns(estimator):
+            raise not_trees(type(estimator).__name__)
+        if X is None:
+            raise ValueError(f"rows={self.rows!r} needs X and y, got X=None.")
+        table = as_table(X)
+        self._set_entries(table, None, estimator)
+        given = read_rows(estimator, table, y, sample_weight)
+        if self.rows == "oob":
+            given.outside = out_of_bag_rows(estimator, given, table, y, sample_weight)
+        credit = row_credit(
+            given.form,
+            given.table,
+            given.y,
+            given.outputs,
+            given.weights,
+            given.outside,
+        )
+        n_outputs = len(given.outputs)
+        importances = np.zeros((table.n_columns, n_outputs))
+        importances[credit.columns] = credit.totals
+        variance = np.zeros(table.n_columns)
+        variance[credit.columns] = given.weights @ credit.influences**2
+        self._store(
+            importances,
+            column_names(table.names, table.n_columns),
+            ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)],
+            np.sqrt(variance / given.total_weight),
+        )
+        if self.keep_rows:
+            influences, contributions = np.zeros((2, *given.table.native.shape))
+            influences[:, credit.columns] = credit.influences
+            contributions[:, credit.columns] = credit.rows
+            store_rows(
+                self,
+                given.table,
+                given.kept,
+                given.weights,
+                given.total_weight,
+                influences,
+                contributions,
+            )
+
+    def _check_only_rows(self, tree_weights):
+        """Raise where a parameter is set that means something on training rows only."""
+        set_here = {"tree_weights": tree_weights is not None}
+        for name in ("criterion", "surrogates", "convention", "surrogate_cuts"):
+            default = inspect.signature(type(self)).parameters[name].default
+            set_here[name] = getattr(self, name) != default
+        for name, is_set in set_here.items():
+            if is_set:
+                raise ValueError(
+                    f"`{name}` is for rows='training'; with rows={self.rows!r} splits "
+                    "earn in the units of the model's own loss. Leave it out."
+                )
+
+    def _fit_training(self, estimator, X, y, sample_weight, tree_weights):
+        if self.keep_rows:
+            raise ValueError(
+                "keep_rows=True needs rows='oob' or rows='unseen': on the training "
+                "rows the trees' own numbers are read, not rows."
+            )
         trees = read_trees(estimator)
         table = self._set_columns(estimator, X)
         weights = check_tree_weights(tree_weights, trees)
@@ -274,7 +366,6 @@ class ImpurityImportance(BaseImportance):
             column_names(names, self.n_features_in_),
             ["y"],
         )
-        self.association_ = self.surrogate_splits_ = None
         if tally.records is not None:
             self.association_ = tally.association.finish()
             self.surrogate_splits_ = tally.records.records

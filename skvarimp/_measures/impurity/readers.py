@@ -293,11 +293,13 @@ def _samples(estimator, rows):
         raise declined(
             estimator, "it kept the draws of its last fit only (warm_start=True)"
         )
-    largest = max(int(d.max()) for d in drawn)
-    if largest >= len(rows):
+    # The public `estimators_samples_` does not say how many rows there were.
+    n_trained = getattr(estimator, "_n_samples", len(rows))
+    if n_trained != len(rows):
         raise ValueError(
-            f"X is not the training data: row {largest} was drawn, but X has "
-            f"{len(rows)} rows. Pass what the estimator was fitted with."
+            f"X is not the training data: it has {len(rows)} rows, but "
+            f"{type(estimator).__name__} was fitted with {n_trained}. Pass what the "
+            "estimator was fitted with."
         )
     return drawn
 

@@ -49,7 +49,8 @@ def read(model, table):
             encoding = _encoding(stub, features, table)
         link, shift = _link(content, model, table, trees[0].values.shape[1])
     offset = np.atleast_1d(bias) - shift
-    return Trees(trees, encoding, link, offset, np.arange(len(trees)))
+    stages = np.arange(len(trees))
+    return Trees(trees, encoding, link, offset, stages=stages, loss=_tree_loss(content))
 
 
 def _written(estimator, path):
@@ -283,7 +284,39 @@ def _probability_link(loss, n_raw, n_outputs):
 
 
 def _loss(content):
+    return _loss_function(content).get("type", "unknown")
+
+
+def _loss_function(content):
     parameters = content["model_info"].get("params", {})
     if isinstance(parameters, str):
         parameters = json.loads(parameters)
-    return parameters.get("loss_function", {}).get("type", "unknown")
+    return parameters.get("loss_function", {})
+
+
+LOSSES = {
+    "RMSE": "squared error",
+    "MultiRMSE": "squared error",
+    "MAE": "absolute error",
+    "Quantile": "quantile",
+    "Expectile": "expectile",
+    "Huber": "huber",
+    "LogCosh": "log-cosh",
+    "MAPE": "relative error",
+    "Poisson": "poisson",
+    "Tweedie": "tweedie",
+    "Logloss": "log loss",
+    "CrossEntropy": "log loss",
+    "MultiClass": "softmax",
+    **dict.fromkeys(EACH_CLASS, "log loss"),
+}
+LOSS_PARAMETERS = ("alpha", "delta", "variance_power")
+
+
+def _tree_loss(content):
+    """Arguments of `TreeLoss`."""
+    options = _loss_function(content).get("params", {})
+    parameter = next((options[key] for key in LOSS_PARAMETERS if key in options), 1.0)
+    if _loss(content) == "Quantile":
+        parameter = options.get("alpha", 0.5)
+    return LOSSES.get(_loss(content), _loss(content)), float(parameter)

@@ -53,7 +53,10 @@ def read(model, table):
         stages = np.arange(len(trees)) // int(header["num_tree_per_iteration"])
         encoding = _encoding(booster, trees, blocks, table)
         link = _link(header, model, native)
-    return Trees(trees, encoding, link, stages=None if averaged else stages)
+        loss = None if averaged else _loss(header, booster)
+    if averaged:
+        stages = None
+    return Trees(trees, encoding, link, stages=stages, loss=loss)
 
 
 def _refuse_early_stop(estimator):
@@ -250,3 +253,43 @@ def _output_link(objective, options):
     if objective not in IDENTITY:
         raise NotReadable(f"the objective {objective} of LightGBM is not known")
     return SignedSquare() if "sqrt" in options else None
+
+
+LOSSES = {
+    "regression": "squared error",
+    "regression_l1": "absolute error",
+    "huber": "huber",
+    "fair": "fair",
+    "quantile": "quantile",
+    "mape": "relative error",
+    "poisson": "poisson",
+    "gamma": "gamma",
+    "tweedie": "tweedie",
+    "binary": "log loss",
+    "multiclassova": "log loss",
+    "multiclass": "softmax",
+    "cross_entropy": "log loss",
+    "cross_entropy_lambda": "log loss of rates",
+}
+LOSS_PARAMETERS = {
+    "huber": "alpha",
+    "quantile": "alpha",
+    "fair": "fair_c",
+    "tweedie": "tweedie_variance_power",
+    "binary": "sigmoid",
+    "multiclassova": "sigmoid",
+}
+
+
+def _loss(header, booster):
+    """Arguments of `TreeLoss`."""
+    objective, *options = header.get("objective", "custom").split()
+    if "sqrt" in options:
+        return f"{LOSSES.get(objective, objective)} of roots", 1.0
+    parameter = 1.0
+    if objective in LOSS_PARAMETERS:
+        _, _, after = booster.model_to_string(num_iteration=1).partition(
+            f"[{LOSS_PARAMETERS[objective]}: "
+        )
+        parameter = float(after.partition("]")[0])
+    return LOSSES.get(objective, objective), parameter

@@ -24,6 +24,7 @@ from skvarimp._models.trees import Tree, Trees
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
+MEAN = "mean"  # of trees whose prediction is their median
 
 
 def read(model, table):
@@ -38,7 +39,7 @@ def read_trees(estimator, method, table):
     ----------
     estimator : estimator
     method : str
-        A response method, or `VOTES`.
+        A response method, or `VOTES`, or `MEAN`.
     table : Table
         Any row of it tells a constant that is added to the trees.
 
@@ -165,7 +166,8 @@ def _read_boosting(estimator, method, table):
         factor = 2.0 if estimator.loss == "exponential" else 1.0
         link = _boosting_link(method, n_raw, factor, zero_is_second=True)
         raw_method = "decision_function"
-    form = Trees(trees, link=link, stages=np.repeat(np.arange(len(members)), n_raw))
+    stages = np.repeat(np.arange(len(members)), n_raw)
+    form = Trees(trees, link=link, stages=stages, loss=_loss(estimator, n_raw))
     # what is added to the trees, off one row
     one = table.take([0])
     (raw,) = Model(estimator, raw_method)(one.native)
@@ -226,7 +228,30 @@ def _read_hist_boosting(estimator, method, table):
         link,
         np.ravel(private(estimator, "_baseline_prediction")).astype(np.float64),
         np.repeat(np.arange(len(stages)), n_raw),
+        loss=_loss(estimator, n_raw),
     )
+
+
+LOSSES = {
+    "squared_error": "squared error",
+    "absolute_error": "absolute error",
+    "quantile": "quantile",
+    "poisson": "poisson",
+    "gamma": "gamma",
+    "exponential": "exponential",
+}
+
+
+def _loss(estimator, n_raw):
+    """Arguments of `TreeLoss`."""
+    name = estimator.loss
+    if name == "log_loss":
+        return ("softmax" if n_raw > 1 else "log loss"), 1.0
+    if name == "quantile":  # `quantile` of histograms, `alpha` of the others
+        return name, getattr(estimator, "quantile", getattr(estimator, "alpha", None))
+    if name == "huber":
+        return "huber at quantile", estimator.alpha
+    return LOSSES.get(name, f"{name}"), 1.0
 
 
 def _positions(categories):
@@ -285,11 +310,24 @@ def _read_adaboost(estimator, method, table):
         link = Sign(False) if n_classes == 2 else Labels((n_classes,))
     else:
         link = Logistic() if n_classes == 2 else Softmax(1.0 / (n_classes - 1))
-    return Trees(trees, link=link, stages=np.arange(len(trees)))
+    # Zhu et al. 2009: the additive model has weights (K - 1)^2 / K alpha, and the loss
+    # divides its product with the codes by K
+    scale = float(weights.sum()) * (n_classes - 1) ** 2 / n_classes**2
+    stages, loss = np.arange(len(trees)), ("exponential", scale)
+    return Trees(trees, link=link, stages=stages, loss=loss)
 
 
 def _read_adaboost_regressor(estimator, method, table):
-    raise NotReadable("AdaBoostRegressor is a weighted median of its trees, no sum")
+    if method != MEAN:
+        raise NotReadable("AdaBoostRegressor is a weighted median of its trees, no sum")
+    members = estimator.estimators_
+    weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
+    shares, trees = weights / weights.sum(), []
+    for member, share in zip(members, shares):
+        (tree,) = read_trees(member, "predict", table).trees
+        tree.values = share * tree.values
+        trees.append(tree)
+    return Trees(trees, shares=shares)
 
 
 def _read_bagging(estimator, method, table):

@@ -74,7 +74,8 @@ def read(model, table):
         encoding = _encoding(learner, trees, table, marker)
         n_raw = trees[0].values.shape[1]
         link = _link(learner["objective"]["name"], model, native, n_raw)
-    form = Trees(trees, encoding, link, stages=stages)
+        loss = _loss(learner["objective"])
+    form = Trees(trees, encoding, link, stages=stages, loss=loss)
     _check(learner, form, table, _Asked(estimator, native))
     return form
 
@@ -241,6 +242,42 @@ def _link(objective, model, native, n_raw):
             raise NotReadable(f"labels of the objective {objective} are not read")
         return link
     return Second(link) if isinstance(link, Softmax) and n_raw == 2 else link
+
+
+LOSSES = {
+    "reg:squarederror": "squared error",
+    "reg:linear": "squared error",
+    "reg:squaredlogerror": "squared log error",
+    "reg:absoluteerror": "absolute error",
+    "reg:pseudohubererror": "pseudo-huber",
+    "reg:quantileerror": "quantile",
+    "reg:expectileerror": "expectile",
+    "count:poisson": "poisson",
+    "reg:gamma": "gamma",
+    "reg:tweedie": "tweedie",
+    "binary:hinge": "hinge",
+    **dict.fromkeys(["binary:logistic", "binary:logitraw", "reg:logistic"], "log loss"),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], "softmax"),
+}
+LOSS_PARAMETERS = (
+    "tweedie_variance_power",
+    "quantile_alpha",
+    "expectile_alpha",
+    "huber_slope",
+)
+
+
+def _loss(objective):
+    """Arguments of `TreeLoss`."""
+    name, parameter = objective["name"], 1.0
+    for options in objective.values():
+        for key in LOSS_PARAMETERS:
+            if isinstance(options, dict) and key in options:
+                numbers = options[key].strip("[]").split(",")
+                if len(numbers) > 1:
+                    return f"{name} at several levels", 1.0
+                parameter = float(numbers[0])
+    return LOSSES.get(name, name), parameter
 
 
 class _Asked:
