@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
@@ -11,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from skvarimp import SensitivityImportance
+from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._response.kalman import Batch, Filters
 from skvarimp._response.row_sampling import rows_per_repeat
 from skvarimp.exceptions import ImportanceWarning
@@ -129,6 +133,22 @@ def fitted(contrast, grid, X, model):
     """With one repeat."""
     imp = SensitivityImportance(contrast=contrast, grid=grid, scale=None, n_repeats=1)
     return imp.fit(model, X)
+
+
+def test_auto_knows_what_groups_and_votes_cost():
+    """Groups of continuous columns have as many joint values as rows; votes no form."""
+    random = np.random.RandomState(0)
+    X = random.randn(3000, 3)
+    y = X[:, 0] * X[:, 1]
+    boosting = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, y)
+    imp = SensitivityImportance(scale=None, n_repeats=1, random_state=0)
+    assert imp.fit(boosting, X).estimation_ == "exact"
+    grouped = clone(imp).set_params(features=[[0, 1]])
+    assert grouped.fit(boosting, X).estimation_ == "sampled"
+    lost = PermutationImportance(features=[[0, 1]], n_repeats=1, random_state=0)
+    assert lost.fit(boosting, X, y).estimation_ == "sampled"
+    vote = VotingRegressor([("line", Ridge()), ("trees", boosting)]).fit(X, y)
+    assert imp.fit(vote, X).estimation_ == "sampled"
 
 
 # --- stopping ------------------------------------------------------------------

@@ -62,7 +62,12 @@ class OutOfBag:
         problem, _ = self.problem(0)
         response = problem.response(entries)
         n = [len(rows) for rows in self.rows]
-        exact = sum(response.evaluations(m, m) for m in n) * len(entries)
+        groups = sum(len(entry.columns) > 1 for entry in entries)
+        exact = sum(
+            (len(entries) - groups) * response.evaluations(m, m)
+            + groups * response.evaluations_of_group(m, m)
+            for m in n
+        )
         return exact, sum(n) * len(entries)
 
 

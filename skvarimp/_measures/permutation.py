@@ -293,13 +293,8 @@ default="auto"
     def _is_exact(self, problem, entries, request):
         if self.estimation != "auto":
             return self.estimation == "exact"
-        response, n = problem.response(entries), problem.table.n_samples
-        drawn, (reduction,) = self.n_repeats * n, request.reductions
-        if response.evaluations_for(reduction, n, n) <= drawn:
-            return True
-        sizes = problem.grid_sizes(entries, request)
-        exact = sum(response.evaluations_for(reduction, n, k) for k in sizes)
-        return exact <= max(CHEAP_EVALUATIONS, drawn * len(entries))
+        drawn = self.n_repeats * problem.table.n_samples * len(entries)
+        return problem.exact_is_cheap(entries, request, drawn)
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""

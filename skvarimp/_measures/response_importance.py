@@ -1,5 +1,6 @@
 """`ResponseImportance`: importances that are reductions of the response engine."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,6 +72,36 @@ class Problem:
         """How many values each entry moves through."""
         moves = self.moves(entries, [request])
         return np.array([moves[e].n_cells for e in range(len(entries))])
+
+    def exact_is_cheap(self, entries, request, drawn):
+        """Whether the exact numbers cost no more than drawn ones, or little.
+
+        Parameters
+        ----------
+        entries : list of Entry
+        request : Request
+            Of one reduction.
+        drawn : float
+            Cost of the drawn numbers of all entries, in calls of the model for one row.
+        """
+        limit = max(CHEAP_EVALUATIONS, drawn)
+        most = np.full(len(entries), self.table.n_samples)
+        if self._exact_cost(entries, request, most) <= limit:
+            return True
+        sizes = self.grid_sizes(entries, request)
+        return self._exact_cost(entries, request, sizes) <= limit
+
+    def _exact_cost(self, entries, request, sizes):
+        response, n = self.response(entries), self.table.n_samples
+        (reduction,) = request.reductions
+        grouped = [len(entry.columns) > 1 for entry in entries]
+        cost = 0.0
+        for (group, k), count in Counter(zip(grouped, sizes.tolist())).items():
+            if group:
+                cost += count * response.evaluations_of_group(n, k)
+            else:
+                cost += count * response.evaluations_for(reduction, n, k)
+        return cost
 
     def walk(self, response, entries, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""

@@ -20,7 +20,6 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._measures.response_importance import (
-    CHEAP_EVALUATIONS,
     Plan,
     Request,
     ResponseImportance,
@@ -272,17 +271,16 @@ default="auto"
     def _choose_estimation(self, problem, entries, request):
         if self.estimation != "auto":
             return self.estimation
-        response, n = problem.response(entries), problem.table.n_samples
-        if self.contrast != "range":
-            drawn = self.n_repeats * n * DRAWS[self.contrast].n_moves
-            if response.evaluations(n, n) <= drawn:
-                return "exact"
-        sizes = problem.grid_sizes(entries, request)
+        n = problem.table.n_samples
         if self.contrast == "range":
+            sizes = problem.grid_sizes(entries, request)
             cap = self.n_repeats * rows_per_repeat(n, sizes)
-            drawn = np.mean([response.evaluations(cap, k) for k in sizes])
-        exact = sum(response.evaluations(n, k) for k in sizes)
-        if exact <= max(CHEAP_EVALUATIONS, drawn * len(entries)):
+            response = problem.response(entries)
+            drawn = sum(response.evaluations(cap, k) for k in sizes)
+        else:
+            n_moves = DRAWS[self.contrast].n_moves
+            drawn = self.n_repeats * n * n_moves * len(entries)
+        if problem.exact_is_cheap(entries, request, drawn):
             return "exact"
         return "rows" if self.contrast == "range" else "sampled"
 

@@ -220,6 +220,10 @@ class Response:
         """Cost of one reduction, where it differs from that of `curves`."""
         return self.evaluations(n_rows, n_cells)
 
+    def evaluations_of_group(self, n_rows, n_cells):
+        """Cost of `curves` of columns that move together, where it differs."""
+        return self.evaluations(n_rows, n_cells)
+
     def block_rows(self, n_cells, n_columns):
         """How many rows' curves are formed at a time."""
         return at_once(n_cells * self.n_outputs)

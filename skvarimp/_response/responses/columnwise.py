@@ -192,6 +192,10 @@ class ColumnwiseResponse(Response):
         """See `Response.evaluations`."""
         return self.inner.evaluations(n_rows, n_cells)
 
+    def evaluations_of_group(self, n_rows, n_cells):
+        """See `Response.evaluations_of_group`."""
+        return self.inner.evaluations_of_group(n_rows, n_cells)
+
     def evaluations_for(self, reduction, n_rows, n_cells):
         """See `Response.evaluations_for`."""
         return self.inner.evaluations_for(reduction, n_rows, n_cells)

@@ -66,3 +66,8 @@ class CombinedResponse(ScoreResponse):
         """See `Response.evaluations`."""
         of_members = sum(m.evaluations(n_rows, n_cells) for m in self.members)
         return of_members + n_rows * n_cells
+
+    def evaluations_of_group(self, n_rows, n_cells):
+        """See `Response.evaluations_of_group`."""
+        groups = [m.evaluations_of_group(n_rows, n_cells) for m in self.members]
+        return sum(groups) + n_rows * n_cells
