@@ -6,7 +6,7 @@ the transformed table, and other grid values are pushed through the steps.
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -168,7 +168,7 @@ class ColumnwiseResponse(Response):
     def __init__(self, inner, transformed):
         self.inner, self.transformed = inner, transformed
         self.n_outputs = inner.n_outputs
-        self.path = f"column-wise steps, {inner.path}"
+        self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding = inner.rounding
         self._remembered = None, None
 
@@ -187,6 +187,15 @@ class ColumnwiseResponse(Response):
         behind = self.transformed.of(table)
         move = self.transformed.move(table, behind, move)
         return self.inner.mean_curves(behind, rows, weights, move, base)
+
+    def averaged(self, table, rows, weights, base, n_columns):
+        """See `Response.averaged`."""
+        behind = self.transformed.of(table)
+        averaged = self.inner.averaged(behind, rows, weights, base, n_columns)
+        return partial(self._averaged, averaged, table, behind)
+
+    def _averaged(self, averaged, table, behind, move):
+        return averaged(self.transformed.move(table, behind, move))
 
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`."""

@@ -36,6 +36,8 @@ class CombinedResponse(ScoreResponse):
         self.own = [OwnOutputs(member) for member in form.models]
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
+        if any(member.prefer == "threads" for member in members):
+            self.prefer = "threads"
         self.rounding = max(member.rounding for member in members)
         if isinstance(form.link, InverseTransform):
             # an inverse like exp turns errors of its argument into relative ones

@@ -110,6 +110,12 @@ def _numbered(codes):
     return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
 
 
+def distinct(codes):
+    """Distinct rows, and which each row is."""
+    cells, inverse = np.unique(codes, axis=0, return_inverse=True)
+    return cells, inverse.ravel()
+
+
 def edge_steps(table, feature, used):
     """How many steps each edge on a feature has among cells, and all in a row.
 

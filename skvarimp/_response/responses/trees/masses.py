@@ -311,7 +311,7 @@ class Averaged:
 
     def __init__(self, response, table, rows, weights, features, order):
         self.response, self.table = response, table
-        self.rows, self.weights = rows, weights
+        self.rows, self.weights, self.order = rows, weights, order
         self.means = self._means(features, order)
 
     def _means(self, features, order):
@@ -336,7 +336,10 @@ class Averaged:
             for k, feature in enumerate(features)
         ]
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
-        means = self.means if self.means else self._means(features, len(features))
+        means = self.means
+        if means is None or len(features) > self.order:
+            few = len(features) <= ORDER
+            means = self._means(features, len(features)) if few else None
         if means is None or n_cells > numbers_at_once(SETS):
             return response.mean_of_group(
                 self.table, self.rows, self.weights, features, codes

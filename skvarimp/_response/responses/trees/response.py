@@ -1,29 +1,27 @@
 """Trees and ensembles of trees: exact curves from the leaves that rows can reach.
 
-One walk down all trees finds, for every row, where its curve of every feature steps
-(`_tree_walk`, `_tree_curves`); the reductions run over the pieces between the steps
-(`_steps`). Columns that move together go by `_tree_incidence`.
+One walk down all trees finds where each row's curve of each feature steps (`descent`,
+`curves`); the reductions run over the pieces between the steps (`walks`). Means over
+rows alone go by `masses`, other columns that move together by `incidence`.
 """
 
-from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.tree_table import TreeTable
-from skvarimp._response.contract import Response, Task
-from skvarimp._response.reductions.reductions import Reduction
-from skvarimp._response.reductions.states import Merging, State
-from skvarimp._response.responses.trees.curves import Member, steps_of_rows
+from skvarimp._response.contract import Response
+from skvarimp._response.responses.trees import walks
+from skvarimp._response.responses.trees.curves import Member, distinct, steps_of_rows
 from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
 from skvarimp._response.responses.trees.masses import ORDER, Averaged, count_masses
-from skvarimp._response.shapes.steps import StepBlock, Steps
-from skvarimp._running.memory import numbers_at_once, working_bytes
+from skvarimp._response.shapes.steps import Steps
+from skvarimp._running.memo import Memo
+from skvarimp._running.memory import even_slices
 
 
 def tree_response(model, form, table):
@@ -38,24 +36,7 @@ def tree_response(model, form, table):
 
 
 ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
-STEPS = 2**22  # of one task's curves, at most: some 50 MB
 COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
-
-
-@dataclass(frozen=True)
-class TreeTask(Task):
-    """A `Task` with what it shares with others.
-
-    Attributes
-    ----------
-    members : list of Member
-        One per position.
-    plan : Plan or None
-        Of those that the compiled descent serves.
-    """
-
-    members: list = field(default_factory=list, compare=False)
-    plan: object = field(default=None, compare=False)
 
 
 class TreeResponse(Response):
@@ -83,6 +64,7 @@ class TreeResponse(Response):
             self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         self._coded, self._visits = (None, None), None
+        self.plans = Memo(most=4)
         if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
         self.start_from(0.0)
@@ -126,6 +108,10 @@ class TreeResponse(Response):
         codes = [self.trees.codes(u, values[:, m]) for u, m in members]
         shape = (move.n_cells, len(features))
         return features, np.array(codes, dtype=np.int32).T.reshape(shape)
+
+    def is_group(self, move):
+        """Whether a move moves several columns that trees split on."""
+        return sum(j in self._feature_of for j in move.entry.columns) > 1
 
     def critical_values(self, column):
         """Values of a column next to which the response may jump."""
@@ -178,11 +164,11 @@ class TreeResponse(Response):
         """See `Response.curves`."""
         features, codes = self.grid_codes(table, move)
         if len(features) > 1:
-            cells, cell_of_value = _distinct(codes)
-            ice = self._group_curves(table, rows, move, base, features, cells)
+            cells, cell_of_value = distinct(codes)
+            ice = self.group_curves(table, rows, move, base, features, cells)
             return ice[:, :, cell_of_value]
         member = Member(self.trees, 0, move, features, codes)
-        (steps,) = self._steps(table, rows, base, [member], lambda _: move)
+        (steps,) = self.steps(table, rows, base, [member], lambda _: move)
         moved = steps.dense()[:, :, member.cell_of_value]
         return np.add(base[:, :, np.newaxis], moved, out=moved)
 
@@ -198,8 +184,8 @@ class TreeResponse(Response):
             return self.mean_of_group(table, rows, weights, features, codes)
         member = Member(self.trees, 0, move, features, codes)
         mean = np.zeros((self.n_outputs, member.n_cells))
-        for part in _slices(len(rows), self._task_rows(member.n_cells)):
-            (steps,) = self._steps(
+        for part in even_slices(len(rows), walks.task_rows(self, member.n_cells)):
+            (steps,) = self.steps(
                 table, rows[part], base[:, part], [member], lambda _: move
             )
             mean += steps.over_rows(weights[part])
@@ -207,7 +193,7 @@ class TreeResponse(Response):
 
     def mean_of_group(self, table, rows, weights, features, codes):
         """Mean curves over the joint codes of any number of features."""
-        cells, cell_of_value = _distinct(codes)
+        cells, cell_of_value = distinct(codes)
         group = Group(self.trees, features, cells)
         return group.mean_moved(self.codes(table)[rows], weights)[:, cell_of_value]
 
@@ -226,14 +212,14 @@ class TreeResponse(Response):
         of_leaf = n_rows * len(self.trees.roots) / n_leaves
         return self.compiled or of_leaf >= ROWS_OF_LEAF
 
-    def _steps(self, table, rows, base, members, move_of):
+    def steps(self, table, rows, base, members, move_of):
         """Yield the steps of each member, in units of the response."""
         codes = self.codes(table)[rows]
         steps, raw = {}, None
         used = [member for member in members if member.feature >= 0]
         if used:
             with_raw = self.link is not None
-            steps_of = self._kernels().steps_of_rows if self.compiled else steps_of_rows
+            steps_of = self.kernels().steps_of_rows if self.compiled else steps_of_rows
             steps, raw = steps_of(self.trees, codes, used, with_raw)
         for member in members:
             if member.feature < 0:
@@ -241,11 +227,11 @@ class TreeResponse(Response):
                 continue
             of_member = steps.pop(member.position)
             if self.link is not None:
-                (linked,) = self._linked(table, rows, base, raw, [member], move_of)
+                (linked,) = self.linked(table, rows, base, raw, [member], move_of)
                 of_member = of_member.mapped(linked)
             yield of_member
 
-    def _linked(self, table, rows, base, raw, members, move_of):
+    def linked(self, table, rows, base, raw, members, move_of):
         """The link of some rows: one for all members unless it asks the model."""
         raw = raw + self.offset[:, np.newaxis]
         if not self.link.discrete:
@@ -268,12 +254,12 @@ class TreeResponse(Response):
             for member in members
         ]
 
-    def _group_curves(self, table, rows, move, base, features, cells):
+    def group_curves(self, table, rows, move, base, features, cells):
         """Curves over distinct joint codes, (n_outputs, n_rows, n_cells)."""
         codes = self.codes(table)[rows]
         moved = Group(self.trees, features, cells).moved(codes)
         if self.link is not None:
-            _, cell_of_value = _distinct(self.grid_codes(table, move)[1])
+            _, cell_of_value = distinct(self.grid_codes(table, move)[1])
             values = first_of_each(cell_of_value)
             asked = Asked(self.model, self.n_outputs, table, rows, lambda: move, values)
             linked = Linked(self.link, self.raw(codes), base, self.doubt, asked)
@@ -284,7 +270,7 @@ class TreeResponse(Response):
 
     # Walks
 
-    def _kernels(self):
+    def kernels(self):
         """Imported where kernels were built."""
         from skvarimp._response.responses.trees import compiled_trees
 
@@ -293,188 +279,17 @@ class TreeResponse(Response):
     @property
     def mass_counter(self):
         """Of `count_masses` the compiled one, or that in NumPy."""
-        return self._kernels().count_masses if self.compiled else count_masses
-
-    def _task_rows(self, n_cells):
-        """Rows of one task whose moves have so many cells together."""
-        if len(self.trees.columns) == 0:
-            return 2**20
-        steps = self.n_outputs * max(1, min(n_cells, int(self.visits_per_row())))
-        paths = self.TASK_PATHS // len(self.trees.roots)
-        return max(1, min(paths, numbers_at_once(STEPS) // steps))
+        return self.kernels().count_masses if self.compiled else count_masses
 
     def tasks(self, walk):
         """See `Response.tasks`: moves of one feature share the way down the trees."""
-        together, size = [], 0.0
-        for position in range(len(walk.moves)):
-            move = walk.moves[position]
-            features, codes = self.grid_codes(walk.table, move)
-            if len(features) > 1:
-                step = max(1, self.TASK_EVALUATIONS // move.n_cells)
-                for part in _slices(len(walk.rows), step):
-                    yield Task((position,), part)
-                continue
-            member = Member(self.trees, position, move, features, codes)
-            more = self._state_bytes(walk, member)
-            if together and size + more > working_bytes() / 4:
-                yield from self._tasks_of(walk, together)
-                together, size = [], 0.0
-            together.append(member)
-            size += more
-        yield from self._tasks_of(walk, together)
-
-    def _state_bytes(self, walk, member):
-        """What is kept of a move until the last row is in, twice while it is merged."""
-        numbers = 0
-        for reduction in walk.reductions_of(member.position):
-            groups = 0
-            if hasattr(reduction, "n_kept"):
-                groups = reduction.n_kept(self.n_outputs * member.n_cells)
-            numbers += 2 * (1 + groups) * member.n_cells
-            numbers += 0 if groups else len(walk.rows)
-        return 8 * self.n_outputs * numbers + 4 * len(member.cell_of_value)
-
-    def _tasks_of(self, walk, members):
-        if not members:
-            return
-        positions = tuple(member.position for member in members)
-        step, plan = self._task_rows(sum(member.n_cells for member in members)), None
-        used = [member for member in members if member.feature >= 0]
-        if self.compiled and used:
-            plan = self._kernels().Plan(self.trees, used)
-            step = max(1, self.TASK_VISITS // max(1, int(self.visits_per_row())))
-        for part in _slices(len(walk.rows), step):
-            yield TreeTask(positions, part, members, plan)
+        return walks.tasks(self, walk)
 
     def run(self, walk, task):
         """See `Response.run`."""
-        if not isinstance(task, TreeTask):
-            (position,) = task.positions
-            return [(task.positions, self._states_of_group(walk, position, task.rows))]
-        served = {} if task.plan is None else self._served(walk, task)
-        rest = [m for m in task.members if m.position not in served]
-        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-        steps = self._steps(walk.table, rows, base, rest, walk.moves.__getitem__)
-        for member, of_member in zip(rest, steps):
-            block = self._block(walk, task.rows, member, of_member)
-            wanted = walk.reductions_of(member.position)
-            served[member.position] = reduced(wanted, block)
-        return [
-            (
-                (member.position,),
-                [
-                    replace(state, cell_of_value=member.cell_of_value)
-                    for state in served[member.position]
-                ],
-            )
-            for member in task.members
-        ]
-
-    def _served(self, walk, task):
-        """Position -> states, of the members that the compiled descent serves."""
-        from skvarimp._response.shapes.compiled_pieces import summed
-
-        plan, codes = task.plan, self.codes(walk.table)[walk.rows[task.rows]]
-        wanted = [walk.reductions_of(member.position) for member in plan.members]
-        sums = [
-            [summed(reduction, member, walk, task.rows) for reduction in of_member]
-            for member, of_member in zip(plan.members, wanted)
-        ]
-        others = [[Merging() for s in of_member if s is None] for of_member in sums]
-        for part, pieces, raw in plan.pieces(codes, self.link is not None):
-            rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
-            if self.link is not None:
-                linked = self._linked(
-                    walk.table,
-                    walk.rows[rows],
-                    walk.base[:, rows],
-                    raw,
-                    plan.members,
-                    walk.moves.__getitem__,
-                )
-                pieces = pieces.linked(linked)
-            for m, member in enumerate(plan.members):
-                for of_reduction in sums[m]:
-                    if of_reduction is not None:
-                        of_reduction.add(pieces.curves(m), part)
-                if not others[m]:
-                    continue
-                steps = pieces.steps(m, member.n_cells)
-                block = self._block(walk, rows, member, steps)
-                missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
-                for merging, state in zip(others[m], reduced(missing, block)):
-                    merging.add(state)
-        states = {}
-        for member, of_member, merged in zip(plan.members, sums, others):
-            rest = iter(merged)
-            states[member.position] = [
-                s.state() if s is not None else next(rest).merged() for s in of_member
-            ]
-        return states
-
-    def _block(self, walk, rows, member, steps):
-        return StepBlock(
-            steps,
-            walk.base[np.newaxis, :, rows],
-            walk.weights[rows],
-            rows,
-            member.probabilities,
-            member.multiplicity,
-            None if walk.y is None else walk.y[rows],
-            np.array([member.categorical]),
-        )
-
-    def _states_of_group(self, walk, position, rows):
-        """As `Response._reduced`, over the distinct joint codes."""
-        move = walk.moves[position]
-        features, codes = self.grid_codes(walk.table, move)
-        cells, cell_of_value = _distinct(codes)
-        probabilities = np.bincount(cell_of_value, move.probabilities)[np.newaxis]
-        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
-        reductions = walk.reductions_of(position)
-        states = [[] for _ in reductions]
-        step = self.block_rows(len(cells), walk.table.n_columns)
-        for part in _slices(rows.stop - rows.start, step):
-            part = slice(rows.start + part.start, rows.start + part.stop)
-            ice = self._group_curves(
-                walk.table, walk.rows[part], move, walk.base[:, part], features, cells
-            )
-            block = walk.block(
-                ice[np.newaxis], part, [move], multiplicity, probabilities
-            )
-            for reduction, of_blocks in zip(reductions, states):
-                of_blocks.append(reduction.reduce(block))
-        merged = [State.merged(of_blocks) for of_blocks in states]
-        return [replace(state, cell_of_value=cell_of_value) for state in merged]
-
-
-def reduced(reductions, block):
-    """The state of each reduction; those that go chunk by chunk share the chunks."""
-    by_chunk = [type(r).reduce is Reduction.reduce for r in reductions]
-    states = [
-        [] if chunked else [r.reduce(block)] for r, chunked in zip(reductions, by_chunk)
-    ]
-    if any(by_chunk):
-        for chunk in block.chunks():
-            for reduction, chunked, of_chunks in zip(reductions, by_chunk, states):
-                if chunked:
-                    of_chunks.append(reduction.of_chunk(chunk))
-    return [State.merged(of_chunks) for of_chunks in states]
-
-
-def _distinct(codes):
-    """Distinct rows, and which each row is."""
-    cells, inverse = np.unique(codes, axis=0, return_inverse=True)
-    return cells, inverse.ravel()
+        return walks.run(self, walk, task)
 
 
 def first_of_each(cell_of_value):
     """The first grid value of each cell."""
     return np.unique(cell_of_value, return_index=True)[1]
-
-
-def _slices(n, at_most):
-    """Slices of range(n) of about one size, so that workers end together."""
-    n_parts = -(-n // at_most)
-    bounds = [part * n // max(1, n_parts) for part in range(n_parts + 1)]
-    return [slice(*ends) for ends in pairwise(bounds)]

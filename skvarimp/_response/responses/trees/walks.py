@@ -1,0 +1,206 @@
+"""Walks over the rows of tree ensembles: what tasks share, and what they reduce."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skvarimp._response.contract import Task
+from skvarimp._response.reductions.reductions import Reduction
+from skvarimp._response.reductions.states import Merging, State
+from skvarimp._response.responses.trees.curves import Member, distinct
+from skvarimp._response.shapes.steps import StepBlock
+from skvarimp._running.memory import even_slices, numbers_at_once, working_bytes
+
+STEPS = 2**22  # of one task's curves, at most: some 50 MB
+
+
+def task_rows(response, n_cells):
+    """Rows of one task whose moves have so many cells together."""
+    if len(response.trees.columns) == 0:
+        return 2**20
+    steps = response.n_outputs * max(1, min(n_cells, int(response.visits_per_row())))
+    paths = response.TASK_PATHS // len(response.trees.roots)
+    return max(1, min(paths, numbers_at_once(STEPS) // steps))
+
+
+def tasks(response, walk):
+    """The tasks of a walk; moves of one feature share the way down the trees.
+
+    Tasks carry positions alone: what they share is made once in every process.
+    """
+    together, size = [], 0.0
+    for position in range(len(walk.moves)):
+        if response.is_group(walk.moves[position]):
+            step = max(1, response.TASK_EVALUATIONS // walk.moves[position].n_cells)
+            for part in even_slices(len(walk.rows), step):
+                yield Task((position,), part)
+            continue
+        member = _member(response, walk, position)
+        more = _state_bytes(response, walk, member)
+        if together and size + more > working_bytes() / 4:
+            yield from _tasks_of(response, walk, together)
+            together, size = [], 0.0
+        together.append(member)
+        size += more
+    yield from _tasks_of(response, walk, together)
+
+
+def _member(response, walk, position):
+    move = walk.moves[position]
+    features, codes = response.grid_codes(walk.table, move)
+    return Member(response.trees, position, move, features, codes)
+
+
+def _state_bytes(response, walk, member):
+    """What is kept of a move until the last row is in, twice while it is merged."""
+    numbers = 0
+    for reduction in walk.reductions_of(member.position):
+        groups = 0
+        if hasattr(reduction, "n_kept"):
+            groups = reduction.n_kept(response.n_outputs * member.n_cells)
+        numbers += 2 * (1 + groups) * member.n_cells
+        numbers += 0 if groups else len(walk.rows)
+    return 8 * response.n_outputs * numbers + 4 * len(member.cell_of_value)
+
+
+def _tasks_of(response, walk, members):
+    if not members:
+        return
+    positions = tuple(member.position for member in members)
+    members, plan = _planned(response, walk, positions, members)
+    step = task_rows(response, sum(member.n_cells for member in members))
+    if plan is not None:
+        step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
+    for part in even_slices(len(walk.rows), step):
+        yield Task(positions, part)
+
+
+def _planned(response, walk, positions, members=None):
+    """Members of some positions, and the `Plan` of the compiled descent or None."""
+
+    def plan():
+        every = members or [_member(response, walk, p) for p in positions]
+        used = [member for member in every if member.feature >= 0]
+        if not (response.compiled and used):
+            return every, None
+        return every, response.kernels().Plan(response.trees, used)
+
+    return response.plans.get((walk.moves, positions), plan)
+
+
+def run(response, walk, task):
+    """See `Response.run`."""
+    first = task.positions[0]
+    if response.is_group(walk.moves[first]):
+        states = _states_of_group(response, walk, first, task.rows)
+        return [(task.positions, states)]
+    members, plan = _planned(response, walk, task.positions)
+    served = {} if plan is None else _served(response, walk, plan, task)
+    rest = [member for member in members if member.position not in served]
+    rows, base = walk.rows[task.rows], walk.base[:, task.rows]
+    steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
+    for member, of_member in zip(rest, steps):
+        block = _block(walk, task.rows, member, of_member)
+        served[member.position] = reduced(walk.reductions_of(member.position), block)
+    return [
+        (
+            (member.position,),
+            [
+                replace(state, cell_of_value=member.cell_of_value)
+                for state in served[member.position]
+            ],
+        )
+        for member in members
+    ]
+
+
+def _served(response, walk, plan, task):
+    """Position -> states, of the members that the compiled descent serves."""
+    from skvarimp._response.shapes.compiled_pieces import summed
+
+    codes = response.codes(walk.table)[walk.rows[task.rows]]
+    wanted = [walk.reductions_of(member.position) for member in plan.members]
+    sums = [
+        [summed(reduction, member, walk, task.rows) for reduction in of_member]
+        for member, of_member in zip(plan.members, wanted)
+    ]
+    others = [[Merging() for s in of_member if s is None] for of_member in sums]
+    for part, pieces, raw in plan.pieces(codes, response.link is not None):
+        rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
+        if response.link is not None:
+            linked = response.linked(
+                walk.table,
+                walk.rows[rows],
+                walk.base[:, rows],
+                raw,
+                plan.members,
+                walk.moves.__getitem__,
+            )
+            pieces = pieces.linked(linked)
+        for m, member in enumerate(plan.members):
+            for of_reduction in sums[m]:
+                if of_reduction is not None:
+                    of_reduction.add(pieces.curves(m), part)
+            if not others[m]:
+                continue
+            steps = pieces.steps(m, member.n_cells)
+            block = _block(walk, rows, member, steps)
+            missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
+            for merging, state in zip(others[m], reduced(missing, block)):
+                merging.add(state)
+    states = {}
+    for member, of_member, merged in zip(plan.members, sums, others):
+        rest = iter(merged)
+        states[member.position] = [
+            s.state() if s is not None else next(rest).merged() for s in of_member
+        ]
+    return states
+
+
+def _block(walk, rows, member, steps):
+    return StepBlock(
+        steps,
+        walk.base[np.newaxis, :, rows],
+        walk.weights[rows],
+        rows,
+        member.probabilities,
+        member.multiplicity,
+        None if walk.y is None else walk.y[rows],
+        np.array([member.categorical]),
+    )
+
+
+def _states_of_group(response, walk, position, rows):
+    """As `Response._reduced`, over the distinct joint codes."""
+    move = walk.moves[position]
+    features, codes = response.grid_codes(walk.table, move)
+    cells, cell_of_value = distinct(codes)
+    probabilities = np.bincount(cell_of_value, move.probabilities)[np.newaxis]
+    multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
+    reductions = walk.reductions_of(position)
+    states = [[] for _ in reductions]
+    step = response.block_rows(len(cells), walk.table.n_columns)
+    for part in even_slices(rows.stop - rows.start, step):
+        part = slice(rows.start + part.start, rows.start + part.stop)
+        ice = response.group_curves(
+            walk.table, walk.rows[part], move, walk.base[:, part], features, cells
+        )
+        block = walk.block(ice[np.newaxis], part, [move], multiplicity, probabilities)
+        for reduction, of_blocks in zip(reductions, states):
+            of_blocks.append(reduction.reduce(block))
+    merged = [State.merged(of_blocks) for of_blocks in states]
+    return [replace(state, cell_of_value=cell_of_value) for state in merged]
+
+
+def reduced(reductions, block):
+    """The state of each reduction; those that go chunk by chunk share the chunks."""
+    by_chunk = [type(r).reduce is Reduction.reduce for r in reductions]
+    states = [
+        [] if chunked else [r.reduce(block)] for r, chunked in zip(reductions, by_chunk)
+    ]
+    if any(by_chunk):
+        for chunk in block.chunks():
+            for reduction, chunked, of_chunks in zip(reductions, by_chunk, states):
+                if chunked:
+                    of_chunks.append(reduction.of_chunk(chunk))
+    return [State.merged(of_chunks) for of_chunks in states]
