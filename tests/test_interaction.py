@@ -16,7 +16,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -481,3 +481,28 @@ def test_fitted_matrix_does_not_read_parameters():
     assert display.label == "Friedman's H"
     assert display.ax_.get_xlabel() == ""
     plt.close(display.figure_)
+
+
+def test_the_path_says_which_pairs_are_predicted():
+    """Pairs with text columns ask the model itself, whatever serves the others."""
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {
+            "colour": random.choice(["red", "green"], 60),
+            "shape": random.choice(["round", "flat"], 60),
+            "size": random.randn(60),
+            "weight": random.randn(60),
+        }
+    )
+    encode = make_column_transformer(
+        (OneHotEncoder(), ["colour", "shape"]), remainder="passthrough"
+    )
+    model = make_pipeline(encode, Ridge()).fit(frame, random.randn(60))
+    imp = InteractionImportance().fit(model, frame)
+    fast, black_box = imp.response_path_.split("; ")
+    assert "black box" not in fast
+    assert black_box == "5 of 6 pairs: black box (values that are no numbers)"
+    imp = InteractionImportance(features=["colour", "shape"]).fit(model, frame)
+    assert imp.response_path_ == "black box (values that are no numbers)"
+    imp = InteractionImportance(features=["size", "weight"]).fit(model, frame)
+    assert imp.response_path_ == fast

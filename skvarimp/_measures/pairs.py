@@ -140,6 +140,10 @@ class MeanCurves:
         move = make_move(self.table, self.weights, entry, "all")
         return move, self.of(move)
 
+    def predicted(self, entry):
+        """Whether the model itself is asked for the curves of `on_grid`."""
+        return not all(self.table.takes_numbers(j) for j in entry.columns)
+
     def on_grid(self, first, second):
         """Mean response with two entries moved at once.
 
@@ -147,8 +151,7 @@ class MeanCurves:
         values are no plain numbers, the first is moved in X's own container, and the
         model itself asked for the curves of the second.
         """
-        columns = first.entry.columns + second.entry.columns
-        if all(self.table.takes_numbers(j) for j in columns):
+        if not (self.predicted(first.entry) or self.predicted(second.entry)):
             curve = self.of(product_move(first, second))
             return curve.reshape(-1, first.n_cells, second.n_cells)
         rows = np.arange(len(self.weights))
@@ -178,6 +181,18 @@ class ConditionalStd:
     curves: MeanCurves
     grid: object
     categorical_columns: frozenset
+
+    def path(self, joint_entries):
+        """How the responses of pairs are computed."""
+        fast = self.curves.response.path
+        n_predicted = sum(self.curves.predicted(entry) for entry in joint_entries)
+        if not n_predicted or fast.startswith("black box"):
+            return fast
+        black_box = "black box (values that are no numbers)"
+        if n_predicted == len(joint_entries):
+            return black_box
+        n_pairs = len(joint_entries)
+        return f"{fast}; {n_predicted} of {n_pairs} pairs: {black_box}"
 
     def alone(self, entry):
         """What is needed of one entry: its move."""
@@ -210,6 +225,10 @@ class PairH:
     """
 
     curves: MeanCurves
+
+    def path(self, joint_entries):
+        """See `ConditionalStd.path`."""
+        return self.curves.response.path
 
     def alone(self, entry):
         """What is needed of one entry: F_j at each row, (n_outputs, n_samples)."""
