@@ -221,15 +221,14 @@ class Level(FeatureFunction):
                 f"`value` must be one value of the column, got {value!r:.60}. Use a "
                 "callable for membership in a set."
             )
-        values = table.column(column_position(column, table.names, table.n_columns))
+        j = column_position(column, table.names, table.n_columns)
+        codes, first = table.factorize((j,))
+        levels = table.column(j)[first].tolist()
         if is_missing(value):
-            return np.array([is_missing(v) for v in values], dtype=np.float64)
-        if values.dtype.kind in "fbiu":
-            if not isinstance(value, numbers.Real | np.bool_):
-                return np.zeros(table.n_samples)
-            return (values == value).astype(np.float64)
-        same = [not is_missing(v) and v == value for v in values]
-        return np.array(same, dtype=np.float64)
+            same = [is_missing(level) for level in levels]
+        else:
+            same = [not is_missing(level) and level == value for level in levels]
+        return np.array(same, dtype=np.float64)[codes]
 
     def _text(self, names, n_columns):
         column, value = self.arguments

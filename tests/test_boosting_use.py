@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from boosting_checks import declined, fitted, library_of
 from boosting_models import CASES, CAT, LGBM, XGB, data, frame, half_zeros, three, two
+from scipy.sparse import csr_array
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import LinearRegression
@@ -246,3 +247,26 @@ def test_nothing_is_imported_before_it_is_needed():
         "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_a_booster_is_told_what_stands_for_missing_values(sparse):
+    """The number given to `DMatrix` is kept by no Booster, but as an attribute."""
+    xgb = pytest.importorskip("xgboost")
+    random = np.random.default_rng(0)
+    X = np.round(random.standard_normal((80, 3)), 1)
+    y = X[:, 0] + np.abs(X[:, 1])
+    X[random.random((80, 3)) < 0.2] = -9.0
+    data = csr_array(X) if sparse else X
+    params = {"max_depth": 3, "seed": 0}
+    booster = xgb.train(params, xgb.DMatrix(data, y, missing=-9.0), 10)
+
+    def model(X):
+        return booster.predict(xgb.DMatrix(X, missing=-9.0))
+
+    imp = SensitivityImportance(scale=None, contrast="observed")
+    expected = imp.fit(model, data).importances_
+    assert not np.allclose(imp.fit(booster, data).importances_, expected)
+    booster.set_attr(missing=-9.0)
+    found = imp.fit(booster, data)
+    np.testing.assert_allclose(found.importances_, expected, rtol=1e-5)

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
+from skvarimp.feature_functions import Level
 
 N = 60
 
@@ -193,3 +194,15 @@ def test_frames_out_of_memory_are_told_the_way_out():
     for X, message in cases:
         with pytest.raises(TypeError, match=message):
             SensitivityImportance(scale=None).fit(lambda X: X["a"], X)
+
+
+@pytest.mark.parametrize("library", NULLABLE)
+def test_levels_of_nullable_columns(library):
+    """A feature function reads them as everything else does; a null is a level."""
+    data = {"count": [1, None, 2, 1], "size": [0.5, 1.5, None, 0.5], "flag": [True] * 4}
+    frame = NULLABLE[library](data)
+    assert Level("count", 1)(frame).tolist() == [1, 0, 0, 1]
+    assert Level("count", None)(frame).tolist() == [0, 1, 0, 0]
+    assert Level("size", np.nan)(frame).tolist() == [0, 0, 1, 0]
+    assert Level("size", "0.5")(frame).tolist() == [0, 0, 0, 0]
+    assert Level("flag", True)(frame).tolist() == [1, 1, 1, 1]

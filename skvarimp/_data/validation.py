@@ -263,7 +263,7 @@ def check_target(y, n_samples):
         )
     if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
         raise ValueError("y contains NaN or infinity.")
-    if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
+    if y.dtype.kind == "O" and any(map(is_missing, y.flat)):
         raise ValueError("y has missing labels or numbers. Leave those rows out.")
     return y
 

@@ -21,6 +21,16 @@ def _is_exactly(estimator, library, name):
     return module is not None and type(estimator) is getattr(module, name, None)
 
 
+def missing_marker(booster):
+    """The number that stands for a missing value in an `xgboost.Booster`'s rows.
+
+    The booster keeps none; whoever trained it with another than NaN can say so with
+    ``booster.set_attr(missing=-999)``.
+    """
+    said = booster.attr("missing")
+    return float("nan") if said is None else float(said)
+
+
 def rows_for(estimator, X):
     """X as a model takes it: a `DMatrix` for `xgboost.Booster`, else X itself.
 
@@ -28,7 +38,8 @@ def rows_for(estimator, X):
     """
     if not _is_exactly(estimator, "xgboost", "Booster"):
         return X
-    options = {"enable_categorical": True}
+    marker = missing_marker(estimator)
+    options = {"enable_categorical": True, "missing": marker}
     if not hasattr(X, "columns"):
         options["feature_types"] = estimator.feature_types
         options["feature_names"] = estimator.feature_names

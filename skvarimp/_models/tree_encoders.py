@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skvarimp._data.values import is_missing
+from skvarimp._data.values import factorized, is_missing
 from skvarimp._models.forms import NotReadable
 
 
@@ -26,17 +26,12 @@ class Recoded:
 
     def __call__(self, values):
         """(n,) float64 of values of any type."""
-        if values.dtype.kind in "fiub":
-            distinct, inverse = np.unique(values, return_inverse=True)
-            return self._looked_up(distinct)[inverse]
-        return self._looked_up(values)
-
-    def _looked_up(self, values):
-        numbers = (
-            np.nan if is_missing(v) else self.number_of.get(v, np.nan)
-            for v in values.tolist()
-        )
-        return np.fromiter(numbers, dtype=np.float64, count=len(values))
+        codes, first = factorized(values)
+        numbers = [
+            np.nan if is_missing(level) else self.number_of.get(level, np.nan)
+            for level in values[first].tolist()
+        ]
+        return np.array(numbers, dtype=np.float64)[codes]
 
 
 @dataclass(frozen=True)

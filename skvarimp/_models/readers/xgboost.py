@@ -13,7 +13,7 @@ import numpy as np
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.native_boosters import rows_for
+from skvarimp._models.native_boosters import missing_marker, rows_for
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.tree_encoders import (
     Band,
@@ -70,7 +70,7 @@ def read(model, table):
     with reading("XGBoost"):
         learner = json.loads(bytes(booster.save_raw("json")))["learner"]
         trees, stages = _trees(learner, None if native else _rounds(estimator))
-        marker = None if native else estimator.missing
+        marker = missing_marker(booster) if native else estimator.missing
         encoding = _encoding(learner, trees, table, marker)
         n_raw = trees[0].values.shape[1]
         link = _link(learner["objective"]["name"], model, native, n_raw)
