@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -17,9 +18,12 @@ from sklearn.ensemble import (
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
+    Ridge,
     RidgeClassifier,
     TweedieRegressor,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -36,6 +40,8 @@ from skvarimp._models.model import Model
 from skvarimp._models.readers import sklearn_trees as _tree_readers
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
+from skvarimp._response.responses import line_columns
+from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.shapes.kinks import kinked_curves
 from skvarimp.exceptions import ResponseWarning
 
@@ -193,21 +199,56 @@ def test_a_probe_sees_a_millionth():
 
 def test_a_probe_looks_at_thresholds(monkeypatch):
     """Where no value of X lies: values that a grid may hold all the same."""
-    raw_tree = _tree_readers._raw_tree
+    one_tree = _tree_readers._tree
 
-    def misread(tree, values):
-        raw = raw_tree(tree, values)
-        raw.threshold = raw.threshold - 1e-6  # values of X go where they went
-        return raw
+    def misread(*arguments):
+        tree = one_tree(*arguments)
+        tree.threshold = tree.threshold - 1e-6  # values of X go where they went
+        return tree
 
     rows = 3.0 ** np.round(X)  # never midway between two others
     tree = DecisionTreeRegressor(random_state=0).fit(rows, Y)
+    behind = make_pipeline(MaxAbsScaler(), DecisionTreeRegressor(random_state=0))
+    behind.fit(rows, Y)
     measure = SensitivityImportance(scale=None)
     right = measure.fit(tree, rows).importances_
-    monkeypatch.setattr(_tree_readers, "_raw_tree", misread)
+    monkeypatch.setattr(_tree_readers, "_tree", misread)
     with pytest.warns(ResponseWarning, match="differs from its own predict"):
         measure.fit(tree, rows)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        measure.fit(behind, rows)
+
+
+def test_a_probe_runs_the_closed_forms(monkeypatch):
+    """What is right as curves and wrong as a sum is found as well."""
+    model, finish = Ridge().fit(X, Y), line_columns.finish
+
+    def misreckoned(*arguments):
+        return [
+            replace(one, importances=one.importances * 1.001)
+            for one in finish(*arguments)
+        ]
+
+    measure = SensitivityImportance(scale=None, estimation="exact")
+    right = measure.fit(model, X).importances_
+    monkeypatch.setattr(line_columns, "finish", misreckoned)
+    with pytest.warns(ResponseWarning, match="differs from its own .* Pairs"):
+        measure.fit(model, X)
+    np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+
+
+def test_rounding_and_another_number_are_said_apart(monkeypatch):
+    """A model in single precision is no misread one."""
+    model = Ridge().fit(X, Y)
+    curves = LinearResponse.curves
+    monkeypatch.setattr(
+        LinearResponse, "curves", lambda *a: np.float32(curves(*a)).astype(float)
+    )
+    measure = SensitivityImportance(scale=None)
+    with pytest.warns(ResponseWarning, match="agrees with its own predict but for ro"):
+        measure.fit(model, X)
+    assert measure.response_path_ == "black box (rounding of the fast response)"
 
 
 TIES = [

@@ -78,10 +78,7 @@ def test_the_table_of_models_is_the_registry(table):
     assert set(table) == {(row.package, row.name) for row in REGISTRY}
 
 
-LINEAR_TOO = {
-    "kernel machine": "kernel|linear",
-    "additive": "additive|linear",
-}  # of a linear kernel
+LINEAR_TOO = {"kernel machine": "kernel|linear", "additive": "additive|linear"}
 LIGHT = [
     row for row in OURS if not re.search("CV$|Halving|Bagging|AdaBoostC", row.name)
 ]

@@ -18,6 +18,7 @@ from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
+from skvarimp._response import lowering as _lowering
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import curves as _tree_curves
 from skvarimp._response.responses.trees import descent as _tree_walk
@@ -92,6 +93,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
             visited.append(len(some.leaf))
             yield some
 
+    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once a fit
     monkeypatch.setattr(TreeResponse, "visits_per_row", lambda self: 1.0)
     monkeypatch.setattr(_tree_walk.Descent, "visits", counting)
     each = []

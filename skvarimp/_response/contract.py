@@ -212,6 +212,21 @@ class Response:
         """
         return partial(self.mean_curves, table, rows, weights, base=base)
 
+    def inside(self, table):
+        """Responses inside this one that see other columns, for the probe.
+
+        Yields
+        ------
+        response : Response
+        model : Model
+            Whose response it is.
+        table : Table
+            What it sees of the table.
+        entry_behind : callable
+            The entry it sees of an entry.
+        """
+        return ()
+
     def evaluations(self, n_rows, n_cells):
         """Cost of `curves`, in calls of the model for one row."""
         return n_rows * n_cells

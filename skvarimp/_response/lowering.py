@@ -1,4 +1,4 @@
-"""From forms to responses, and the probe that each response must pass."""
+"""From forms to responses."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from skvarimp._models.forms import (
 )
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
-from skvarimp._response.grid import Move, make_move, side_by_side
+from skvarimp._response.probe import probe
 from skvarimp._response.responses.additive import AdditiveResponse
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.columnwise import ColumnwiseResponse, Transformed
@@ -109,85 +109,28 @@ def respond(model, table, base, weights, entries):
     -------
     Response
     """
-    black_box = BlackBoxResponse(model, len(base))
+    name = type(model.estimator).__name__
     try:
         response = lowered(model, table)
-        difference = probe(response, black_box, table, base, weights, entries)
+        difference = probe(response, model, table, base, weights, entries)
     except NotReadable as declined:
         return BlackBoxResponse(model, len(base), str(declined))
     except FloatingPointError as error:
         return BlackBoxResponse(model, len(base), f"fast response: {error}")
     if difference is None:
         return response
+    if difference.is_rounding:
+        warn(
+            f"The {response.path} response of {name} agrees with its own "
+            f"{model.method} but for rounding, {difference}, which is more than "
+            "float64 should leave: sums that cancel, or single precision. The slower "
+            "black box is used.",
+            ResponseWarning,
+        )
+        return BlackBoxResponse(model, len(base), "rounding of the fast response")
     warn(
-        f"The {response.path} response of {type(model.estimator).__name__} differs "
-        f"from its own {model.method} {difference}; the slower black box is used.",
+        f"The {response.path} response of {name} differs from its own {model.method} "
+        f"{difference}; the slower black box is used.",
         ResponseWarning,
     )
     return BlackBoxResponse(model, len(base), "the fast response failed its probe")
-
-
-PROBE_ROWS, PROBE_ENTRIES, PROBE_CELLS, PROBE_SEEN = 12, 8, 12, 500
-
-
-def probe(response, black_box, table, base, weights, entries, rtol=1e-9):
-    """Compare a response with the model's own output; None, or where they differ.
-
-    Some rows, some entries spread over all, some of their observed values and the
-    critical values that the response names (thresholds and their neighbours). A
-    model that computes in single precision may differ by its rounding.
-    """
-    rtol = max(rtol, response.rounding)
-    rows = _spread(len(weights), PROBE_ROWS)
-    scale = np.abs(base).max() + np.ptp(base)
-    moves = [
-        _probe_move(response, table, weights, entries[e])
-        for e in _spread(len(entries), PROBE_ENTRIES)
-    ]
-    curves = black_box.curves_of(table, rows, moves, base[:, rows])
-    for move, own in zip(moves, curves):
-        fast = response.curves(table, rows, move, base[:, rows])
-        if fast.shape != own.shape:
-            return f"in shape: {fast.shape} against {own.shape}"
-        gap = np.abs(fast - own).max()
-        if not gap <= rtol * max(scale, np.abs(own).max()):
-            return f"by {gap:.3g} as {move.entry.name!r} moves"
-    return None
-
-
-def _probe_move(response, table, weights, entry):
-    """A few observed values, then critical ones next to where a response may jump."""
-    donors, categorical = _probe_donors(table, weights, entry)
-    k = len(donors)
-    if len(entry.columns) > 1:
-        columns = [table.column(j)[donors] for j in entry.columns]
-        values = side_by_side(columns)
-    else:
-        values = table.column(entry.columns[0])[donors]
-        critical = getattr(response, "critical_values", None)
-        more = np.empty(0)
-        if critical is not None and values.dtype.kind in "fiub":
-            more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
-        if len(more):
-            more = more[_spread(len(more), PROBE_CELLS)]
-            values = np.unique(np.concatenate([values.astype(np.float64), more]))
-            donors, k = None, len(values)
-    return Move(entry, values, donors, np.full(k, 1 / k), None, categorical)
-
-
-def _probe_donors(table, weights, entry):
-    """Rows with a few different values of an entry, and whether it is categorical."""
-    column = table.column(entry.columns[0])
-    if len(entry.columns) > 1 or column.dtype.kind not in "fiu":
-        full = make_move(table, weights, entry, "all")
-        return full.donors[_spread(full.n_cells, PROBE_CELLS)], full.categorical
-    # a missing value is both smallest and largest to NumPy
-    ends = [column.argmin(), column.argmax()]
-    some = np.concatenate([_spread(len(column), PROBE_SEEN), ends])
-    _, first = np.unique(column[some], return_index=True)
-    return some[first[_spread(len(first), PROBE_CELLS)]], False
-
-
-def _spread(n, at_most):
-    """Up to `at_most` positions spread over range(n)."""
-    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int)) if n else []

@@ -175,6 +175,11 @@ class ColumnwiseResponse(Response):
     def __getstate__(self):
         return {**self.__dict__, "_remembered": (None, None)}
 
+    def inside(self, table):
+        """See `Response.inside`."""
+        behind = self.transformed
+        yield self.inner, behind.model, behind.of(table), behind.entry
+
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
         behind = self.transformed.of(table)

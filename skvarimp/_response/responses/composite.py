@@ -43,6 +43,12 @@ class CombinedResponse(ScoreResponse):
             # an inverse like exp turns errors of its argument into relative ones
             self.rounding *= 10
 
+    def critical_values(self, column):
+        """Values at and next to which a member may jump."""
+        each = [getattr(member, "critical_values", None) for member in self.members]
+        values = [critical(column) for critical in each if critical is not None]
+        return np.unique(np.concatenate([np.empty(0), *values]))
+
     def changes(self, move):
         """See `ScoreResponse.changes`; the members know."""
         return True

@@ -27,7 +27,9 @@ from skvarimp._running.memory import even_slices
 def tree_response(model, form, table):
     """The response of a `Trees` form on a table."""
     response = TreeResponse(model, TreeTable(form.trees, form.encoding), form.link)
-    response.codes(table)
+    codes = response.codes(table)
+    some = np.unique(np.linspace(0, len(codes) - 1, 20).astype(int))
+    response.some_codes = codes[some]
     response.start_from(form.offset)
     response.rounding = form.rounding
     if form.doubt is not None:
@@ -63,7 +65,8 @@ class TreeResponse(Response):
         if link is not None:
             self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
-        self._coded, self._visits = (None, None), None
+        # the table itself and the few rows of a probe
+        self._coded, self._visits = Memo(most=2, travels=True), None
         self.plans = Memo(most=4)
         if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
@@ -82,9 +85,7 @@ class TreeResponse(Response):
 
     def codes(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
-        if self._coded[0] is not table:
-            self._coded = (table, self.trees.codes_of(table))
-        return self._coded[1]
+        return self._coded.get(table, lambda: self.trees.codes_of(table))
 
     def grid_codes(self, table, move):
         """Features that move, and the codes of the grid's values.
@@ -127,13 +128,11 @@ class TreeResponse(Response):
     def visits_per_row(self):
         """Leaves that a row visits as every feature moves, measured on a few rows."""
         if self._visits is None:
-            codes = self._coded[1]
-            rows = np.unique(np.linspace(0, len(codes) - 1, 20).astype(int))
-            trees = np.arange(len(self.trees.roots))
-            descent = Descent(self.trees, codes[rows], trees)
+            codes, trees = self.some_codes, np.arange(len(self.trees.roots))
+            descent = Descent(self.trees, codes, trees)
             visited = sum(len(visits.leaf) for visits in descent.visits())
             depth = self.trees.depth.take(descent.own).sum()
-            self._visits = visited / len(rows), depth / len(rows)
+            self._visits = visited / len(codes), depth / len(codes)
         return self._visits[0]
 
     def evaluations(self, n_rows, n_cells):
