@@ -11,6 +11,7 @@ from sklearn.utils import compute_class_weight, compute_sample_weight
 
 from skvarimp._data.labels import as_columns, class_lists, positions
 from skvarimp._measures.impurity.tables import Training, table_of_tree
+from skvarimp._models.readers.sklearn_trees import n_training_rows
 
 TREE_TYPES = (
     tree.DecisionTreeClassifier,
@@ -293,8 +294,7 @@ def _samples(estimator, rows):
         raise declined(
             estimator, "it kept the draws of its last fit only (warm_start=True)"
         )
-    # The public `estimators_samples_` does not say how many rows there were.
-    n_trained = getattr(estimator, "_n_samples", len(rows))
+    n_trained = n_training_rows(estimator) or len(rows)
     if n_trained != len(rows):
         raise ValueError(
             f"X is not the training data: it has {len(rows)} rows, but "
