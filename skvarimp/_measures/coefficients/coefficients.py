@@ -152,7 +152,8 @@ class CoefficientImportance(WeightImportance):
     the likelihood's maximum raise an error, more than a tenth of one an
     `ImportanceWarning`. Where columns are linear combinations of each other, an
     `ImportanceWarning` names them, and statistics are those of the pseudo-inverse's
-    shortest solution. Data without a maximum (separated classes) raise an error.
+    shortest solution. Where the likelihood may have no maximum (separated classes), an
+    `ImportanceWarning` says so.
 
     Sample weights must be those of the fit. Where the family has a dispersion they are
     analytic: the variance of a row is dispersion / weight, and t does not change when

@@ -19,10 +19,7 @@ from sklearn.linear_model import (
 
 from skvarimp._data.labels import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
-from skvarimp._measures.coefficients.separation import (
-    check_classes_overlap,
-    check_zeros_overlap,
-)
+from skvarimp._measures.coefficients.separation import warn_without_maximum
 from skvarimp._running.warn import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
@@ -195,8 +192,6 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
 def _of_family(family, design, coefficients, predictor, y, weights):
     """Exponential dispersion families; weights divide the variance of their row."""
     y = y.reshape(len(y), -1)
-    if family.link == "log" and family.power < 2:
-        check_zeros_overlap(design, y[:, 0])
     with np.errstate(over="ignore"):
         mean = np.exp(predictor) if family.link == "log" else predictor
     if family.power != 0 and not np.all((mean > 0) & np.isfinite(mean)):
@@ -217,7 +212,9 @@ def _of_family(family, design, coefficients, predictor, y, weights):
         dispersion = chi_square / freedom
     roots = np.sqrt(information[:, :1, np.newaxis])  # (n_samples, 1, 1)
     inverse = design.inverse_information(roots)
-    _check_maximum(design, inverse, residuals, dispersion)
+    near = _is_near_maximum(design, inverse, residuals, dispersion)
+    if near and family.link == "log" and family.power < 2:
+        warn_without_maximum(design, inverse, residuals)
     return CoefficientStatistics(
         design.shortest(coefficients),
         np.sqrt(design.slope_variances(inverse) * dispersion),
@@ -240,9 +237,9 @@ def _of_logistic(design, coefficients, predictor, code, weights):
         roots = _multinomial_roots(chance, weights)
     residuals = weights[:, np.newaxis] * (observed - chance)
     inverse = design.inverse_information(roots)
-    check_classes_overlap(design, inverse, residuals, code)
     dispersion = np.ones(predictor.shape[1])
-    _check_maximum(design, inverse, residuals, dispersion)
+    if _is_near_maximum(design, inverse, residuals, dispersion):
+        warn_without_maximum(design, inverse, residuals)
     return CoefficientStatistics(
         design.shortest(coefficients),
         np.sqrt(design.slope_variances(inverse, predictor.shape[1])),
@@ -267,8 +264,10 @@ def _check_residuals(chi_square, terms):
         )
 
 
-def _check_maximum(design, inverse, residuals, dispersion):
-    """Refuse coefficients that do not maximise the likelihood on the data given.
+def _is_near_maximum(design, inverse, residuals, dispersion):
+    """Whether coefficients maximise the likelihood on the data given.
+
+    Warns where they are somewhat off, and refuses those that are far away.
 
     With score g and information I, sqrt(g' I^-1 g / dispersion) bounds the distance,
     in standard errors, of every coefficient from the maximum, to first order.
@@ -283,14 +282,16 @@ def _check_maximum(design, inverse, residuals, dispersion):
         square = np.einsum("ao,ab,bo->o", score, inverse, score) / dispersion
         distance = np.sqrt(np.max(square))
     if distance <= _WARN_DISTANCE:
-        return
+        return True
     message = (
         "The coefficients are not those of greatest likelihood on X and y: they are up "
         f"to {distance:.2g} standard errors away. Pass the data (and weights) the "
-        "estimator was fitted on; if these are, its solver stopped early or dropped "
-        "directions: standardise the columns, or refit with a smaller `tol` and a "
-        "larger `max_iter`."
+        "estimator was fitted on. If these are, its solver stopped early or dropped "
+        "directions (standardise the columns, or refit with a smaller `tol` and a "
+        "larger `max_iter`), or the columns separate the classes of y (use "
+        "statistic='standardized', or a penalised model)."
     )
     if not distance <= _LARGEST_DISTANCE:
         raise ValueError(message)
     warn(message)
+    return False
