@@ -23,7 +23,6 @@ from skvarimp.sequence._sequences import (
     encode,
     iterate_codes,
 )
-from skvarimp.sequence._weights import OligomerWeights
 
 MACHINES = (SVC, NuSVC, OneClassSVM, SVR, NuSVR)
 
@@ -40,7 +39,7 @@ _AGREEMENT = 1e-8  # of the size of what is summed
 
 
 def unfold_machine(machine, X, settings, sample_weight):
-    """Oligomer weights of a fitted machine; see `OligomerWeights.from_estimator`.
+    """A fitted machine as the arguments of `OligomerWeights`.
 
     Parameters
     ----------
@@ -55,8 +54,9 @@ def unfold_machine(machine, X, settings, sample_weight):
 
     Returns
     -------
-    OligomerWeights
-        Checked against the machine where that is possible.
+    dict
+        Tables, intercept, alphabet and unknown, checked against the machine where that
+        is possible.
     """
     settings = _kernel_settings(machine, settings)
     degree, shift, normalize = (settings[k] for k in ("degree", "shift", "normalize"))
@@ -95,12 +95,12 @@ def unfold_machine(machine, X, settings, sample_weight):
         mean_scale = scale.sum() / max(np.count_nonzero(scale), 1)
         dual = dual * scale[machine.support_] * mean_scale
     tables = _sum_of_windows(letters[machine.support_], dual, n_letters, degree, shift)
-    return OligomerWeights(
-        tables,
-        machine.intercept_[0],
-        alphabet=alphabet,
-        unknown=settings["unknown"],
-    )
+    return {
+        "tables": tables,
+        "intercept": machine.intercept_[0],
+        "alphabet": alphabet,
+        "unknown": settings["unknown"],
+    }
 
 
 def _kernel_settings(machine, settings):

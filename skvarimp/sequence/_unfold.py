@@ -10,16 +10,15 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.registry import unwrapped
 from skvarimp._models.weights import linear_form
 from skvarimp.sequence._machine import MACHINES, unfold_machine
-from skvarimp.sequence._sequences import check_alphabet
+from skvarimp.sequence._sequences import check_alphabet, encode, iterate_codes
 from skvarimp.sequence._vectorizer import OligomerVectorizer
-from skvarimp.sequence._weights import OligomerWeights
 
 _N_PROBES = 8  # sequences on which a model's own output is compared
 _AGREEMENT = 1e-8  # of the size of what is summed
 
 
 def unfold(estimator, X, settings, sample_weight):
-    """Oligomer weights of a fitted model; see `OligomerWeights.from_estimator`.
+    """A fitted model as the arguments of `OligomerWeights`; see its `from_estimator`.
 
     Parameters
     ----------
@@ -34,8 +33,8 @@ def unfold(estimator, X, settings, sample_weight):
 
     Returns
     -------
-    OligomerWeights
-        Checked against the model.
+    dict
+        Tables, intercept, alphabet and unknown, checked against the model.
     """
     check_fitted(estimator)
     estimator = unwrapped(estimator)
@@ -82,9 +81,15 @@ def _unfold_pipeline(pipeline):
             f"before it make {steps.matrix.shape[1]} columns. Fit them together."
         )
     intercept = intercept + steps.shift @ coef
-    weights = _split_by_order(steps.matrix @ coef, vectorizer, intercept)
-    _check_linear(pipeline, weights)
-    return weights
+    tables = _split_by_order(steps.matrix @ coef, vectorizer)
+    alphabet = check_alphabet(vectorizer.alphabet)
+    _check_linear(pipeline, tables, intercept, alphabet)
+    return {
+        "tables": tables,
+        "intercept": intercept,
+        "alphabet": alphabet,
+        "unknown": vectorizer.unknown,
+    }
 
 
 def _linear_score(model):
@@ -117,9 +122,9 @@ def _affine_steps(steps, n_columns):
         ) from None
 
 
-def _split_by_order(coef, vectorizer, intercept):
-    alphabet = check_alphabet(vectorizer.alphabet)
-    length, n_letters = vectorizer.sequence_length_, len(alphabet)
+def _split_by_order(coef, vectorizer):
+    n_letters = len(check_alphabet(vectorizer.alphabet))
+    length = vectorizer.sequence_length_
     if vectorizer.normalize:
         n_windows = sum(length - k for k in range(vectorizer.max_order))
         coef = coef / np.sqrt(n_windows)
@@ -129,23 +134,22 @@ def _split_by_order(coef, vectorizer, intercept):
         stop = start + shape[0] * shape[1]
         tables[order] = coef[start:stop].reshape(shape)
         start = stop
-    return OligomerWeights(
-        tables, intercept, alphabet=alphabet, unknown=vectorizer.unknown
-    )
+    return tables
 
 
-def _check_linear(pipeline, weights):
+def _check_linear(pipeline, tables, intercept, alphabet):
     """Compare the sum of weights with the pipeline's own output."""
     rng = np.random.default_rng(0)
-    shape = (_N_PROBES, weights.sequence_length)
-    letters = rng.choice(list(weights.alphabet), size=shape)
-    probes = ["".join(row) for row in letters]
+    length = len(tables[1])
+    drawn = rng.choice(list(alphabet), size=(_N_PROBES, length))
+    probes = ["".join(row) for row in drawn]
     own = np.asarray(_response(pipeline)(probes))
-    unfolded = weights.decision_function(probes)
-    largest = sum(
-        np.abs(table.data).max(initial=0) for table in weights.tables.values()
-    )
-    size = abs(weights.intercept) + weights.sequence_length * largest
+    unfolded = np.full(_N_PROBES, intercept)
+    letters = encode(probes, alphabet)
+    for order, codes in iterate_codes(letters, len(alphabet), max(tables)):
+        unfolded += tables[order][np.arange(codes.shape[1]), codes].sum(axis=1)
+    largest = sum(np.abs(table).max() for table in tables.values())
+    size = abs(intercept) + length * largest
     if own.shape != unfolded.shape or not np.allclose(
         own, unfolded, rtol=0, atol=_AGREEMENT * size
     ):

@@ -22,6 +22,7 @@ from skvarimp.sequence._sequences import (
     iterate_codes,
     oligomer_code,
 )
+from skvarimp.sequence._unfold import unfold
 
 _BLOCK_WINDOWS = 2**22  # windows looked up at once
 
@@ -209,20 +210,14 @@ class OligomerWeights:
 
         Cost: O(n_support length degree shift).
         """
-        from skvarimp.sequence._unfold import unfold
-
-        return unfold(
-            estimator,
-            X,
-            {
-                "degree": degree,
-                "shift": shift,
-                "normalize": normalize,
-                "alphabet": alphabet,
-                "unknown": unknown,
-            },
-            sample_weight,
-        )
+        settings = {
+            "degree": degree,
+            "shift": shift,
+            "normalize": normalize,
+            "alphabet": alphabet,
+            "unknown": unknown,
+        }
+        return cls(**unfold(estimator, X, settings, sample_weight))
 
     @no_overflow()
     def decision_function(self, X: ArrayLike) -> Floats:
