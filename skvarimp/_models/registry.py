@@ -83,6 +83,41 @@ REGISTRY: list[Entry] = [
         sklearn__ensemble="BaggingRegressor BaggingClassifier",
     ),
     *_family(
+        "_models.readers.meta",
+        "read_stacking",
+        sklearn__ensemble="StackingRegressor StackingClassifier",
+    ),
+    *_family(
+        "_models.readers.meta",
+        "read_calibrated",
+        sklearn__calibration="CalibratedClassifierCV",
+    ),
+    *_family(
+        "_models.readers.meta",
+        "read_one_versus_rest",
+        sklearn__multiclass="OneVsRestClassifier",
+    ),
+    *_family(
+        "_models.readers.meta",
+        "read_one_versus_one",
+        sklearn__multiclass="OneVsOneClassifier",
+    ),
+    *_family(
+        "_models.readers.meta",
+        "read_output_code",
+        sklearn__multiclass="OutputCodeClassifier",
+    ),
+    *_family(
+        "_models.readers.meta",
+        "read_multi_output",
+        sklearn__multioutput="MultiOutputRegressor MultiOutputClassifier",
+    ),
+    *_family(
+        "_models.readers.meta",
+        "read_regressor_chain",
+        sklearn__multioutput="RegressorChain",
+    ),
+    *_family(
         "_models.readers.wrappers",
         "read_transformed_target",
         sklearn__compose="TransformedTargetRegressor",

@@ -1,0 +1,269 @@
+"""Links of the outputs of several models: stacking, calibration, classes by parts.
+
+As in `links.py`, a link takes scores of shape (n_scores, ...), here the members'
+outputs one after another, and gives outputs and a mask of close calls.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._models.links import (
+    CLOSE,
+    LargestScore,
+    Link,
+    PairwiseVotes,
+    logistic,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(Link):
+    """matrix @ scores + shift.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_outputs, n_scores)
+    shift : ndarray of shape (n_outputs,)
+    """
+
+    matrix: np.ndarray
+    shift: np.ndarray
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return len(self.matrix)
+
+    def __call__(self, scores):
+        """See the module."""
+        outputs = np.tensordot(self.matrix, scores, 1)
+        outputs += self.shift.reshape(-1, *[1] * (scores.ndim - 1))
+        return outputs, None
+
+    def chain(self, scores, slopes):
+        """See `links.py`."""
+        return np.tensordot(self.matrix, slopes, 1)
+
+
+class Shares(Link):
+    """Each score divided by their sum; left as they are where the sum is 0."""
+
+    def __call__(self, scores):
+        """See the module."""
+        total = scores.sum(axis=0)
+        none = total == 0
+        return scores / np.where(none, 1.0, total), none
+
+    def chain(self, scores, slopes):
+        """See `links.py`."""
+        total = scores.sum(axis=0)
+        total = np.where(total == 0, 1.0, total)[:, np.newaxis]
+        shares = scores[:, :, np.newaxis] / total
+        return (slopes - shares * slopes.sum(axis=0)) / total
+
+
+@dataclass(frozen=True)
+class Above(Link):
+    """Indicators of scores above a threshold, one yes or no each."""
+
+    threshold: float
+
+    def __call__(self, scores):
+        """See the module."""
+        size = max(np.abs(scores).max(initial=0.0), abs(self.threshold), 1e-300)
+        close = np.any(np.abs(scores - self.threshold) <= CLOSE * size, axis=0)
+        return (scores > self.threshold).astype(np.float64), close
+
+
+@dataclass(frozen=True)
+class OneVersusOne(Link):
+    """Votes of all pairs of classes with the sum of confidences as tie-break.
+
+    Parameters
+    ----------
+    n_classes : int
+    threshold : float
+        Above it a pair's score votes for the second class: 0 for decisions, 0.5 for
+        probabilities.
+    labels : bool
+        Whether the label indicators are wanted instead of the decision.
+    """
+
+    n_classes: int
+    threshold: float
+    labels: bool
+
+    def n_outputs(self, n_scores):
+        """One per class; of two classes only the second's."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def __call__(self, scores):
+        """See the module."""
+        votes = np.zeros((self.n_classes, *scores.shape[1:]))
+        confidence = np.zeros_like(votes)
+        for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
+            second = score > self.threshold
+            votes[l] += second
+            votes[k] += ~second
+            confidence[k] -= score
+            confidence[l] += score
+        size = max(np.abs(scores).max(initial=0.0), abs(self.threshold), 1e-300)
+        close = np.any(np.abs(scores - self.threshold) <= CLOSE * size, axis=0)
+        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
+        if self.n_classes == 2:
+            if not self.labels:
+                return votes[1:], close
+            labels, further = Above(self.threshold)(votes[1:])
+            return labels, close | further
+        if not self.labels:
+            return votes, close
+        labels, further = LargestScore()(votes)
+        return labels, close | further
+
+    def chain(self, scores, slopes):
+        """See `links.py`; votes are piecewise constant."""
+        if self.labels:
+            return super().chain(scores, slopes)
+        # the pairwise votes of scores that are positive for the first class
+        changes = PairwiseVotes(self.n_classes, "decision").chain(-scores, -slopes)
+        return changes[1:] if self.n_classes == 2 else changes
+
+
+@dataclass(frozen=True, eq=False)
+class NearestCode(Link):
+    """The label whose code is nearest to the scores.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_classes, n_scores)
+    """
+
+    codes: np.ndarray
+
+    def n_outputs(self, n_scores):
+        """One per class; of two classes only the second's."""
+        return 1 if len(self.codes) == 2 else len(self.codes)
+
+    def __call__(self, scores):
+        """See the module; |s - c|^2 is least where s'c - |c|^2 / 2 is largest."""
+        nearness = np.tensordot(self.codes, scores, 1)
+        half = 0.5 * np.sum(self.codes**2, axis=1)
+        nearness -= half.reshape(-1, *[1] * (scores.ndim - 1))
+        labels, close = LargestScore()(nearness)
+        return (labels[1:] if len(self.codes) == 2 else labels), close
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """1 / (1 + exp(slope score + intercept)): Platt's calibration."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, score):
+        """The calibrated probability."""
+        return logistic(-(self.slope * score + self.intercept))
+
+    def steepness(self, score):
+        """Its derivative by the score."""
+        p = self(score)
+        return -self.slope * p * (1.0 - p)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolated:
+    """Linear between points and flat beyond them: isotonic calibration."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+    def __call__(self, score):
+        """The calibrated probability."""
+        return np.interp(score, self.x, self.y)
+
+    def steepness(self, score):
+        """Its derivative by the score."""
+        slopes = np.diff(self.y) / np.diff(self.x)
+        slopes = np.concatenate([[0.0], slopes, [0.0]])
+        return slopes[np.searchsorted(self.x, score)]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated(Link):
+    """Mean over members of calibrated scores, which are shares of several classes.
+
+    Parameters
+    ----------
+    calibrators : list of list of (Sigmoid or Interpolated)
+        Of each member, one per score.
+    """
+
+    calibrators: list
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`: those of one member."""
+        return len(self.calibrators[0])
+
+    def __call__(self, scores):
+        """See the module."""
+        outputs, close = 0.0, None
+        for member, own in self._members(scores):
+            shares = np.stack([c(score) for c, score in zip(member, own)])
+            if len(member) > 1:
+                shares, none = Shares()(shares)
+                shares = np.where(none, 1.0 / len(member), shares)
+                close = none if close is None else close | none
+            outputs = outputs + shares
+        return outputs / len(self.calibrators), close
+
+    def chain(self, scores, slopes):
+        """See `links.py`."""
+        total = 0.0
+        for (member, own), (_, of_own) in zip(
+            self._members(scores), self._members(slopes)
+        ):
+            steep = np.stack([c.steepness(score) for c, score in zip(member, own)])
+            changes = of_own * steep[:, :, np.newaxis]
+            if len(member) > 1:
+                shares = np.stack([c(score) for c, score in zip(member, own)])
+                changes = Shares().chain(shares, changes)
+            total = total + changes
+        return total / len(self.calibrators)
+
+    def _members(self, scores):
+        n = len(self.calibrators[0])
+        for m, member in enumerate(self.calibrators):
+            yield member, scores[m * n : (m + 1) * n]
+
+
+@dataclass(frozen=True, eq=False)
+class Through(Link):
+    """The response of a form that takes the scores as its columns: stacking.
+
+    Parameters
+    ----------
+    form : LinkedForm
+        Fitted to the members' outputs.
+    count : int
+        How many outputs it has.
+    """
+
+    form: object
+    count: int
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return self.count
+
+    def __call__(self, scores):
+        """See the module."""
+        columns = scores.reshape(len(scores), -1).T
+        outputs, close = self.form.link(self.form.scores(columns))
+        if close is not None:
+            close = np.broadcast_to(close, outputs.shape[1:]).reshape(scores.shape[1:])
+        return outputs.reshape(-1, *scores.shape[1:]), close
+
+    def chain(self, scores, slopes):
+        """See `links.py`."""
+        _, by_score = self.form.gradient(scores.T)
+        return np.einsum("oim,mij->oij", by_score, slopes)

@@ -1,0 +1,234 @@
+"""Estimators that put models together: stacking, calibration, classes by parts."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skvarimp._data.table import as_table
+from skvarimp._models.forms import (
+    Additive,
+    KernelSum,
+    Layers,
+    NotReadable,
+    combined,
+    weighted_sum,
+)
+from skvarimp._models.links import IDENTITY, Elementwise, LargestScore, Then
+from skvarimp._models.meta_links import (
+    Above,
+    Calibrated,
+    Interpolated,
+    Mixed,
+    NearestCode,
+    OneVersusOne,
+    Shares,
+    Sigmoid,
+    Through,
+)
+from skvarimp._models.model import Model
+from skvarimp._models.registry import read
+
+
+def read_stacking(model, table):
+    """The final estimator's response of the members' outputs, and perhaps of X."""
+    stack = model.estimator
+    if isinstance(getattr(stack, "_label_encoder", None), list):
+        raise NotReadable("a stack for several labels at once")
+    final = Model(stack.final_estimator_, model.method)
+    kept = [e for e in stack.estimators_ if not isinstance(e, str)]
+    members = [Model(e, method) for e, method in zip(kept, stack.stack_method_)]
+    if any(member.classifier and member.method == "predict" for member in members):
+        raise NotReadable("a member of the stack gives labels")
+    forms = [read(member, table) for member in members]
+    first = table.take(np.zeros(1, dtype=np.intp)).native
+    n_own = sum(member(first).shape[1] for member in members)
+    width = n_own + (table.n_columns if stack.passthrough else 0)
+    last = read(final, as_table(np.zeros((1, width))))
+    if not isinstance(last, Additive | KernelSum | Layers):
+        raise NotReadable("the final estimator is no smooth function of the members")
+    if isinstance(last, Additive) and not last.parts:
+        weights = last.weights
+        if stack.passthrough:
+            own = LinearPart(weights[n_own:])
+            forms.append(own.form())
+            members.append(Model(own, "predict"))
+            weights = np.vstack([weights[:n_own], np.eye(weights.shape[1])])
+        return mixed(
+            forms, members, weights.T, last.intercept, last.link, "stacking of"
+        )
+    if stack.passthrough:
+        own = LinearPart(np.eye(table.n_columns))
+        forms.append(own.form())
+        members.append(Model(own, "predict"))
+    link = Through(last, len(last.outputs(np.zeros((1, width)))))
+    return combined(forms, members, link, "stacking of")
+
+
+class LinearPart:
+    """A model that predicts X times weights plus a constant."""
+
+    def __init__(self, weights, constant=0.0):
+        self.weights, self.constant = weights, constant
+
+    def predict(self, X):
+        """The product, (n_samples, n_outputs)."""
+        return np.asarray(X @ self.weights, dtype=np.float64) + self.constant
+
+    def form(self):
+        """The same as a form."""
+        intercept = np.full(self.weights.shape[1], self.constant)
+        return Additive(weights=self.weights, intercept=intercept)
+
+
+def read_calibrated(model, table):
+    """Mean of members whose scores are calibrated one by one."""
+    calibrated = model.estimator
+    if model.method not in ("predict_proba", "predict"):
+        raise NotReadable(f"a calibrated classifier has no {model.method}")
+    forms, models, calibrators = [], [], []
+    for member in calibrated.calibrated_classifiers_:
+        if member.method == "temperature":
+            raise NotReadable("temperature scaling")
+        if len(member.estimator.classes_) < len(calibrated.classes_):
+            raise NotReadable("a calibrated member has not seen all classes")
+        decides = hasattr(member.estimator, "decision_function")
+        method = "decision_function" if decides else "predict_proba"
+        models.append(Model(member.estimator, method))
+        forms.append(read(models[-1], table))
+        calibrators.append([_calibrator(c) for c in member.calibrators])
+    link = Calibrated(calibrators)
+    if model.method == "predict":
+        two = len(calibrated.classes_) == 2
+        link = Then(link, Above(0.5) if two else LargestScore())
+    return combined(forms, models, link, "calibration of")
+
+
+def _calibrator(fitted):
+    if hasattr(fitted, "a_"):
+        return Sigmoid(float(fitted.a_), float(fitted.b_))
+    if fitted.out_of_bounds != "clip":
+        raise NotReadable("isotonic calibration that does not clip")
+    x, y = np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_)
+    return Interpolated(x.astype(np.float64), y.astype(np.float64))
+
+
+def read_one_versus_rest(model, table):
+    """One binary model per class."""
+    whole = model.estimator
+    several = whole.multilabel_ or len(whole.estimators_) == 1
+    if model.method == "predict":
+        forms, models, threshold = _confidences(whole.estimators_, table)
+        link = Above(threshold) if several else LargestScore()
+        return combined(forms, models, link, "one versus rest of")
+    forms, models = _members(whole.estimators_, model.method, table)
+    link = IDENTITY
+    if model.method == "predict_proba" and not several:
+        link = Shares()
+    return side_by_side(forms, models, link, "one versus rest of")
+
+
+def read_one_versus_one(model, table):
+    """One binary model per pair of classes."""
+    whole = model.estimator
+    if whole.pairwise_indices_ is not None:
+        raise NotReadable("members that see some rows of a kernel matrix each")
+    forms, models, threshold = _confidences(whole.estimators_, table)
+    link = OneVersusOne(len(whole.classes_), threshold, model.method == "predict")
+    return combined(forms, models, link, "one versus one of")
+
+
+def read_output_code(model, table):
+    """One binary model per bit of a code; the nearest code wins."""
+    whole = model.estimator
+    forms, models, _ = _confidences(whole.estimators_, table)
+    codes = np.asarray(whole.code_book_, dtype=np.float64)
+    return combined(forms, models, NearestCode(codes), "output code of")
+
+
+def _confidences(estimators, table):
+    """Forms and models of binary scores, and the threshold of the second class."""
+    first = next((e for e in estimators if hasattr(e, "classes_")), estimators[0])
+    if not hasattr(first, "classes_"):
+        method, threshold = "predict", 0.5  # regressors of 0 and 1
+    elif hasattr(first, "decision_function"):
+        method, threshold = "decision_function", 0.0
+    else:
+        method, threshold = "predict_proba", 0.5
+    return *_members(estimators, method, table), threshold
+
+
+def _members(estimators, method, table):
+    """Forms and models of binary estimators; those of one class are constants."""
+    forms, models = [], []
+    for estimator in estimators:
+        if hasattr(estimator, "y_") and not hasattr(estimator, "classes_"):
+            value = float(np.ravel(estimator.y_)[0])
+            estimator = LinearPart(np.zeros((table.n_columns, 1)), value)
+            models.append(Model(estimator, "predict"))
+            forms.append(estimator.form())
+        else:
+            models.append(Model(estimator, method))
+            forms.append(read(models[-1], table))
+    return forms, models
+
+
+def read_multi_output(model, table):
+    """One model per output."""
+    models = [Model(member, model.method) for member in model.estimator.estimators_]
+    forms = [read(member, table) for member in models]
+    return side_by_side(forms, models, IDENTITY, "outputs of")
+
+
+def read_regressor_chain(model, table):
+    """Linear models of X and of the outputs before: linear in X."""
+    chain = model.estimator
+    n_columns = chain.n_features_in_
+    weights = np.empty((n_columns, 0))
+    intercepts = np.empty(0)
+    for member in chain.estimators_:
+        form = read(Model(member, "predict"), None)
+        linear = isinstance(form, Additive) and not form.parts
+        if not linear or form.link is not IDENTITY or form.weights.shape[1] != 1:
+            raise NotReadable("a member of the chain is not linear")
+        own, earlier = form.weights[:n_columns, 0], form.weights[n_columns:, 0]
+        weights = np.column_stack([weights, own + weights @ earlier])
+        intercepts = np.append(intercepts, form.intercept + intercepts @ earlier)
+    order = np.argsort(chain.order_)
+    return Additive(weights=weights[:, order], intercept=intercepts[order])
+
+
+def side_by_side(forms, models, link, name):
+    """The outputs of all members, one after another, behind a link."""
+    if all(isinstance(form, Additive) and not form.parts for form in forms):
+        inner = forms[0].link
+        alike = isinstance(inner, Elementwise) and all(f.link is inner for f in forms)
+        if alike and (link is IDENTITY or inner is IDENTITY):
+            return replace(
+                forms[0],
+                weights=np.hstack([form.weights for form in forms]),
+                intercept=np.concatenate([form.intercept for form in forms]),
+                link=inner if link is IDENTITY else link,
+                single=any(form.single for form in forms),
+            )
+    return combined(forms, models, link, name)
+
+
+def mixed(forms, models, matrix, shift, link, name):
+    """The form of link(matrix @ outputs + shift) of all members' outputs."""
+    linear = all(
+        isinstance(form, Additive) and not form.parts and form.link is IDENTITY
+        for form in forms
+    )
+    if linear:
+        weights = np.hstack([form.weights for form in forms])
+        intercept = np.concatenate([form.intercept for form in forms])
+        return Additive(
+            weights=weights @ matrix.T,
+            intercept=matrix @ intercept + shift,
+            link=link,
+            single=any(form.single for form in forms),
+        )
+    if link is IDENTITY and len(matrix) == 1 and matrix.shape[1] == len(forms):
+        return weighted_sum(forms, models, matrix[0], float(np.ravel(shift)[0]), name)
+    mix = Mixed(matrix, np.broadcast_to(shift, len(matrix)))
+    return combined(forms, models, mix if link is IDENTITY else Then(mix, link), name)

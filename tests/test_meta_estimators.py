@@ -1,0 +1,163 @@
+"""Stacking, calibration, classes and outputs by parts: equal to the black box."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StackingClassifier,
+    StackingRegressor,
+)
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.multiclass import (
+    OneVsOneClassifier,
+    OneVsRestClassifier,
+    OutputCodeClassifier,
+)
+from sklearn.multioutput import (
+    MultiOutputClassifier,
+    MultiOutputRegressor,
+    RegressorChain,
+)
+from sklearn.neural_network import MLPRegressor
+from sklearn.svm import SVC, SVR, LinearSVC
+
+from skvarimp import (
+    DerivativeImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
+
+X, THREE = make_classification(
+    60, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0
+)
+X[:, 3] = np.round(X[:, 3])
+TWO = (THREE > 0).astype(int)
+LABELS = np.column_stack([TWO, X[:, 0] > 0]).astype(int)
+VALUE = X @ [1.0, 2.0, 0.0, 1.0] + X[:, 0] ** 2
+VALUES = np.column_stack([VALUE, X[:, 1] ** 2])
+WEIGHTS = np.random.default_rng(0).integers(0, 3, 60)
+
+FOREST = RandomForestClassifier(4, max_depth=4, random_state=0)
+TREES = RandomForestRegressor(4, max_depth=4, random_state=0)
+LOGISTIC = LogisticRegression()
+REGRESSORS = [("ridge", Ridge()), ("trees", TREES)]
+CLASSIFIERS = [("logistic", LOGISTIC), ("trees", FOREST)]
+NETWORK = MLPRegressor(
+    hidden_layer_sizes=(3,), solver="lbfgs", max_iter=5000, alpha=1.0, random_state=0
+)
+
+MODELS = {
+    "stack": (StackingRegressor(REGRESSORS, Ridge()), VALUE),
+    "stack passes X": (StackingRegressor(REGRESSORS, Ridge(), passthrough=True), VALUE),
+    "stack of lines": (StackingRegressor([("a", Ridge()), ("b", Lasso())]), VALUE),
+    "stack, kernel": (StackingRegressor(REGRESSORS, SVR()), VALUE),
+    "stack, network": (StackingRegressor(REGRESSORS, NETWORK, passthrough=True), VALUE),
+    "stack of classes": (StackingClassifier(CLASSIFIERS, LOGISTIC), THREE),
+    "stack of two": (StackingClassifier(CLASSIFIERS, LOGISTIC, passthrough=True), TWO),
+    "calibrated trees": (CalibratedClassifierCV(FOREST, cv=3), TWO),
+    "calibrated trees, 3": (CalibratedClassifierCV(FOREST, cv=3), THREE),
+    "isotonic": (CalibratedClassifierCV(LinearSVC(), cv=3, method="isotonic"), THREE),
+    "isotonic, 2": (CalibratedClassifierCV(LinearSVC(), cv=3, method="isotonic"), TWO),
+    "one calibrator": (CalibratedClassifierCV(SVC(), cv=3, ensemble=False), TWO),
+    "rest": (OneVsRestClassifier(LOGISTIC), THREE),
+    "rest, 2": (OneVsRestClassifier(LOGISTIC), TWO),
+    "rest of trees": (OneVsRestClassifier(FOREST), THREE),
+    "rest, labels": (OneVsRestClassifier(LOGISTIC), LABELS),
+    "rest of ridges": (OneVsRestClassifier(RidgeClassifier()), THREE),
+    "rest of regressors": (OneVsRestClassifier(Ridge()), THREE),
+    "one": (OneVsOneClassifier(LOGISTIC), THREE),
+    "one, 2": (OneVsOneClassifier(LOGISTIC), TWO),
+    "one of trees": (OneVsOneClassifier(FOREST), THREE),
+    "code": (OutputCodeClassifier(LOGISTIC, code_size=2, random_state=0), THREE),
+    "code, 2": (OutputCodeClassifier(FOREST, code_size=3, random_state=1), TWO),
+    "outputs": (MultiOutputRegressor(TREES), VALUES),
+    "outputs of lines": (MultiOutputRegressor(Ridge()), VALUES),
+    "outputs of classes": (MultiOutputClassifier(LOGISTIC), LABELS),
+    "outputs of trees": (MultiOutputClassifier(FOREST), LABELS),
+    "chain": (RegressorChain(Ridge(), order=[1, 0]), VALUES),
+}
+METHODS = ("predict_proba", "decision_function", "predict")
+
+
+def fitted(name):
+    """The model, and one of a type that is not known, so that it is asked itself."""
+    model, y = MODELS[name]
+    model = clone(model).fit(X, y)
+    unknown = clone(model)
+    unknown.__class__ = type("Unknown", (type(model),), {})
+    unknown.__dict__.update(vars(model))
+    return model, unknown, y
+
+
+def measures(method, y):
+    """One of each kind of reduction."""
+    exact = {"response_method": method, "estimation": "exact"}
+    yield SensitivityImportance(scale=None, **exact)
+    yield SensitivityImportance(contrast="range", scale=None, response_method=method)
+    yield SensitivityImportance(features=[[0, 3], 1], scale=None, **exact)
+    yield PartialDependenceImportance(response_method=method, statistic="std")
+    if y.ndim == 1 and method != "decision_function":
+        loss = "squared_error" if y.dtype.kind == "f" else "zero_one"
+        yield PermutationImportance(loss=loss, **exact)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equals_the_black_box(name):
+    """Every response and reduction, with weights, ties and a group."""
+    model, unknown, y = fitted(name)
+    for method in METHODS:
+        if not hasattr(model, method):
+            continue
+        for measure in measures(method, y):
+            slow = clone(measure).fit(unknown, X, y, sample_weight=WEIGHTS)
+            fast = measure.fit(model, X, y, sample_weight=WEIGHTS)
+
+            assert "black box" in slow.response_path_
+            assert "black box" not in fast.response_path_
+            size = max(np.abs(slow.importances_).max(), 1e-300)
+            for attribute in ("importances_per_output_", "standard_errors_"):
+                gap = getattr(fast, attribute) - getattr(slow, attribute)
+                assert np.abs(gap).max() <= 1e-9 * size
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("stack of lines", "predict"),
+        ("rest", "predict_proba"),
+        ("one", "decision_function"),
+        ("outputs of classes", "predict_proba"),
+        ("chain", "predict"),
+    ],
+)
+def test_slopes_equal_differences(name, method):
+    """By the chain rule through every link."""
+    model, unknown, _ = fitted(name)
+    fast = DerivativeImportance(response_method=method).fit(model, X)
+    slow = DerivativeImportance(response_method=method).fit(unknown, X)
+
+    assert fast.method_ == "analytic"
+    assert "differences" in slow.method_
+    np.testing.assert_allclose(fast.importances_, slow.importances_, rtol=1e-6)
+
+
+def test_what_falls_together_is_one_form():
+    """A stack of lines, the outputs of ridges and a chain of ridges are lines."""
+    for name in ("stack of lines", "outputs of lines", "chain"):
+        model, _, y = fitted(name)
+        imp = SensitivityImportance(scale=None).fit(model, X, y)
+        assert imp.response_path_ == "linear"
+
+
+def test_members_that_give_labels_are_left_to_the_model():
+    """The reason is published."""
+    stack = StackingClassifier(CLASSIFIERS, LOGISTIC, stack_method="predict")
+    imp = SensitivityImportance(scale=None, estimation="exact")
+    imp.fit(stack.fit(X, THREE), X)
+
+    assert imp.response_path_ == "black box (a member of the stack gives labels)"
