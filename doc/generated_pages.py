@@ -29,6 +29,7 @@ FAMILIES = {
     "_models.readers.networks": "network",
     "_models.readers.pipelines": "column-wise steps, then that of the last step",
     "_models.readers.wrappers": "that of the estimators inside",
+    "_models.readers.meta": "that of the estimators inside",
 }
 
 # Registered so that their reason is said.

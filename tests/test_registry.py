@@ -11,12 +11,27 @@ import pytest
 from response_oracle import beside_black_box
 from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import VotingClassifier, VotingRegressor
+from sklearn.ensemble import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.multiclass import (
+    OneVsOneClassifier,
+    OneVsRestClassifier,
+    OutputCodeClassifier,
+)
+from sklearn.multioutput import (
+    MultiOutputClassifier,
+    MultiOutputRegressor,
+    RegressorChain,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -66,7 +81,16 @@ WRAPPERS = {
     "VotingRegressor",
     "VotingClassifier",
     "TransformedTargetRegressor",
+    "StackingRegressor",
+    "StackingClassifier",
+    "OneVsRestClassifier",
+    "OneVsOneClassifier",
+    "OutputCodeClassifier",
+    "MultiOutputRegressor",
+    "MultiOutputClassifier",
+    "RegressorChain",
 }
+SEVERAL_OUTPUTS = ("MultiTask", "PLSCanonical", "CCA", "MultiOutput", "RegressorChain")
 
 
 def wrapper(name):
@@ -103,6 +127,18 @@ def wrapper(name):
         "TransformedTargetRegressor": TransformedTargetRegressor(
             tree, func=np.log, inverse_func=np.exp
         ),
+        "StackingRegressor": StackingRegressor(
+            [("a", tree), ("b", LinearRegression())], LinearRegression()
+        ),
+        "StackingClassifier": StackingClassifier(
+            [("a", DecisionTreeClassifier(max_depth=3)), ("b", LogisticRegression())]
+        ),
+        "OneVsRestClassifier": OneVsRestClassifier(LogisticRegression()),
+        "OneVsOneClassifier": OneVsOneClassifier(LogisticRegression()),
+        "OutputCodeClassifier": OutputCodeClassifier(LogisticRegression()),
+        "MultiOutputRegressor": MultiOutputRegressor(tree),
+        "MultiOutputClassifier": MultiOutputClassifier(LogisticRegression()),
+        "RegressorChain": RegressorChain(LinearRegression()),
     }[name]
 
 
@@ -116,8 +152,10 @@ def fitted(lowering):
         classes = [0.6] if "Threshold" in lowering.name else [0.4, 0.7]
         y = np.digitize(POSITIVE, np.quantile(POSITIVE, classes))
         y = y if is_classifier(model) else POSITIVE
-        if lowering.name.startswith(("MultiTask", "PLSCanonical", "CCA")):
-            y = np.column_stack([POSITIVE, X[:, 0] - X[:, 3]])
+        if lowering.name.startswith(SEVERAL_OUTPUTS):
+            second = X[:, 0] - X[:, 3]
+            second = second > 0 if is_classifier(model) else second
+            y = np.column_stack([y, second])
         return model.fit(X, y)
 
 
