@@ -6,8 +6,8 @@ J of the table:
     outputs[o, i]   = f_o(x_i)
     curves[o, i, k] = f_o(x_i with x_iJ := v_k)
 
-A new model family implements `curves` and is entered in `lowering.py`; everything
-else has a default. A family that serves many entries at once, or reduces without
+Each form has a response, which implements `curves` and is entered in `lowering.py`;
+everything else has a default. One that serves many entries at once, or reduces without
 forming curves, overrides `tasks` and `run`.
 """
 
