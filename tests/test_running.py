@@ -10,10 +10,14 @@ import joblib
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.linear_model import LogisticRegression
 
+from skvarimp._data.entries import resolve_features
+from skvarimp._measures.response_importance import make_problem
 from skvarimp._running.memo import Memo
 from skvarimp._running.memory import BLOCK, at_once, slices
 from skvarimp._running.parallel import in_order
+from skvarimp._running.shared import Shared
 
 IDLE_WORKERS_LEAVE = """
 import time
@@ -111,3 +115,18 @@ def test_memo_keeps_a_few_results_and_travels_empty():
     copy = pickle.loads(pickle.dumps([memo, small]))
     assert "b" not in copy[0]
     assert "fits" in copy[1]
+
+
+def test_workers_do_not_compute_again_what_is_known(monkeypatch):
+    """The weighted sums of all columns travel with the response, once."""
+    random = np.random.RandomState(0)
+    X, classes = random.randn(50, 4), np.arange(50) % 3
+    problem = make_problem(
+        LogisticRegression().fit(X, classes), X, None, None, "predict_proba"
+    )
+    entries = resolve_features(None, None, 4)
+    walk = problem.walk(problem.response(entries), entries, [])
+    sums = walk.response.sums(walk.table, np.arange(50))
+    copy = pickle.loads(pickle.dumps(Shared(walk))).parts[0]
+    monkeypatch.setattr(type(copy.table), "numeric", pytest.fail)
+    np.testing.assert_array_equal(copy.response.sums(copy.table, np.arange(50)), sums)

@@ -132,7 +132,7 @@ def _sort_in_threads(moves, n_jobs):
     """Make all moves at once where they are small enough to be kept."""
     if effective_n_jobs(n_jobs) == 1 or not isinstance(moves, Moves):
         return
-    if 32 * len(moves) * moves.table.n_samples > moves.KEPT_BYTES:
+    if 32 * len(moves) * moves.table.n_samples > moves.most_bytes:
         return
     positions = range(len(moves))
     made = in_order(_make, positions, (moves,), n_jobs, require="sharedmem")

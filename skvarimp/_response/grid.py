@@ -11,6 +11,8 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.statistics import weighted_median
 from skvarimp._data.table import ArrayTable
 from skvarimp._data.values import begins_value, is_missing
+from skvarimp._running.memo import Memo
+from skvarimp._running.memory import working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
 
@@ -301,13 +303,6 @@ def _entries_with_values(entries, grid):
     return [names.index(name) for name in grid]
 
 
-def _bytes_of(move):
-    """Memory that a move takes."""
-    arrays = [move.values, move.donors, move.probabilities, move.codes]
-    size = sum(array.nbytes for array in arrays if array is not None)
-    return size + (64 * move.values.size if move.values.dtype == object else 0)
-
-
 class Moves:
     """The moves of one walk, made when asked for: position -> Move.
 
@@ -315,13 +310,12 @@ class Moves:
     is kept while it is small, so that 100 000 columns do not fill the memory.
     """
 
-    KEPT_BYTES = 128e6
-
     def __init__(self, table, weights, entries, grids, categorical_columns):
         self.table, self.weights = table, weights
         self.entries, self.grids = entries, grids
         self.categorical_columns = categorical_columns
-        self._kept, self._bytes = {}, 0.0
+        self.most_bytes = working_bytes() / 2
+        self._made = Memo(most=np.inf, most_bytes=self.most_bytes)
         for request, grid in enumerate(grids):
             for e in _entries_with_values(entries, grid):
                 self[request * len(entries) + e]  # bad values raise before the work
@@ -339,32 +333,17 @@ class Moves:
         return np.array([len(entry.columns) == 1 for entry in self.entries])
 
     def __getitem__(self, position):
-        if position in self._kept:
-            return self._kept[position]
         request, e = divmod(int(position), len(self.entries))
-        move = make_move(
-            self.table,
-            self.weights,
-            self.entries[e],
-            self.grids[request],
-            self.categorical_columns[request],
-        )
-        size = _bytes_of(move)
-        if self._bytes + size <= self.KEPT_BYTES:
-            self._kept[position] = move
-            self._bytes += size
-        return move
+        entry, grid = self.entries[e], self.grids[request]
+        categorical = self.categorical_columns[request]
+
+        def make():
+            return make_move(self.table, self.weights, entry, grid, categorical)
+
+        return self._made.get((request, entry), make)
 
     def subset(self, positions):
         """The moves of some entries, of a walk with one request."""
         part = copy(self)
         part.entries = [self.entries[e] for e in positions]
-        part._kept = {
-            new: self._kept[old]
-            for new, old in enumerate(positions)
-            if old in self._kept
-        }
         return part
-
-    def __getstate__(self):
-        return {**self.__dict__, "_kept": {}, "_bytes": 0.0}

@@ -8,6 +8,7 @@ from skvarimp._response.responses.scores import (
     numeric_values,
     own_values,
 )
+from skvarimp._running.memo import Memo
 
 
 class AdditiveResponse(ScoreResponse):
@@ -24,18 +25,11 @@ class AdditiveResponse(ScoreResponse):
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.intercept))
         self.form = form
-        self._remembered = None, None
-
-    def __getstate__(self):
-        return {**self.__dict__, "_remembered": (None, None)}
+        self._sums = Memo(travels=True)
 
     def sums(self, table):
         """Scores of a table's rows, (n_rows, n_scores), made once a table."""
-        known, sums = self._remembered
-        if known is not table:
-            sums = self.form.sums(table.numeric())
-            self._remembered = table, sums
-        return sums
+        return self._sums.get(table, lambda: self.form.sums(table.numeric()))
 
     def scores(self, table, rows, move):
         """See `ScoreResponse.scores`."""

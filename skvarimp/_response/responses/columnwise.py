@@ -17,6 +17,7 @@ from skvarimp._response.contract import Response
 from skvarimp._response.grid import Move, is_categorical
 from skvarimp._response.responses.line_columns import SortedColumns, batches
 from skvarimp._running.arithmetic import users_code
+from skvarimp._running.memo import Memo
 
 
 class Transformed:
@@ -101,7 +102,7 @@ class TransformedMoves:
         self.transformed, self.table = transformed, table
         self.weights, self.grids = moves.weights, moves.grids
         self.entries = [transformed.entry(entry) for entry in moves.entries]
-        self._kept = {}
+        self._made = Memo(most=256)
 
     @cached_property
     def by_column(self):
@@ -143,17 +144,11 @@ class TransformedMoves:
         return len(self.raw_moves)
 
     def __getitem__(self, position):
-        move = self._kept.get(position)  # threads share this
-        if move is None:
+        def make():
             raw = self.raw_moves[position]
-            move = self.transformed.move(self.raw, self.table, raw)
-            if len(self._kept) > 256:
-                self._kept.clear()
-            self._kept[position] = move
-        return move
+            return self.transformed.move(self.raw, self.table, raw)
 
-    def __getstate__(self):
-        return {**self.__dict__, "_kept": {}}
+        return self._made.get(position, make)
 
 
 class ColumnwiseResponse(Response):
@@ -170,10 +165,7 @@ class ColumnwiseResponse(Response):
         self.n_outputs = inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding = inner.rounding
-        self._remembered = None, None
-
-    def __getstate__(self):
-        return {**self.__dict__, "_remembered": (None, None)}
+        self._inner_walks = Memo()
 
     def inside(self, table):
         """See `Response.inside`."""
@@ -216,13 +208,13 @@ class ColumnwiseResponse(Response):
 
     def _inner_walk(self, walk):
         """The walk behind the steps, made once for all its tasks."""
-        known, inner = self._remembered
-        if known is not walk:
+
+        def make():
             behind = self.transformed.of(walk.table)
             moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
-            inner = replace(walk, response=self.inner, table=behind, moves=moves)
-            self._remembered = walk, inner
-        return inner
+            return replace(walk, response=self.inner, table=behind, moves=moves)
+
+        return self._inner_walks.get(walk, make)
 
     def tasks(self, walk):
         """See `Response.tasks`."""

@@ -4,18 +4,17 @@ import numpy as np
 
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.responses.scores import ScoreResponse
+from skvarimp._running.memo import Memo
 
 
 class OwnOutputs:
-    """The unmoved output of one model inside another, asked once a table."""
+    """The unmoved output of one model inside another, asked once per table."""
 
     def __init__(self, model):
-        self.model, self._table, self._outputs = model, None, None
+        self.model, self._outputs = model, Memo(travels=True)
 
     def __call__(self, table):
-        if self._table is not table:
-            self._table, self._outputs = table, self.model(table.native).T
-        return self._outputs
+        return self._outputs.get(table, lambda: self.model(table.native).T)
 
 
 class CombinedResponse(ScoreResponse):

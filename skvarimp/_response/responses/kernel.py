@@ -20,6 +20,7 @@ from skvarimp._response.shapes.chebyshev import (
     nodes,
     tanh_nodes,
 )
+from skvarimp._running.memo import Memo
 from skvarimp._running.memory import working_bytes
 
 # Chebyshev nodes that are exact to rounding for the kinds of `Gaussian.variation`.
@@ -62,10 +63,7 @@ class KernelResponse(ScoreResponse):
         super().__init__(model, form.link, len(form.dual))
         self.terms, self.support = form.terms, form.support
         self.dual, self.intercept = form.dual, form.intercept
-        self._remembered = None
-
-    def __getstate__(self):
-        return {**self.__dict__, "_remembered": None}
+        self._nodes_of_entry = Memo()
 
     def cancels(self, table):
         """Whether less than ten digits are left of sums over the support vectors."""
@@ -101,22 +99,18 @@ class KernelResponse(ScoreResponse):
         size = 8 * self.n_scores * table.n_samples * len(at)
         if size > working_bytes() / 8:
             return self._scores_at(table, rows, columns, at)
-        if not self._remembers(table, columns, at):
+
+        def make():
             scores = np.empty((self.n_scores, table.n_samples, len(at)))
-            known = np.zeros(table.n_samples, dtype=bool)
-            self._remembered = table, (columns, at), scores, known
-        *_, scores, known = self._remembered
+            return scores, np.zeros(table.n_samples, dtype=bool)
+
+        key = _key_of_nodes(table, columns, at)
+        scores, known = self._nodes_of_entry.get(key, make)
         new = rows[~known[rows]]
         if len(new):
             scores[:, new] = self._scores_at(table, new, columns, at)
             known[new] = True
         return scores[:, rows]
-
-    def _remembers(self, table, columns, at):
-        if self._remembered is None or self._remembered[0] is not table:
-            return False
-        of_columns, known_at = self._remembered[1]
-        return of_columns == columns and np.array_equal(known_at, at)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; O((n_rows + n_cells) n_support)."""
@@ -147,7 +141,8 @@ class KernelResponse(ScoreResponse):
         if n >= TOO_MANY:
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
-        if n >= len(values) and not self._remembers(table, columns, at):
+        key = _key_of_nodes(table, columns, at)
+        if n >= len(values) and key not in self._nodes_of_entry:
             return values, None
         return at, interpolation(values[:, 0], low, high, n)
 
@@ -222,3 +217,7 @@ class KernelResponse(ScoreResponse):
         n_nodes = min(n_cells, 40)
         of_row = n_support * (0.004 + 0.0001 * n_columns + 0.0001 * n_nodes)
         return n_rows * (of_row + 0.025 * n_cells) / of_model
+
+
+def _key_of_nodes(table, columns, at):
+    return table, tuple(columns), at.tobytes()

@@ -16,6 +16,7 @@ from skvarimp._response.responses.scores import (
     numeric_values,
     own_values,
 )
+from skvarimp._running.memo import Memo
 from skvarimp._running.memory import working_bytes
 
 
@@ -37,10 +38,7 @@ class ProjectionResponse(ScoreResponse):
     def __init__(self, model, link, n_scores, weights, intercept):
         super().__init__(model, link, n_scores)
         self.weights, self.intercept = weights, intercept
-        self._remembered = None, None
-
-    def __getstate__(self):
-        return {**self.__dict__, "_remembered": (None, None)}
+        self._sums = Memo(travels=True)
 
     def uses(self, columns):
         """See `ScoreResponse.uses`."""
@@ -50,11 +48,11 @@ class ProjectionResponse(ScoreResponse):
         """X W + b of some rows, (n_rows, n_units); of a whole table made once."""
         if 8 * table.n_samples * len(self.intercept) > working_bytes() / 2:
             return table.take(rows).numeric() @ self.weights + self.intercept
-        known, sums = self._remembered
-        if known is not table:
-            sums = table.numeric() @ self.weights + self.intercept
-            self._remembered = table, sums
-        return sums[rows]
+
+        def make():
+            return table.numeric() @ self.weights + self.intercept
+
+        return self._sums.get(table, make)[rows]
 
     def scores(self, table, rows, move):
         """See `ScoreResponse.scores`."""
