@@ -6,7 +6,6 @@ from refit_cases import BOTH, LINEAR, OBSERVED, X, Y, few
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skvarimp import (
-    ImpurityImportance,
     SensitivityImportance,
     importance_across_folds,
     null_importances,
@@ -32,11 +31,6 @@ BAD = {
         dict(importance=SensitivityImportance(contrast="pair")),
         ValueError,
         "'contrast'",
-    ),
-    "importance for trees": (
-        dict(importance=ImpurityImportance()),
-        TypeError,
-        "needs a tree",
     ),
     "unknown entry": (
         dict(importance=SensitivityImportance(features=["age"])),

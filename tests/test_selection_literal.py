@@ -172,7 +172,7 @@ def settings(seed):
     measures = [
         SensitivityImportance(contrast="observed", scale=None),
         SensitivityImportance(contrast="range", scale=None),
-        PartialDependenceImportance(),
+        PartialDependenceImportance(statistic="std"),
     ]
     if y.ndim == 1:
         measures.append(PermutationImportance(n_repeats=2, random_state=0))

@@ -63,9 +63,6 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     # Whether X and y must be the rows the model was fitted on; selectors ask.
     _reads_training_rows = False
 
-    def _cannot_serve(self, estimator):
-        """Why this measure cannot serve an (unfitted) estimator, or None."""
-
     def _not_per_column(self):
         """Why this measure does not give one number a column of X, or None."""
 

@@ -17,7 +17,6 @@ from skvarimp._models.gradients.central_differences import central_blocks, centr
 from skvarimp._models.gradients.gradient import (
     differentiable,
     gradient_blocks,
-    never_has_slope,
     piecewise_constant,
 )
 from skvarimp._models.links import NoGradient
@@ -130,15 +129,6 @@ default="auto"
         self.features = features
         self.response_method = response_method
         self.keep_rows = keep_rows
-
-    def _cannot_serve(self, estimator):
-        if not never_has_slope(estimator):
-            return None
-        name = type(estimator).__name__
-        return (
-            f"DerivativeImportance cannot serve {name}: its response is piecewise "
-            f"constant and has no derivative to measure. {WAY_OUT}"
-        )
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)

@@ -30,7 +30,6 @@ from skvarimp._response.reductions.losses import (
     LOSSES,
     LossDraw,
     make_loss,
-    refused_loss,
     unmoved_loss,
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -244,18 +243,6 @@ default="auto"
     @property
     def _reads_training_rows(self):
         return self.subset == "oob"
-
-    def _cannot_serve(self, estimator):
-        bootstrap = getattr(estimator, "bootstrap", None)
-        if self.subset == "oob" and not bootstrap:
-            has = "no bootstrap" if bootstrap is None else f"bootstrap={bootstrap}"
-            return (
-                "subset='oob' needs a forest grown with bootstrap=True, but this "
-                f"{type(estimator).__name__} has {has}. Use subset=None."
-            )
-        if self.scoring is not None:
-            return None
-        return refused_loss(self.loss, estimator, self.response_method)
 
     def _plan(self, problem, entries):
         if problem.y is None:

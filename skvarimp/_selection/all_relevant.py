@@ -30,8 +30,8 @@ from skvarimp._running.arithmetic import users_code
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.delegation import TakesAnyContainer
+from skvarimp._selection.splits import generator, seeded, seeds_of
 from skvarimp._selection.steps import (
-    check_can_serve,
     check_copies_reach,
     check_one_a_column,
     check_refittable,
@@ -40,7 +40,6 @@ from skvarimp._selection.steps import (
     one_a_column,
     routed,
 )
-from skvarimp._stability.refits import generator, seeded, seeds_of
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -220,7 +219,6 @@ class AllRelevantSelector(
             )
         importance = self._importance()
         check_one_a_column(importance)
-        check_can_serve(importance, self.estimator)
         check_copies_reach(self.estimator)
         if "groups" in params:
             raise TypeError(

@@ -13,7 +13,6 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.steps import (
-    check_can_serve,
     check_one_a_column,
     check_refittable,
     check_takes_weights,
@@ -96,7 +95,6 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         validate_params(self)
         check_refittable(self.estimator)
         check_one_a_column(self.importance)
-        check_can_serve(self.importance, self.estimator)
         X = self._validated(X, reset=True)
         passed = routed(self, self.estimator, params, as_table(X).n_samples)
         check_takes_weights(self.estimator, passed)

@@ -36,11 +36,11 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.delegation import Delegating
+from skvarimp._selection.splits import splits_of
 from skvarimp._selection.steps import (
     ONE_STANDARD_ERROR,
     Evaluation,
     best_step,
-    check_can_serve,
     check_one_a_column,
     check_refittable,
     check_takes_weights,
@@ -48,7 +48,6 @@ from skvarimp._selection.steps import (
     score_needed,
     smallest_good_enough,
 )
-from skvarimp._stability.refits import splits_of
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -197,7 +196,6 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         table, y = self._checked(X, y)
         importance = self._importance()
         check_one_a_column(importance)
-        check_can_serve(importance, self.estimator)
         passed = routed(self, self.estimator, params, table.n_samples)
         check_takes_weights(self.estimator, passed)
         splits = self._splits(table, y, passed.groups)

@@ -7,12 +7,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn import config_context, get_config
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from skvarimp._data.validation import as_array, check_sample_weight, validate_params
+from skvarimp._data.validation import as_array, check_sample_weight
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
 from skvarimp._running.shared import Shared
@@ -219,12 +219,14 @@ def reads_training_rows(importance):
 
 
 def check_instance(importance):
-    """Raise TypeError for a class in place of an importance."""
+    """Raise for a class in place of an importance, or parameters out of range."""
     if isinstance(importance, type):
         name = importance.__name__
         raise TypeError(
             f"`importance` must be an instance, got the class {name}. Use {name}()."
         )
+    if isinstance(importance, BaseImportance):
+        importance._validate_params()
 
 
 def check_refittable(estimator):
@@ -250,29 +252,6 @@ def check_one_a_column(importance):
     reason = importance._not_per_column()
     if reason:
         raise TypeError(reason)
-
-
-def check_can_serve(importance, estimator):
-    """Raise before the first fit where a measure is known not to serve an estimator."""
-    if not isinstance(importance, BaseImportance):
-        return
-    validate_params(importance)
-    reason = _lacks_response(importance, estimator)
-    reason = reason or importance._cannot_serve(estimator)
-    if reason:
-        raise TypeError(reason)
-
-
-def _lacks_response(importance, estimator):
-    """Why an estimator surely has not the response method named, or None."""
-    method = getattr(importance, "response_method", "auto")
-    if method in {"auto", "predict"} or not is_regressor(estimator):
-        return None
-    return (
-        f"{type(importance).__name__} watches {method!r}, which "
-        f"{type(estimator).__name__}, a regressor, does not have. Use "
-        "response_method='auto'."
-    )
 
 
 def score_needed(path, performance_threshold):

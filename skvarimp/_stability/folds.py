@@ -12,14 +12,8 @@ from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import BaseImportance, entry_frame, frame_library, ranking
 from skvarimp._running.warn import warn
-from skvarimp._stability.refits import (
-    check_parameters,
-    generator,
-    prepare,
-    run_refits,
-    seeded_splitter,
-    seeds_of,
-)
+from skvarimp._selection.splits import generator, seeded_splitter, seeds_of
+from skvarimp._stability.refits import check_parameters, prepare, run_refits
 from skvarimp._types import (
     AnyEstimator,
     Axes,

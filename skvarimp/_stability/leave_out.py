@@ -16,17 +16,11 @@ from skvarimp._models.model import Model
 from skvarimp._response.reductions.losses import LOSSES, make_loss, refused_loss
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.warn import warn
+from skvarimp._selection.splits import generator, seeded_splitter, seeds_of
 from skvarimp._selection.steps import check_named_columns, check_refittable
 from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.linear_refits import linear_predictions_without
-from skvarimp._stability.refits import (
-    check_parameters,
-    generator,
-    prepare,
-    run_refits,
-    seeded_splitter,
-    seeds_of,
-)
+from skvarimp._stability.refits import check_parameters, prepare, run_refits
 from skvarimp._types import (
     AnyEstimator,
     CrossValidation,

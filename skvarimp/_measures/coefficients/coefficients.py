@@ -192,15 +192,6 @@ class CoefficientImportance(WeightImportance):
 
     _reads_training_rows = True
 
-    def _cannot_serve(self, estimator):
-        if self.statistic != "t":
-            return None
-        try:
-            check_has_statistic(unwrapped(estimator))
-        except (TypeError, ValueError) as error:
-            return str(error)
-        return None
-
     def __init__(
         self, *, statistic: Literal["t", "standardized", "absolute"] = "t"
     ) -> None:

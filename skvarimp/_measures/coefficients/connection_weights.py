@@ -5,7 +5,6 @@ import itertools
 from typing import Literal
 
 import numpy as np
-from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp._data.validation import StrOptions
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
@@ -93,14 +92,6 @@ class ConnectionWeightImportance(WeightImportance):
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
         "method": [StrOptions({"olden", "garson"})]
     }
-
-    def _cannot_serve(self, estimator):
-        if isinstance(unwrapped(estimator), MLPClassifier | MLPRegressor):
-            return None
-        return (
-            "ConnectionWeightImportance needs a multilayer perceptron, got "
-            f"{type(estimator).__name__}. Use SensitivityImportance for other models."
-        )
 
     def __init__(self, *, method: Literal["olden", "garson"] = "olden") -> None:
         self.method = method

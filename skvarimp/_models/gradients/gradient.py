@@ -237,14 +237,6 @@ def piecewise_constant(model):
     return None
 
 
-def never_has_slope(estimator):
-    """Whether an estimator, fitted or not, is known to be piecewise constant."""
-    try:
-        return _jumps(estimator)
-    except AttributeError:  # it shows once its parts are fitted
-        return False
-
-
 def _jumps(estimator):
     name = type(estimator).__name__
     if is_exactly(estimator, "sklearn.pipeline", "Pipeline"):
