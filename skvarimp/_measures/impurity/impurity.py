@@ -1,4 +1,4 @@
-"""`ImpurityImportance`: importances read from trees, with surrogate splits."""
+"""`ImpurityImportance`: what the splits of trees earn, on training or other rows."""
 
 import inspect
 from numbers import Integral
@@ -53,16 +53,32 @@ from skvarimp._types import AnyEstimator, Axes, Matrix
 class ImpurityImportance(BaseImportance):
     """Importance of each column from the impurity that a model's splits remove.
 
-    Every split of a tree lowers the risk, the probability of a node times its
-    impurity; a column earns what the splits on it take away. With `surrogates`, a
-    column also earns for the splits it could have stood in for: at each node, the cut
-    on it that best imitates the optimal split. This is a statement about the training
-    data and the trees grown on it, not about the model's predictions elsewhere, and
-    without surrogates it leaves nothing for the second of two columns that carry the
-    same information.
+    On the training rows, every split of a tree lowers the risk, the probability of a
+    node times its impurity; a column earns what the splits on it take away. With
+    `surrogates`, a column also earns for the splits it could have stood in for: at each
+    node, the cut on it that best imitates the optimal split. This is a statement about
+    the training data and the trees grown on it, and it favours columns with many
+    values, because trees can split on their noise.
+
+    On other rows (`rows="oob"` or `"unseen"`), a split earns only if it is right about
+    rows that it was not chosen for. A column that has nothing to do with the target
+    then has mean 0, however many values it has. Without surrogates nothing is left for
+    the second of two columns that carry the same information.
 
     Parameters
     ----------
+    rows : {"training", "oob", "unseen"}, default="training"
+        Rows that the splits earn on.
+
+        - "training": the rows that the trees were grown on, from the numbers that the
+          trees keep.
+        - "oob": of a forest or bagging with bootstrap, the rows that each tree was not
+          grown on; X and y are the training data in order.
+        - "unseen": X and y are rows that the model was not fitted to. Besides
+          scikit-learn's trees also models of XGBoost, LightGBM and CatBoost.
+
+        The parameters `criterion`, `surrogates`, `convention` and `surrogate_cuts` are
+        for "training" only.
     criterion : {"auto", "gini", "deviance", "error", "mse"}, default="auto"
         Impurity of a node. "auto": the one the trees were grown by; "gini", the sum of
         p (1 - p); "deviance", minus the sum of p log2(p); "error", the fraction outside
@@ -86,6 +102,8 @@ class ImpurityImportance(BaseImportance):
     surrogate_cuts : {"all", "class_boundary"}, default="all"
         "class_boundary" leaves out cuts between two adjacent values that hold only one
         and the same class (classification trees).
+    keep_rows : bool, default=False
+        Whether to store `influences_` and `row_importances_`; for "oob" and "unseen".
     n_jobs : int, default=None
         Trees searched for surrogates at the same time, through joblib. The result does
         not depend on it.
@@ -93,10 +111,13 @@ class ImpurityImportance(BaseImportance):
     Attributes
     ----------
     importances_ : ndarray of shape (n_features,)
-        Average over the trees, in the units of the convention; 0 for a column without
-        splits. Not normalised, except by "sklearn".
-    importances_per_output_ : ndarray of shape (n_features, 1)
-        The same: the impurity of several outputs is their mean.
+        On training rows the average over the trees, in the units of the convention; 0
+        for a column without splits. Not normalised, except by "sklearn". On other rows
+        the mean over the outputs, in the units of the loss (see Notes); negative where
+        the trees fitted noise.
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
+        On training rows one output: the impurity of several outputs is their mean. On
+        other rows one for each column of y.
     association_ : ndarray of shape (n_features, n_features) or None
         Entry (i, j) averages, over the optimal splits on i, the positive predictive
         measure of association of the best surrogate on j (0 where it is negative),
@@ -107,14 +128,21 @@ class ImpurityImportance(BaseImportance):
         `node`, `feature`, `threshold`, `direction` (+1: x <= threshold goes where the
         primary split's left goes, -1: the other way), `association` and `rank`, in the
         smallest integer types that hold them. None without surrogates.
-    standard_errors_ : None
-        Impurity importances come without.
+    standard_errors_ : ndarray of shape (n_features,) or None
+        On other rows: over the rows, with the trees and their stages held fixed. None
+        on training rows.
+    influences_ : ndarray of shape (n_samples, n_features)
+        How much each row moves each importance; weighted mean 0, NaN for rows of
+        weight 0. With `keep_rows=True`.
+    row_importances_ : ndarray of shape (n_samples, n_features)
+        What each row contributes; the weighted mean is `importances_`. With
+        `keep_rows=True`.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
     entry_names_ : list of str
         Names of the columns.
     output_names_ : list of str
-        ["y"].
+        ["y"]; on other rows ["y0", "y1", ...] for several columns of y.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -127,7 +155,8 @@ class ImpurityImportance(BaseImportance):
     ValueError
         Where X, y or `sample_weight` are needed and are not the training data, or the
         training cannot be rebuilt: AdaBoostRegressor and gradient boosting with
-        `subsample` below 1 draw rows without a record.
+        `subsample` below 1 draw rows without a record. On other rows for losses that
+        are not those of single rows, such as ranking.
 
     See Also
     --------
@@ -148,6 +177,24 @@ class ImpurityImportance(BaseImportance):
     above 0 make surrogates. Thresholds lie midway between adjacent distinct values;
     ties within 1e-10 go to the lowest threshold, then to the lowest column.
 
+    On other rows, a row that passes a split earns minus the derivative of the loss at
+    the prediction so far, times the change of the value from the node to the child
+    taken. The value of an inner node is the mean of its leaves by their training
+    weight. The prediction so far is the value at the tree's root plus what the earlier
+    stages of boosting predict, without what they predict by the split's own column:
+    later stages repeat the noise that earlier ones fitted to a column, and would charge
+    the column for it. Trees of forests and bagging each predict alone, by half the
+    squared error of the target or of all class indicators; boosting has its own loss,
+    AdaBoostClassifier the exponential loss, and AdaBoostRegressor is the weighted mean
+    of its trees. For one regression tree this is Li et al.'s MDI-oob [3]_ of the
+    target centred at the root, the covariance of the target with what the column's
+    splits predict; on the training rows it equals the unnormalised decrease of
+    impurity, which for regression sums to the variance that the tree explains.
+
+    Cost on other rows: each row's way down each tree, and n_samples times n_features
+    numbers of memory. For losses other than the squared error and the log loss, also
+    the loss's derivative for each row, tree and column split on.
+
     Cost: n_features times the rows of every level of every tree, about the cost of
     growing the trees; n_features times n_samples numbers are sorted once, and a sparse
     X is made dense. Without surrogates, the number of nodes.
@@ -158,6 +205,8 @@ class ImpurityImportance(BaseImportance):
        Predictive Measure of Association, and Algorithms.
     .. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and
        Regression Trees, 1984, section 5.3.
+    .. [3] X. Li, Y. Wang, S. Basu, K. Kumbier and B. Yu, "A Debiased MDI Feature
+       Importance Measure for Random Forests", NeurIPS 2019, equation (5).
 
     Examples
     --------
@@ -181,6 +230,17 @@ class ImpurityImportance(BaseImportance):
            [0.   , 1.   ]])
     >>> imp.surrogate_splits_["threshold"]
     array([1.5])
+
+    Two rows that the stump has not seen, of which it is right about one. The step of
+    the right one, minus the derivative of half the squared error of each class
+    indicator, is (1/2, -1/2), and its split changes the shares by the same: it earns
+    1/2. The wrong one earns -1/2, so that the mean is 0.
+
+    >>> unseen = ImpurityImportance(rows="unseen", keep_rows=True)
+    >>> unseen.fit(stump, [[0, 2], [1, 2]], [0, 0]).importances_
+    array([0., 0.])
+    >>> unseen.row_importances_[:, 0]
+    array([ 0.5, -0.5])
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
@@ -243,12 +303,13 @@ class ImpurityImportance(BaseImportance):
         estimator : object
             Fitted tree or ensemble of trees; it is not modified.
         X : {array-like, frame, sparse} of shape (n_samples, n_features), default=None
-            Training data, in the order of fit. Needed for surrogates and for another
-            criterion than the trees' own; otherwise only its column names are used.
+            Training data, in the order of fit. Needed for surrogates, for another
+            criterion than the trees' own, and for rows="oob"; otherwise only its
+            column names are used. With rows="unseen", other rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Training target, where X is needed.
+            Their target, where X is needed.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the estimator was fitted with.
+            What the estimator was fitted with; with rows="unseen", weights of the rows.
         tree_weights : array-like of shape (n_trees,), default=None
             Weights of the trees in the average, in place of the ensemble's own; in
             gradient boosting by stage, then class.
