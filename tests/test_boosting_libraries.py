@@ -27,7 +27,7 @@ from boosting_models import (
 from response_oracle import check_equal
 from scipy import sparse
 
-from skvarimp import SensitivityImportance
+from skvarimp import ImpurityImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.registry import REGISTRY
@@ -279,3 +279,45 @@ RANDOM = {
     "lightgbm": _random_lightgbm,
     "catboost": _random_catboost,
 }
+
+
+@pytest.mark.parametrize("kind", ["cbm", "json", "onnx"])
+def test_catboost_models_from_files(kind, tmp_path):
+    """They say nothing of how many columns they have but their names."""
+    cat = library_of("catboost")
+    X, y = data()
+    X = np.nan_to_num(X)
+    model = cat.CatBoostRegressor(**CAT).fit(X, y)
+    file = str(tmp_path / "model")
+    model.save_model(file, format=kind)
+    loaded = cat.CatBoostRegressor().load_model(file, format=kind)
+    first, second = (
+        SensitivityImportance(scale=None, estimation="exact").fit(m, X)
+        for m in (model, loaded)
+    )
+    np.testing.assert_allclose(first.importances_, second.importances_, rtol=1e-5)
+    # CatBoost cannot write a model read from ONNX
+    assert second.response_path_.startswith("black box" if kind == "onnx" else "trees")
+    with pytest.raises(ValueError, match=r"has 4 columns, .* fitted with 5"):
+        SensitivityImportance().fit(loaded, X[:, :4])
+
+
+def test_catboost_matches_columns_by_name():
+    """Columns in another order are the same; those of categories must stay."""
+    cat = library_of("catboost")
+    X, y = frame()
+    options = {**CAT, "cat_features": ["colour", "size"], "one_hot_max_size": 9}
+    model = cat.CatBoostRegressor(**options).fit(X, y)
+    turned = X[["count", "colour", "size", "flag", "number"]]
+    measures = [
+        SensitivityImportance(scale=None, estimation="exact"),
+        ImpurityImportance(rows="unseen"),
+    ]
+    for measure in measures:
+        expected = measure.fit(model, X, y).importances_
+        found = measure.fit(model, turned, y)
+        back = found.importances_[[4, 1, 2, 3, 0]]
+        np.testing.assert_allclose(back, expected, rtol=1e-9)
+        assert found.entry_names_ == list(turned.columns)
+        path = getattr(found, "response_path_", "trees")
+        assert path.startswith("trees")

@@ -19,7 +19,7 @@ from literal_permutation import (
 )
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -336,3 +336,29 @@ def test_shares_a_walk_with_other_measures():
         np.testing.assert_allclose(
             table[f"forest/{label}"], alone.importances_, rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("compiled", ["1", "0"])
+def test_probabilities_of_0_stay_0(n_classes, compiled, monkeypatch):
+    """A sum of leaves that are all 0 is 0, on which 36 nats hang in the log loss."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", compiled)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=80), [-0.4, 0.4][: n_classes - 1])
+    forest = RandomForestClassifier(300, max_features=1, random_state=0).fit(X, y)
+    features = {"one": 0, "two": [0, 1]}
+    exact = PermutationImportance(
+        loss="log_loss", estimation="exact", features=features
+    ).fit(forest, X, y)
+    assert exact.response_path_.startswith("trees")
+    for importance, columns in zip(exact.importances_, ([0], [0, 1])):
+        losses = np.zeros((80, 80))
+        for donor in range(80):
+            moved = X.copy()
+            moved[:, columns] = X[donor, columns]
+            chances = forest.predict_proba(moved)[np.arange(80), y]
+            losses[:, donor] = -np.log(np.maximum(chances, np.finfo(float).eps))
+        chances = forest.predict_proba(X)[np.arange(80), y]
+        gained = losses.mean() + np.log(np.maximum(chances, np.finfo(float).eps)).mean()
+        assert importance == pytest.approx(gained, rel=1e-9)

@@ -128,6 +128,9 @@ def check_no_pipeline(measure, estimator):
 def check_features_seen(estimator, table):
     """Raise ValueError where X has another width than the estimator was fitted on."""
     expected = getattr(estimator, "n_features_in_", None)
+    if isinstance(expected, numbers.Integral) and expected == 0:
+        # a model that CatBoost's `load_model` has read knows only its columns' names
+        expected = len(getattr(estimator, "feature_names_", ())) or None
     if isinstance(expected, numbers.Integral) and expected != table.n_columns:
         raise ValueError(
             f"X has {table.n_columns} columns, but {type(estimator).__name__} was "

@@ -8,6 +8,8 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import Form
 from skvarimp._models.tree_encoders import Encoding
 
+ROUNDING = 1e-11  # of sums over the trees; shares are larger
+
 
 @dataclass
 class Tree:
@@ -139,6 +141,22 @@ class Trees(Form):
     def n_raw(self):
         """Number of raw outputs."""
         return self.trees[0].values.shape[1]
+
+    def gap(self):
+        """How near to 0 and 1 outputs can be without being 0 or 1; 0: as near as any.
+
+        Means of shares are 0 where all of them are, and otherwise at least the
+        smallest share of one tree; 1 likewise.
+        """
+        if self.link is not None or self.shares is None or np.any(self.offset):
+            return 0.0
+        smallest = np.inf
+        for tree, share in zip(self.trees, self.shares):
+            leaves = tree.values[tree.is_leaf]
+            for sizes in (leaves, share - leaves):
+                sizes = sizes[np.abs(sizes) > ROUNDING * share]
+                smallest = min(smallest, sizes.min(initial=np.inf))
+        return smallest if ROUNDING < smallest < np.inf else 0.0
 
     def scores(self, X):
         """See `Form.scores`; the raw outputs, (n_raw, n_samples)."""

@@ -37,7 +37,7 @@ def read(model, table):
     """The form of a CatBoost model."""
     with tempfile.TemporaryDirectory() as folder, reading("CatBoost"):
         content = _written(model.estimator, Path(folder) / "model.json")
-        features = _Features(content)
+        features = _Features(content, _order(model.estimator, table))
         scale, bias = content["scale_and_bias"]
         trees = [_tree(tree, features, scale) for tree in _expanded(content)]
         if not trees:
@@ -57,11 +57,25 @@ def _written(estimator, path):
     from catboost import CatBoostError  # whoever has a model has the library
 
     try:
+        # fails without weights of leaves (of a model read from ONNX), where writing
+        # JSON would end the process
+        estimator.get_feature_importance(type="PredictionValuesChange")
         estimator.save_model(str(path), format="json")
     except CatBoostError as refused:
         reason = str(refused).strip().splitlines()[-1]
         raise NotReadable(f"CatBoost writes no JSON of it: {reason}") from None
     return json.loads(path.read_text())
+
+
+def _order(estimator, table):
+    """The column of the table that CatBoost takes for each of the model's columns.
+
+    It matches a frame's columns by their names, in any order.
+    """
+    names = list(estimator.feature_names_)
+    if table.names is not None and sorted(table.names) == sorted(names):
+        return [table.names.index(name) for name in names]
+    return range(len(names))
 
 
 # Trees
@@ -70,22 +84,28 @@ def _written(estimator, path):
 class _Features:
     """Columns behind CatBoost's own numbers of features.
 
+    Parameters
+    ----------
+    content : dict
+    order : sequence of int
+        The column of the table for each of the model's columns.
+
     Attributes
     ----------
     splits : dict
         Categorical column -> hash -> the split on it, in the order of their numbers.
     """
 
-    def __init__(self, content):
+    def __init__(self, content, order):
         info = content["features_info"]
         self.columns, self.nan_left = {}, {}
         for feature in info.get("float_features", []):
             number = feature["feature_index"]
-            self.columns[NUMBER, number] = feature["flat_feature_index"]
+            self.columns[NUMBER, number] = order[feature["flat_feature_index"]]
             self.nan_left[number] = feature["nan_value_treatment"] != "AsTrue"
         for feature in info.get("categorical_features", []):
             number = feature["feature_index"]
-            self.columns[CATEGORY, number] = feature["flat_feature_index"]
+            self.columns[CATEGORY, number] = order[feature["flat_feature_index"]]
         self.splits = {}
 
     def column(self, split):

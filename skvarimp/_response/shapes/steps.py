@@ -184,6 +184,22 @@ class Steps:
         return np.cumsum(moved, axis=2, out=moved)
 
 
+def settled(values, gap):
+    """Values that are 0 or 1 but for rounding made so, in place.
+
+    Parameters
+    ----------
+    values : ndarray
+        Shares that are known to be 0, 1, or at least `gap` from both.
+    gap : float
+        0: nothing is known.
+    """
+    if gap > 0.0:
+        values[np.abs(values) < gap / 2] = 0.0
+        values[np.abs(values - 1.0) < gap / 2] = 1.0
+    return values
+
+
 class StepBlock(Block):
     """A `Block` of one entry whose ICE values are those on each row's own pieces.
 
@@ -201,11 +217,21 @@ class StepBlock(Block):
     """
 
     def __init__(
-        self, steps, base, weights, rows, probabilities, multiplicity, y, categorical
+        self,
+        steps,
+        base,
+        weights,
+        rows,
+        probabilities,
+        multiplicity,
+        y,
+        categorical,
+        gap=0.0,
     ):
         self.steps, self.base, self.weights, self.rows = steps, base, weights, rows
         self.of_cells = probabilities, multiplicity
         self.y, self.categorical = y, categorical
+        self.gap = gap
         self._pieces = self._chances = None
 
     def chunks(self):
@@ -219,6 +245,7 @@ class StepBlock(Block):
                 *self.of_cells,
                 None if self.y is None else self.y[part],
                 self.categorical,
+                self.gap,
             )
 
     def _form(self):
@@ -239,7 +266,7 @@ class StepBlock(Block):
     @property
     def ice(self):
         """The response on each row's pieces, (1, n_outputs, n_rows, n_pieces)."""
-        return self.moved + self.base[..., np.newaxis]
+        return settled(self.moved + self.base[..., np.newaxis], self.gap)
 
     @property
     def chances(self):

@@ -19,7 +19,7 @@ from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
 from skvarimp._response.responses.trees.masses import ORDER, Averaged, count_masses
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memo import Memo
 from skvarimp._running.memory import even_slices
 
@@ -31,7 +31,7 @@ def tree_response(model, form, table):
     some = np.unique(np.linspace(0, len(codes) - 1, 20).astype(int))
     response.some_codes = codes[some]
     response.start_from(form.offset)
-    response.rounding = form.rounding
+    response.rounding, response.gap = form.rounding, form.gap()
     if form.doubt is not None:
         response.doubt = form.doubt
     return response
@@ -55,6 +55,7 @@ class TreeResponse(Response):
 
     path = "trees"
     compiled = False
+    gap = 0.0  # see `Trees.gap`
 
     TASK_PATHS = 100_000  # (row, tree) in one task
     TASK_VISITS = 2**22  # leaves visited in one task of compiled kernels
@@ -169,7 +170,7 @@ class TreeResponse(Response):
         member = Member(self.trees, 0, move, features, codes)
         (steps,) = self.steps(table, rows, base, [member], lambda _: move)
         moved = steps.dense()[:, :, member.cell_of_value]
-        return np.add(base[:, :, np.newaxis], moved, out=moved)
+        return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; forms no row's curve."""
@@ -265,7 +266,7 @@ class TreeResponse(Response):
             row, cell = np.divmod(np.arange(moved[0].size), len(cells))
             moved = linked(moved.reshape(len(moved), -1), row, cell)
             moved = moved.reshape(self.n_outputs, len(rows), len(cells))
-        return np.add(base[:, :, np.newaxis], moved, out=moved)
+        return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
 
     # Walks
 

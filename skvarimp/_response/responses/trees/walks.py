@@ -100,7 +100,7 @@ def run(response, walk, task):
     rows, base = walk.rows[task.rows], walk.base[:, task.rows]
     steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
     for member, of_member in zip(rest, steps):
-        block = _block(walk, task.rows, member, of_member)
+        block = _block(response, walk, task.rows, member, of_member)
         served[member.position] = reduced(walk.reductions_of(member.position), block)
     return [
         (
@@ -144,7 +144,7 @@ def _served(response, walk, plan, task):
             if not others[m]:
                 continue
             steps = pieces.steps(m, member.n_cells)
-            block = _block(walk, rows, member, steps)
+            block = _block(response, walk, rows, member, steps)
             missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
             for merging, state in zip(others[m], reduced(missing, block)):
                 merging.add(state)
@@ -157,7 +157,7 @@ def _served(response, walk, plan, task):
     return states
 
 
-def _block(walk, rows, member, steps):
+def _block(response, walk, rows, member, steps):
     return StepBlock(
         steps,
         walk.base[np.newaxis, :, rows],
@@ -167,6 +167,7 @@ def _block(walk, rows, member, steps):
         member.multiplicity,
         None if walk.y is None else walk.y[rows],
         np.array([member.categorical]),
+        response.gap,
     )
 
 
