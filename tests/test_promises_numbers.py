@@ -35,7 +35,7 @@ from skvarimp import (
 )
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
-from skvarimp._measures.firm.covariance import LedoitWolf
+from skvarimp._measures.firm.covariance import ledoit_wolf
 from skvarimp._models.model import Model
 from skvarimp._models.readers import sklearn_trees as _tree_readers
 from skvarimp._response.grid import make_move
@@ -56,7 +56,7 @@ def test_shrinkage_is_at_most_complete():
     for seed in range(40):
         rows = np.random.RandomState(seed).randn(5, 3)
         theirs = TheirLedoitWolf().fit(rows).shrinkage_
-        assert LedoitWolf(rows).shrinkage == pytest.approx(theirs, abs=1e-12)
+        assert ledoit_wolf(rows).kept == pytest.approx(1 - theirs, abs=1e-12)
         found.add(theirs == 1.0)
     assert found == {True, False}
 

@@ -3,6 +3,7 @@
 Only the tables know frames and sparse formats. Frames go through narwhals.
 """
 
+import narwhals.stable.v2 as nw
 from scipy import sparse
 
 from skvarimp._data.base_table import ArrayTable, Table
@@ -17,6 +18,7 @@ __all__ = [
     "Table",
     "as_table",
     "checked_frame",
+    "rows_of_target",
 ]
 
 # What boosting libraries wrap rows in; none of them gives the rows back.
@@ -69,6 +71,16 @@ def is_frame(X):
 def checked_frame(X):
     """Whether X is a frame; raises as `as_table` does where one cannot be used."""
     return is_frame(X) and as_table(X) is not None
+
+
+def rows_of_target(y, rows):
+    """Some rows of a target in the container, and with the types, that it came in."""
+    if is_frame(y):
+        return FrameTable(y).take(rows).native
+    if isinstance(y, list | tuple):
+        return [y[row] for row in rows]
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    return series[rows].to_native() if isinstance(series, nw.Series) else y[rows]
 
 
 def _shape(X, values):

@@ -30,6 +30,7 @@ __all__ = [
     "check_feature_names",
     "check_features_seen",
     "check_finite_response",
+    "check_not_tiny",
     "check_fitted",
     "check_no_data",
     "check_no_pipeline",
@@ -39,11 +40,14 @@ __all__ = [
     "features_constraint",
     "grid_constraint",
     "has_tags",
+    "is_structured",
     "n_jobs_constraint",
     "random_state_constraint",
     "response_method_constraint",
     "validate_parameter_constraints",
 ]
+
+SMALLEST_SPREAD = 1e-150  # its square is a normal float64
 
 n_jobs_constraint = [
     Interval(numbers.Integral, 1, 2**16, closed="both"),
@@ -245,11 +249,25 @@ def check_class_labels(y):
         ) from None
 
 
-def check_target(y, n_samples):
-    """Return y as an array with one entry (or row of outputs) a row of X, or None."""
+def is_structured(y):
+    """Whether y is an array of records, as of survival models."""
+    return isinstance(y, np.ndarray) and y.dtype.names is not None
+
+
+def check_target(y, n_samples, structured=False):
+    """Return y as an array with one entry (or row of outputs) per row of X, or None.
+
+    Parameters
+    ----------
+    y : array-like or None
+    n_samples : int
+    structured : bool, default=False
+        Whether y may be a structured array, as of survival models: where only the
+        estimator and a scorer look at it.
+    """
     if y is None:
         return None
-    y = as_array(y, "y")
+    y = y if structured and is_structured(y) else as_array(y, "y")
     if y.ndim == 0 or y.ndim > 2:
         raise ValueError(f"y must be 1- or 2-dimensional, got {y.ndim} dimensions.")
     if y.ndim == 2 and y.shape[1] == 1:
@@ -277,4 +295,21 @@ def check_finite_response(response, where):
         raise ValueError(
             f"The model's output is NaN or infinite {where}. Importances are means of "
             "its output: check the model at this input."
+        )
+
+
+def check_not_tiny(outputs):
+    """Raise ValueError where all outputs vary, but too little to be squared.
+
+    Squares below the smallest float64 are 0, and so would every importance be.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_samples, n_outputs)
+    """
+    spread = np.ptp(outputs, axis=0).max(initial=0.0)
+    if 0 < spread < SMALLEST_SPREAD:
+        raise ValueError(
+            f"The response varies by {spread:.3g} only over the rows of X, and squares "
+            "of such numbers are 0 in float64 arithmetic. Rescale it."
         )

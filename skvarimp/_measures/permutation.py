@@ -245,7 +245,7 @@ default="auto"
         return self.subset == "oob"
 
     def _plan(self, problem, entries):
-        if problem.y is None:
+        if problem.given_y is None:
             raise ValueError(
                 "y is required: permutation importance compares the response with it. "
                 "SensitivityImportance needs no y."

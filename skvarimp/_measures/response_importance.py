@@ -2,12 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from skvarimp._data.entries import resolve_columns
-from skvarimp._data.table import as_table
+from skvarimp._data.table import as_table, rows_of_target
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import store_rows
@@ -31,7 +32,8 @@ class Problem:
     ----------
     table : Table
     model : Model
-    y : ndarray of shape (n_samples, ...) or None
+    given_y : object
+        As passed to `fit`; only scorers and `y` look at it.
     weights : ndarray of shape (n_samples,)
         Sum to 1.
     total_weight : float
@@ -42,12 +44,27 @@ class Problem:
 
     table: object
     model: Model
-    y: np.ndarray | None
+    given_y: object
     weights: np.ndarray
     total_weight: float
     base: np.ndarray
     kept: np.ndarray
     _responses: dict = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def y(self):
+        """The targets of the rows as an array, validated when a measure asks; or None.
+
+        A structured y, as of survival models, is for scorers only.
+        """
+        y = check_target(self.given_y, len(self.kept))
+        return None if y is None else y[self.kept]
+
+    def y_as_given(self):
+        """The targets of the rows in the user's own container."""
+        if self.kept.all():
+            return self.given_y
+        return rows_of_target(self.given_y, np.flatnonzero(self.kept))
 
     def response(self, entries):
         """The probed response that serves the entries; made once."""
@@ -114,7 +131,7 @@ class Problem:
             self.weights,
             self.base,
             self.total_weight,
-            self.y,
+            vars(self).get("y"),  # where a measure asked for it
             [request.scales for request in requests],
             keep_rows,
         )
@@ -161,12 +178,10 @@ def make_problem(estimator, X, y, sample_weight, response_method):
     """Validate what `fit` was given and watch the unmoved response."""
     table = as_table(X)
     weights = check_sample_weight(sample_weight, table.n_samples)
-    y = check_target(y, table.n_samples)
     model = Model(estimator, response_method)
     kept = weights > 0
     if not kept.all():
         table, weights = table.take(np.flatnonzero(kept)), weights[kept]
-        y = None if y is None else y[kept]
     base = unmoved_response(model, table)
     total = weights.sum()
     return Problem(table, model, y, weights / total, total, base, kept)

@@ -19,7 +19,8 @@ class ScoreLost:
     name : str
     estimator : object
     table : Table
-    y : ndarray
+    y : object
+        As the user passed it, of the rows of positive weight.
     weights : ndarray of shape (n_samples,)
         Sum to 1.
     scorer_weights : ndarray of shape (n_samples,) or None
@@ -32,7 +33,7 @@ class ScoreLost:
     name: str
     estimator: object
     table: object
-    y: np.ndarray
+    y: object
     weights: np.ndarray
     scorer_weights: np.ndarray | None
     baseline: float = np.nan
@@ -46,7 +47,7 @@ class ScoreLost:
             *_resolve_scorer(scoring, problem),
             problem.model.estimator,
             problem.table,
-            problem.y,
+            problem.y_as_given(),
             problem.weights,
             weights,
         )

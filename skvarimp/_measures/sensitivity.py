@@ -375,7 +375,11 @@ default="auto"
 
 def goodness_of_fit(problem):
     """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
-    y, model = problem.y, problem.model
+    model = problem.model
+    try:
+        y = problem.y
+    except (TypeError, ValueError):  # only a scale needs a y that can be compared
+        return None
     if y is None or y.ndim > 1 or y.dtype.kind not in "fiu":
         return None
     if model.kind != "value" or len(problem.base) > 1:

@@ -5,7 +5,12 @@ from sklearn.base import is_classifier as sklearn_is_classifier
 from sklearn.utils import get_tags
 
 from skvarimp._data import labels
-from skvarimp._data.validation import check_finite_response, check_fitted, has_tags
+from skvarimp._data.validation import (
+    check_finite_response,
+    check_fitted,
+    check_not_tiny,
+    has_tags,
+)
 from skvarimp._models.native_boosters import is_native, rows_for
 from skvarimp._running.arithmetic import users_code
 
@@ -102,7 +107,10 @@ class Model:
         """The response at rows of the user's own, with warnings about feature names."""
         with users_code(hear_names=True):
             raw = self._ask(X)
-        return self._checked(raw, X, "at the rows of X")
+        outputs = self._checked(raw, X, "at the rows of X")
+        if self.kind in {"value", "score"}:
+            check_not_tiny(outputs)
+        return outputs
 
     def _ask(self, X):
         return getattr(self.estimator, self.method)(rows_for(self.estimator, X))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from skvarimp._data.table import as_table, checked_frame
-from skvarimp._data.validation import check_class_labels, check_target
+from skvarimp._data.validation import check_class_labels, check_target, is_structured
 from skvarimp._types import Matrix
 
 
@@ -55,10 +55,11 @@ class TakesAnyContainer(MetaEstimatorMixin):
                 "the target y is None."
             )
         table = as_table(self._validated(X, reset=True))
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if not is_structured(y):
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        check_target(y, table.n_samples)
+        check_target(y, table.n_samples, structured=True)
         if is_classifier(self.estimator):
             check_class_labels(y)
         return table, y

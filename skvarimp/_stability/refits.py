@@ -184,7 +184,7 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
     if estimator is not None:
         check_refittable(estimator)
     table = as_table(X)
-    y = check_target(y, table.n_samples)
+    y = check_target(y, table.n_samples, structured=True)
     if y is None and has_tags(estimator) and get_tags(estimator).target_tags.required:
         raise ValueError(
             f"y is required: {type(estimator).__name__} is refitted and learns from it."

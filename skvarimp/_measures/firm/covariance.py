@@ -1,9 +1,8 @@
 """Covariances of X as products, never as p x p matrices.
 
 Each class has `mean` and `variances` (n_features,), `product(G)` = Sigma G, and
-`influence(G)`: a function of centred rows that gives the derivatives of Sigma G and
-of the variances by the rows' weights (influence functions), shrinkage intensities
-held fixed.
+`influence`: None, or influence(G) is a function of centred rows that gives the
+derivatives of Sigma G and of the variances by the rows' weights.
 """
 
 import numpy as np
@@ -30,7 +29,7 @@ def make_covariance(kind, X, weights):
 
     Returns
     -------
-    EmpiricalCovariance, LedoitWolf, SchaeferStrimmer or FittedCovariance
+    EmpiricalCovariance, ShrunkCovariance or FittedCovariance
     """
     if isinstance(kind, str) and kind == "empirical":
         return EmpiricalCovariance(X, weights)
@@ -43,14 +42,12 @@ def make_covariance(kind, X, weights):
         rows = np.repeat(np.arange(len(weights)), weights.astype(int))
         X = X.tocsr()[rows].tocsc() if sparse.issparse(X) else X[rows]
     if isinstance(kind, str):
-        return LedoitWolf(X) if kind == "ledoit_wolf" else SchaeferStrimmer(X)
+        return ledoit_wolf(X) if kind == "ledoit_wolf" else schaefer_strimmer(X)
     return FittedCovariance(kind, X)
 
 
 class EmpiricalCovariance:
     """S = sum_i w_i (x_i - mean)(x_i - mean)', weights summing to 1 (divisor n)."""
-
-    influence_needs_products = False  # a product with S for each row
 
     def __init__(self, X, weights=None):
         self.X = X
@@ -63,7 +60,6 @@ class EmpiricalCovariance:
             centred = block - self.mean[columns]
             centred[:, block.min(axis=0) == block.max(axis=0)] = 0.0  # exactly
             self.variances[columns] = self.weights @ centred**2
-        self.sample_variances = self.variances
 
     def scores(self, G):
         """(X - mean) G, (n_samples, n_columns)."""
@@ -101,12 +97,11 @@ class EmpiricalCovariance:
             x x' G - S G (n_rows, n_features, n_columns) and
             x^2 - diag(S) (n_rows, n_features).
         """
-        product = EmpiricalCovariance.product(self, G)
-        variances = self.sample_variances
+        product = self.product(G)
 
         def changes(rows):
             moved = rows[:, :, np.newaxis] * (rows @ G)[:, np.newaxis, :] - product
-            return moved, rows**2 - variances
+            return moved, rows**2 - self.variances
 
         return changes
 
@@ -147,7 +142,33 @@ class EmpiricalCovariance:
         return Z if columns_scale is None else Z * columns_scale[columns]
 
 
-class LedoitWolf(EmpiricalCovariance):
+class ShrunkCovariance:
+    """kept * diag(scale) S diag(scale) + diag(diagonal), S the empirical covariance.
+
+    Parameters
+    ----------
+    sample : EmpiricalCovariance
+    kept : float
+        1 minus the shrinkage intensity.
+    scale, diagonal : ndarray of shape (n_features,)
+    """
+
+    influence = None  # no standard errors
+
+    def __init__(self, sample, kept, scale, diagonal):
+        self.sample, self.kept = sample, kept
+        self.scale, self.diagonal = scale, diagonal
+        self.mean = sample.mean
+        self.variances = kept * scale**2 * sample.variances + diagonal
+
+    def product(self, G):
+        """Sigma G."""
+        scale = self.scale[:, np.newaxis]
+        product = self.kept * scale * self.sample.product(scale * G)
+        return product + self.diagonal[:, np.newaxis] * G
+
+
+def ledoit_wolf(X):
     """(1 - d) S + d m I, m the mean variance, d the intensity of Ledoit & Wolf (2004).
 
     Equal to `sklearn.covariance.LedoitWolf`, without a p x p matrix.
@@ -155,50 +176,26 @@ class LedoitWolf(EmpiricalCovariance):
     Parameters
     ----------
     X : {ndarray, CSC} of shape (n_samples, n_features)
-    shrinkage : float, default=None
-        Intensity; None: estimated.
+
+    Returns
+    -------
+    ShrunkCovariance
     """
-
-    def __init__(self, X, shrinkage=None):
-        super().__init__(X)
-        self.level = self.variances.mean()
-        self.shrinkage = self._intensity() if shrinkage is None else shrinkage
-        self.variances = self._shrunk(self.sample_variances)
-
-    def _intensity(self):
-        n_samples, n_features = self.X.shape
-        if n_features == 1:
-            return 0.0
-        rows, norm, _ = self.squared_norm()
-        squared = norm / n_samples**2  # |S|^2
-        distance = squared - n_features * self.level**2  # |S - m I|^2
-        spread = (np.sum(rows**2) / n_samples - squared) / n_samples
-        if distance <= 0:
-            return 0.0
-        return min(max(spread, 0.0), distance) / distance
-
-    def _shrunk(self, variances):
-        return (1.0 - self.shrinkage) * variances + self.shrinkage * self.level
-
-    def product(self, G):
-        """((1 - d) S + d m I) G."""
-        S_G = super().product(G)
-        return (1.0 - self.shrinkage) * S_G + self.shrinkage * self.level * G
-
-    def influence(self, G):
-        """See `EmpiricalCovariance.influence`; m moves with the rows' lengths."""
-        of_sample = super().influence(G)
-        kept, d = 1.0 - self.shrinkage, self.shrinkage
-
-        def changes(rows):
-            moved, variances = of_sample(rows)
-            level = d * (np.mean(rows**2, axis=1) - self.level)[:, np.newaxis]
-            return kept * moved + level[:, :, np.newaxis] * G, kept * variances + level
-
-        return changes
+    n_samples, n_features = X.shape
+    sample = EmpiricalCovariance(X)
+    level = sample.variances.mean()
+    rows, norm, _ = sample.squared_norm()
+    squared = norm / n_samples**2  # |S|^2
+    distance = squared - n_features * level**2  # |S - m I|^2
+    spread = (np.sum(rows**2) / n_samples - squared) / n_samples
+    shrinkage = 0.0
+    if n_features > 1 and distance > 0:
+        shrinkage = min(max(spread, 0.0), distance) / distance
+    ones = np.ones(n_features)
+    return ShrunkCovariance(sample, 1.0 - shrinkage, ones, shrinkage * level * ones)
 
 
-class SchaeferStrimmer(EmpiricalCovariance):
+def schaefer_strimmer(X):
     """Correlations shrunk towards 0, variances towards their median.
 
     Sigma_ij = r*_ij (v*_i v*_j)^(1/2), r*_ij = (1 - a) r_ij for i != j,
@@ -215,91 +212,29 @@ class SchaeferStrimmer(EmpiricalCovariance):
     Parameters
     ----------
     X : {ndarray, CSC} of shape (n_samples, n_features)
-    shrinkage, variance_shrinkage : float, default=None
-        a and b; None: estimated.
+
+    Returns
+    -------
+    ShrunkCovariance
     """
-
-    influence_needs_products = True
-
-    def __init__(self, X, shrinkage=None, variance_shrinkage=None):
-        super().__init__(X)
-        n = X.shape[0]
-        self.unbiased = self.variances * (n / (n - 1.0))
-        varies = self.unbiased > 0
-        self.inverse_sd = np.where(
-            varies, 1.0 / np.sqrt(np.where(varies, self.unbiased, 1.0)), 0.0
-        )
-        rows, norm, fourth = self.squared_norm(self.inverse_sd)
-        if shrinkage is None:
-            shrinkage = _intensity_of_correlations(n, rows, norm, fourth, varies.sum())
-        if variance_shrinkage is None:
-            # fourth moments of the columns themselves, not of the standardised ones
-            moments = fourth[varies] * self.unbiased[varies] ** 2
-            variance_shrinkage = _intensity_of_variances(
-                n, self.unbiased[varies], moments
-            )
-        self.shrinkage, self.variance_shrinkage = shrinkage, variance_shrinkage
-        self.middle = _median_positions(self.unbiased, varies)
-        shrunk = (1.0 - variance_shrinkage) * self.unbiased
-        shrunk += variance_shrinkage * self.unbiased[self.middle].mean()
-        self.variances = np.where(varies, shrunk, 0.0)
-        self.sd = np.sqrt(self.variances)
-
-    def correlate(self, U):
-        """R U, R the unshrunk correlations."""
-        inverse_sd = self.inverse_sd[:, np.newaxis]
-        centred = self.scores(inverse_sd * U) / (self.X.shape[0] - 1.0)
-        return inverse_sd * self.transposed(centred)
-
-    def product(self, G):
-        """diag(sd) ((1 - a) R + a I) diag(sd) G."""
-        sd = self.sd[:, np.newaxis]
-        U = sd * G
-        return sd * ((1.0 - self.shrinkage) * self.correlate(U) + self.shrinkage * U)
-
-    def influence(self, G):
-        """See `EmpiricalCovariance.influence`; the median moves with its column."""
-        a, sd = self.shrinkage, self.sd[:, np.newaxis]
-        U = sd * G
-        R_U = self.correlate(U)
-        inner = (1.0 - a) * R_U + a * U
-        # With the divisor n of an influence function, z has variance 1.
-        n_samples = self.X.shape[0]
-        to_unit = self.inverse_sd * np.sqrt(n_samples / (n_samples - 1.0))
-        b, varies = self.variance_shrinkage, self.unbiased > 0
-
-        def changes(rows):
-            z = rows * to_unit
-            d_variances = (z**2 - 1.0) * self.unbiased
-            d_median = d_variances[:, self.middle].mean(axis=1)[:, np.newaxis]
-            d_variances = ((1.0 - b) * d_variances + b * d_median) * varies
-            d_sd = d_variances / (2.0 * np.where(self.sd > 0, self.sd, 1.0))
-            d_U = d_sd[:, :, np.newaxis] * G
-            # d r_jk = z_j z_k - r_jk (z_j^2 + z_k^2) / 2
-            half = 0.5 * z[:, :, np.newaxis] ** 2
-            d_R_U = z[:, :, np.newaxis] * (z @ U)[:, np.newaxis, :] - half * R_U
-            d_R_U += self._correlate_rows(d_U - half * U)
-            d_inner = (1.0 - a) * d_R_U + a * d_U
-            return d_sd[:, :, np.newaxis] * inner + sd * d_inner, d_variances
-
-        return changes
-
-    def _correlate_rows(self, U):
-        """R U[i] for each row i, all in one product."""
-        n_rows, n_features, n_columns = U.shape
-        stacked = U.transpose(1, 0, 2).reshape(n_features, -1)
-        result = self.correlate(stacked).reshape(n_features, n_rows, n_columns)
-        return result.transpose(1, 0, 2)
-
-
-def _median_positions(variances, varies):
-    """The column, or the two columns, whose variance is the median of the varying."""
-    kept = np.flatnonzero(varies)
-    if len(kept) == 0:
-        return np.array([0])
-    order = kept[np.argsort(variances[kept], kind="stable")]
-    half = len(order) // 2
-    return order[half : half + 1] if len(order) % 2 else order[half - 1 : half + 1]
+    n = X.shape[0]
+    sample = EmpiricalCovariance(X)
+    unbiased = sample.variances * (n / (n - 1.0))
+    varies = unbiased > 0
+    inverse_sd = np.zeros(len(unbiased))
+    inverse_sd[varies] = 1.0 / np.sqrt(unbiased[varies])
+    rows, norm, fourth = sample.squared_norm(inverse_sd)
+    a = _intensity_of_correlations(n, rows, norm, fourth, varies.sum())
+    # fourth moments of the columns themselves, not of the standardised ones
+    moments = fourth[varies] * unbiased[varies] ** 2
+    b = _intensity_of_variances(n, unbiased[varies], moments)
+    variances = np.zeros(len(unbiased))
+    if varies.any():
+        middle = np.median(unbiased[varies])
+        variances[varies] = (1.0 - b) * unbiased[varies] + b * middle
+    # r is S with the divisor n - 1 between standardised columns.
+    scale = np.sqrt(variances * (n / (n - 1.0))) * inverse_sd
+    return ShrunkCovariance(sample, 1.0 - a, scale, a * variances)
 
 
 def _intensity_of_correlations(n, rows, norm, fourth, n_varying):

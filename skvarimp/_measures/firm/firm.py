@@ -12,6 +12,7 @@ from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
+    check_not_tiny,
     check_sample_weight,
     check_target,
     features_constraint,
@@ -102,7 +103,7 @@ default="auto"
         at the smaller; NaN for conditional means and groups.
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling errors with the model held fixed; the number of rows is the sum of
-        `sample_weight`. None where the covariance is that of a scikit-learn estimator.
+        `sample_weight`. None with a `covariance` other than "empirical".
     method_ : list of str
         The method of each entry.
     conditional_scores_ : mapping
@@ -130,7 +131,7 @@ default="auto"
     repeated rows.
 
     Standard errors are the infinitesimal jackknife; those of conditional means leave
-    out one row at a time. Bins and shrinkage intensities are held fixed. Near an
+    out one row at a time. Bins are held fixed. Near an
     importance of 0 the error of conditional means is at most the root of the error of
     the squared importance. Where too few values repeat to tell an effect from chance,
     importance and error are NaN, and an `ImportanceWarning` names the entry.
@@ -252,6 +253,7 @@ default="auto"
         y = check_target(y, table.n_samples)
         if model is None:
             raw, output_names = label_scores(y)
+            check_not_tiny(raw)
         if not np.all(weights > 0):  # rows of weight 0 do not exist
             kept = np.flatnonzero(weights)
             table, weights = table.take(kept), weights[kept]

@@ -257,9 +257,8 @@ def _row_blocks(score, covariance, X):
     n_samples, n_features = X.shape
     # about 12 arrays like X
     cost = (12 * n_features + n_samples) * score.gradient.shape[1]
-    many = not score.is_linear or covariance.influence_needs_products
     # Products with Sigma are best for many rows at once; else blocks fit the cache.
-    at_most = None if many else max(1, BLOCK_ELEMENTS // n_features)
+    at_most = max(1, BLOCK_ELEMENTS // n_features) if score.is_linear else None
     return list(row_slices(n_samples, cost, at_most))
 
 
