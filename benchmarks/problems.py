@@ -29,6 +29,8 @@ class BenchmarkProblem:
         Largest ratio to ten random permutations that we aim at.
     slow_rivals : bool
         Whether rivals that take minutes are run as well.
+    permuted : bool
+        Whether ten random permutations are run, which take minutes of the largest.
     n_classes : int
         Of a classifier's target.
     """
@@ -40,6 +42,7 @@ class BenchmarkProblem:
     target: float | None = None
     slow_rivals: bool = True
     n_classes: int = 2
+    permuted: bool = True
 
     def fitted(self):
         """(fitted model, X, y): smooth, with interactions and unused columns."""
@@ -101,6 +104,27 @@ PROBLEMS = [
         20,
         1.0,
         False,
+    ),
+    # shallow and deep trees of many rows: no rival is to be seen at its worst alone
+    BenchmarkProblem(
+        "stumps, 100 trees",
+        GradientBoostingRegressor(max_depth=1, random_state=0),
+        100_000,
+        20,
+        None,
+        False,
+        permuted=False,
+    ),
+    BenchmarkProblem(
+        "histogram boosting, depth 10",
+        HistGradientBoostingRegressor(
+            max_depth=10, max_leaf_nodes=None, max_iter=50, random_state=0
+        ),
+        100_000,
+        20,
+        None,
+        False,
+        permuted=False,
     ),
     BenchmarkProblem("SVR (RBF)", SVR(C=10.0), 2000, 20, 0.1, False),
     BenchmarkProblem("perceptron, 100 ReLU", perceptron(), 2000, 20, None),

@@ -3,13 +3,12 @@
     python benchmarks/run.py
     python benchmarks/run.py --only Ridge --rivals sklearn_permutation
     python benchmarks/run.py --write doc/performance.rst
-    python benchmarks/run.py --compiled --only boosting
 
 Needs skvarimp installed, and as many of the rivals as can be. Our side of the first
 table computes pairs, observed, range and partial dependence exactly, with standard
-errors, for all columns in one walk (`compare_importances`), in plain NumPy unless
-`--compiled` is given. One thread; each time is the best of up to three runs, as many
-as fit into a few seconds.
+errors, for all columns in one walk (`compare_importances`); trees by compiled kernels
+and in plain NumPy. One thread; each time is the best of up to three runs, as many as
+fit into a few seconds.
 """
 
 import argparse
@@ -19,6 +18,7 @@ import sys
 import time
 import tracemalloc
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -101,38 +101,67 @@ def run_problem(problem, rivals):
     model, X, y = problem.fitted()
     where = (problem.name, f"{problem.n} x {problem.p}")
     four(model, X[:100], y[:100])  # imports and caches aside
-    table, ours = timed(four, model, X, y)
-    path = next(iter(table.fitted.values())).response_path_
-    memory = f"{extra_memory(model, X, y):.0f} MB"
-    ratio, second = "", []
+    walks = [timed_walk(model, X, y)]
+    path = walks[0][0]
+    if path == "trees, compiled":
+        with plain_numpy():
+            walks.append(timed_walk(model, X, y))
+    ratios, second = [""] * len(walks), []
     for name, rival in rivals.items():
         if rival.SLOW and not problem.slow_rivals:
             continue
-        if name != TEN_PERMUTATIONS and problem.n * problem.p > MOST_NUMBERS:
+        everywhere = name == TEN_PERMUTATIONS or getattr(rival, "LARGE", False)
+        if not everywhere and problem.n * problem.p > MOST_NUMBERS:
+            continue
+        if name == TEN_PERMUTATIONS and not problem.permuted:
             continue
         if getattr(rival, "TREES_ONLY", False) and not path.startswith("trees"):
             continue
-        cells, their_time = run_rival(rival, model, X, y)
+        cells, their_time = run_rival(rival, model, X, y, len(walks) > 1)
         second.append((*where, *cells))
         if name == TEN_PERMUTATIONS and their_time is not None:
-            ratio = ours.to(their_time)
+            ratios = [ours.to(their_time) for _, ours, _ in walks]
     aim = "" if problem.target is None else f"at most {problem.target:g}"
-    return (*where, path, str(ours), ratio, aim, memory), second
+    first = [
+        (*where, path, str(ours), ratio, aim, memory)
+        for (path, ours, memory), ratio in zip(walks, ratios)
+    ]
+    return first, second
 
 
-def run_rival(rival, model, X, y):
+def timed_walk(model, X, y):
+    """Response path, `Timing` and memory of the four measures."""
+    table, ours = timed(four, model, X, y)
+    path = next(iter(table.fitted.values())).response_path_
+    return path, ours, f"{extra_memory(model, X, y):.0f} MB"
+
+
+@contextmanager
+def plain_numpy():
+    """Without compiled kernels."""
+    os.environ["SKVARIMP_COMPILED"] = "0"
+    try:
+        yield
+    finally:
+        del os.environ["SKVARIMP_COMPILED"]
+
+
+def run_rival(rival, model, X, y, in_numpy):
     """Cells of the second table, and the rival's time or None."""
     name = f"{rival.NAME}: {rival.ESTIMAND}"
     try:
         theirs, their_time = timed(rival.run, model, X, y)
     except Exception as error:
-        return (name, f"N/A: {failure(error)}", "", "", ""), None
+        return (name, f"N/A: {failure(error)}", "", "", "", ""), None
     like, our_time = timed(rival.ours, model, X, y)
     equal, how = rival.same(theirs, like)
     how = how if equal else f"NOT EQUAL: {how}"
-    return (name, how, str(their_time), str(our_time), our_time.to(their_time)), (
-        their_time
-    )
+    plain = ""
+    if in_numpy:
+        with plain_numpy():
+            plain = timed(rival.ours, model, X, y)[1].to(their_time)
+    times = str(their_time), str(our_time), our_time.to(their_time), plain
+    return (name, how, *times), their_time
 
 
 FIRST = (
@@ -152,6 +181,7 @@ SECOND = (
     "Rival, seconds",
     "Ours alike, seconds",
     "Ours / rival",
+    "In plain NumPy",
 )
 
 
@@ -165,12 +195,9 @@ def list_table(title, header, rows):
 
 def as_rst(first, second, missing, versions):
     """Both tables with machine and versions."""
-    compiled = os.environ.get("SKVARIMP_COMPILED") != "0"
-    how = "compiled kernels where there are some" if compiled else "plain NumPy"
     lines = [
         f"{platform.machine()}, {os.cpu_count()} cores, one thread used; Python "
-        f"{platform.python_version()}, {versions}; {how}. Seconds and ratios: CPU "
-        "(wall).",
+        f"{platform.python_version()}, {versions}. Seconds and ratios: CPU (wall).",
         "",
         *list_table("Four exact measures of every column in one walk", FIRST, first),
         *list_table("Like for like", SECOND, second),
@@ -194,10 +221,8 @@ def main():
     )
     parser.add_argument("--only", default="", help="problems whose name has this text")
     parser.add_argument("--rivals", nargs="*", help="names of rivals; default: all")
-    parser.add_argument("--compiled", action="store_true", help="with kernels")
     parser.add_argument("--write", help="page whose generated part is replaced")
     options = parser.parse_args()
-    os.environ["SKVARIMP_COMPILED"] = "1" if options.compiled else "0"
     warnings.simplefilter("ignore")  # networks fitted for a few steps, and rivals'
     found = available()
     missing = [(name, reason) for module, name, reason in found if module is None]
@@ -212,13 +237,13 @@ def main():
         if options.only not in problem.name:
             continue
         try:
-            row, rows = run_problem(problem, wanted)
+            walks, rows = run_problem(problem, wanted)
         except Exception as error:  # the others are still worth their time
-            row, rows = (problem.name, f"{problem.n} x {problem.p}", failure(error)), []
-            row += ("",) * (len(FIRST) - len(row))
-        first.append(row)
+            row = (problem.name, f"{problem.n} x {problem.p}", failure(error))
+            walks, rows = [row + ("",) * (len(FIRST) - len(row))], []
+        first.extend(walks)
         second.extend(rows)
-        for line in (row, *rows):
+        for line in (*walks, *rows):
             print(" | ".join(line), flush=True)
         if options.write:  # after every problem: a long run may break off
             page = Path(options.write)

@@ -128,7 +128,7 @@ cdef class Descent:
         self.todo = np.empty((depth + 2, 3), np.int32)
         self.codes = np.empty((len(self.missing_code), self.size), np.int32)
         self.own = np.empty(self.size, np.int32)
-        self.visits = np.empty((3, 0), np.int32)
+        self.visits = np.empty((4 * self.size, 3), np.int32)
         self.spans = np.empty((self.n_trees, self.size, 2), np.int64)
         self.event_cells = np.empty(0, np.int32)
         self.event_changes = np.empty((0, self.n_raw))
@@ -225,39 +225,45 @@ cdef class Descent:
         the number of visits.
         """
         cdef const int32_t *nodes = &self.nodes[0, 0]
+        cdef const uint8_t *opens = &self.opens[0]
+        cdef const uint8_t *missing_left = &self.missing_left[0]
         cdef int64_t *items = &self.items[0]
+        cdef int32_t *todo = &self.todo[0, 0]
+        cdef int32_t *own = &self.own[0]
+        cdef int32_t *visits = &self.visits[0, 0]
+        cdef Py_ssize_t most = self.visits.shape[0], width = self.codes.shape[1]
+        cdef const int32_t *codes_of_rows = &self.codes[0, 0] if width else NULL
         cdef const int32_t *codes
+        cdef const int32_t *here
         cdef Py_ssize_t n = 0, top = 1, start, stop, k, to_right, to_left, first_left
         cdef int32_t node, feature, cut, missing_code, left, right, i, code
         cdef int64_t item, of_item, tag, tag_right, tag_left
-        cdef int goes, free, same, follows, opens_right, opens_left, missing_left
+        cdef int goes, free, same, follows, opens_right, opens_left, to_missing
         for k in range(first, last):
             items[k - first] = k
-        self.todo[0, 0], self.todo[0, 1] = root, 0
-        self.todo[0, 2] = <int32_t>(last - first)
+        todo[0], todo[1], todo[2] = root, 0, <int32_t>(last - first)
         while top > 0:
             top -= 1
-            node, start, stop = self.todo[top, 0], self.todo[top, 1], self.todo[top, 2]
-            feature = nodes[NODE * node + FEATURE]
+            node, start, stop = todo[3 * top], todo[3 * top + 1], todo[3 * top + 2]
+            here = &nodes[NODE * <Py_ssize_t>node]
+            feature = here[FEATURE]
             if feature < 0:
-                if n + stop - start > self.visits.shape[1]:
+                if n + stop - start > most:
                     self.more_visits(n, stop - start)
+                    visits, most = &self.visits[0, 0], self.visits.shape[0]
                 for k in range(start, stop):
                     item = items[k]
                     i = item & OF_ROW
-                    self.visits[0, n] = i
-                    self.visits[1, n] = <int32_t>(item >> EDGE)
-                    self.visits[2, n] = node
+                    visits[3 * n], visits[3 * n + 1] = i, <int32_t>(item >> EDGE)
+                    visits[3 * n + 2] = node
                     if item <= OF_ROW:
-                        self.own[i] = node
+                        own[i] = node
                     n += item > OF_ROW
                 continue
-            cut = nodes[NODE * node + CUT]
-            missing_code = self.missing_code[feature]
-            missing_left = self.missing_left[node]
-            codes = &self.codes[feature, 0]
-            right, left = nodes[NODE * node + RIGHT], nodes[NODE * node + LEFT]
-            opens_right, opens_left = self.opens[right], self.opens[left]
+            cut, right, left = here[CUT], here[RIGHT], here[LEFT]
+            missing_code, to_missing = self.missing_code[feature], missing_left[node]
+            codes = codes_of_rows + feature * width
+            opens_right, opens_left = opens[right], opens[left]
             tag = <int64_t>(feature + 1) << MOVED
             tag_right = tag | <int64_t>right << EDGE
             tag_left = tag | <int64_t>left << EDGE
@@ -272,7 +278,7 @@ cdef class Descent:
                     goes = self.sets[-1 - cut, code]
                 else:
                     goes = code < cut
-                    goes = missing_left if code == missing_code else goes
+                    goes = to_missing if code == missing_code else goes
                 free, same = of_item == 0, of_item == tag
                 follows = goes & (1 - same)
                 items[to_left] = item if follows else i | tag_left
@@ -281,20 +287,20 @@ cdef class Descent:
                 items[to_right] = item if follows else i | tag_right
                 to_right += follows | ((same | (free & goes)) & opens_right)
             if to_right > stop:
-                self.todo[top, 0], self.todo[top, 1] = right, <int32_t>stop
-                self.todo[top, 2] = <int32_t>to_right
+                todo[3 * top], todo[3 * top + 1] = right, <int32_t>stop
+                todo[3 * top + 2] = <int32_t>to_right
                 top += 1
             if to_left > first_left:
-                self.todo[top, 0], self.todo[top, 1] = left, <int32_t>first_left
-                self.todo[top, 2] = <int32_t>to_left
+                todo[3 * top], todo[3 * top + 1] = left, <int32_t>first_left
+                todo[3 * top + 2] = <int32_t>to_left
                 top += 1
         return n
 
     cdef void more_visits(self, Py_ssize_t n, Py_ssize_t more) noexcept nogil:
         """Make room for n visits and so many more, and as many again."""
         with gil:
-            visits = np.empty((3, 2 * (n + more)), np.int32)
-            visits[:, :n] = self.visits[:, :n]
+            visits = np.empty((2 * (n + more), 3), np.int32)
+            visits[:n] = self.visits[:n]
             self.visits = visits
 
     # From the leaves to steps, listed by row
@@ -306,14 +312,18 @@ cdef class Descent:
         cdef Py_ssize_t n = self.go_down(self.roots[t], first, last)
         cdef Py_ssize_t v, i, s, o, at = self.n_events, n_more, n_raw = self.n_raw
         cdef int64_t *spans = &self.spans[t, 0, 0]
+        cdef const int32_t *visits = &self.visits[0, 0]
+        cdef const int64_t *first_mark = &self.first_mark[0]
+        cdef const double *values = &self.leaf_values[0, 0]
+        cdef double *changes
+        cdef int32_t *cells
         cdef int32_t edge, leaf, ends
         cdef double sign
         for i in range(first, last):
             spans[2 * i + 1] = 0
         for v in range(n):
-            edge = self.visits[1, v]
-            n_more = self.first_mark[edge + 1] - self.first_mark[edge]
-            spans[2 * self.visits[0, v] + 1] += n_more
+            edge = visits[3 * v + 1]
+            spans[2 * visits[3 * v] + 1] += first_mark[edge + 1] - first_mark[edge]
         for i in range(first, last):
             n_more = spans[2 * i + 1]
             spans[2 * i] = spans[2 * i + 1] = at
@@ -321,16 +331,19 @@ cdef class Descent:
         if at > self.event_cells.shape[0]:
             self.more_events(at)
         self.n_events = at
+        if at == 0:
+            return
+        cells, changes = &self.event_cells[0], &self.event_changes[0, 0]
         for v in range(n):
-            i, edge, leaf = self.visits[0, v], self.visits[1, v], self.visits[2, v]
+            i, edge, leaf = visits[3 * v], visits[3 * v + 1], visits[3 * v + 2]
             at = spans[2 * i + 1]
-            for s in range(self.first_mark[edge], self.first_mark[edge + 1]):
+            for s in range(first_mark[edge], first_mark[edge + 1]):
                 ends = self.marks[s] >> 31  # -1 or 0
                 sign = 1.0 + 2.0 * ends
-                self.event_cells[at] = self.marks[s] ^ ends
+                cells[at] = self.marks[s] ^ ends
                 for o in range(n_raw):
-                    self.event_changes[at, o] = sign * (
-                        self.leaf_values[leaf, o] - self.leaf_values[self.own[i], o]
+                    changes[at * n_raw + o] = sign * (
+                        values[leaf * n_raw + o] - values[self.own[i] * n_raw + o]
                     )
                 at += 1
             spans[2 * i + 1] = at

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skvarimp._data.entries import Entry
-from skvarimp._data.statistics import weighted_median
 from skvarimp._data.table import ArrayTable
 from skvarimp._data.values import begins_value, is_missing
 from skvarimp._running.memo import Memo
@@ -154,9 +153,7 @@ def _summary(column, weights, entry, grid):
         values, probabilities = np.array([np.nan]), np.array([1.0])
     else:
         if isinstance(grid, numbers.Integral):
-            distinct, codes = np.unique(column, return_inverse=True)
-            masses = np.bincount(codes, weights=weights) / weights.sum()
-            values, probabilities = _bins(distinct, masses, grid)
+            values, probabilities = _bins(*_masses(column, weights), grid)
         else:
             values = _spread(column, entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
@@ -177,20 +174,38 @@ def _spread(column, entry, grid):
     return np.unique(np.quantile(np.unique(column), np.linspace(0, 1, 11)))  # deciles
 
 
+def _masses(column, weights):
+    """Distinct values, ascending, and their weights, or counts where all are equal."""
+    if np.all(weights == weights[0]):
+        column = np.sort(column)
+        first = np.flatnonzero(begins_value(column))
+        return column[first], np.diff(first, append=len(column)).astype(np.float64)
+    order = np.argsort(column, kind="stable")
+    column, weights = column[order], weights[order]
+    first = np.flatnonzero(begins_value(column))
+    return column[first], np.add.reduceat(weights, first)
+
+
 def _bins(distinct, masses, n_bins):
     """Equal-probability bins of sorted values, each represented by its median.
 
     Tied values stay together: a value belongs to the bin that holds the middle of
-    its probability mass.
+    its probability mass. Where half of a bin's mass lies below a gap, its median is
+    the middle of the gap.
     """
+    up_to = np.cumsum(masses)
+    total = up_to[-1]
     if len(distinct) <= n_bins:
-        return distinct, masses
-    middle = np.cumsum(masses) - masses / 2
+        return distinct, masses / total
     # the tolerance keeps a middle that is a bin's edge but for rounding to the left
-    bins = np.minimum((middle * n_bins - 1e-9).astype(int), n_bins - 1)
-    used = np.unique(bins)
-    values = [weighted_median(distinct[bins == b], masses[bins == b]) for b in used]
-    return np.array(values), np.array([masses[bins == b].sum() for b in used])
+    bins = ((up_to - masses / 2) * (n_bins / total) - 1e-9).astype(int)
+    first = np.flatnonzero(np.diff(np.minimum(bins, n_bins - 1), prepend=-1))
+    begin = up_to[first] - masses[first]
+    end, last = np.append(begin[1:], total), np.append(first[1:], len(bins)) - 1
+    half, tolerance = (begin + end) / 2, 1e-12 * total
+    low = np.searchsorted(up_to, half - tolerance)
+    high = np.minimum(np.searchsorted(up_to, half + tolerance), last)
+    return 0.5 * (distinct[low] + distinct[high]), (end - begin) / total
 
 
 def _given(table, weights, entry, grid, categorical):

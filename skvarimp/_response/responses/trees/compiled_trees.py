@@ -122,7 +122,7 @@ class Plan:
     """
 
     def __init__(self, table, members):
-        self.table, self.members = table, members
+        self.table, self.members, self._forests = table, members, {}
         self.moving = np.zeros(len(table.columns), dtype=bool)
         self.moving[[member.feature for member in members]] = True
         n_cells = np.array([member.n_cells for member in members], dtype=np.int64)
@@ -153,15 +153,20 @@ class Plan:
 
     def forest(self, all_trees):
         """All trees, or those with features that move, as `Descent` reads them."""
+        if all_trees not in self._forests:
+            self._forests[all_trees] = self._forest(all_trees)
+        return self._forests[all_trees]
+
+    def _forest(self, all_trees):
         table = self.table
         which = np.arange(len(table.roots))
         if not all_trees:
             which = table.trees_with(self.moving)
         questions = np.empty((len(which), 0), dtype=np.int32)
-        inner = table.feature[table.feature >= 0]
-        n_answers = (table.missing_code + 1)[inner].sum()
-        if table.max_leaves - 1 <= QUESTIONS and n_answers <= ANSWERS:
-            questions = _inner_nodes(table)[which]
+        if table.max_leaves - 1 <= QUESTIONS:
+            inner = table.feature[table.feature >= 0]
+            if (table.missing_code + 1)[inner].sum() <= ANSWERS:
+                questions = _inner_nodes(table)[which]
         return np.ascontiguousarray(table.roots[which]), questions, table.max_depth
 
     def pieces(self, codes, with_raw):
