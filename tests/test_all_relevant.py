@@ -134,8 +134,8 @@ def test_decisions_by_hand():
     assert selector.support_.tolist() == [True, False, False]
     assert selector.tentative_.tolist() == [False, False, True]
     assert selector.ranking_.tolist() == [1, 3, 2]
-    assert selector.n_iter_ == 7 + 6
-    assert selector.hits_.tolist() == [13, 0, 6]
+    assert selector.n_iter_ == 7 + 5
+    assert selector.hits_.tolist() == [12, 0, 6]
     assert np.isnan(selector.history_["importances"][7:, 1]).all()
     assert not np.isnan(selector.history_["importances"][:, [0, 2]]).any()
     # 2^-7 times three columns is at most 0.025, 2^-6 times three is not

@@ -27,6 +27,7 @@ NO_MEASURE = {
     "compiled",
     "distributed",
     "measures_compared",
+    "needed",
     "performance",
     "selection",
     "stability",

@@ -75,7 +75,7 @@ class AllRelevantSelector(
         `SensitivityImportance(contrast="observed", scale=None)` for other models.
     max_iter : int, default=100
         The largest number of rounds.
-    n_iter_no_change : int, default=6
+    n_iter_no_change : int, default=5
         Rounds in a row without a decision, after which the selector stops. More of
         them decide on more of the tentative columns.
     alpha : float, default=0.05
@@ -173,7 +173,7 @@ class AllRelevantSelector(
         importance: BaseImportance | ImportanceFunction | None = None,
         *,
         max_iter: int = 100,
-        n_iter_no_change: int = 6,
+        n_iter_no_change: int = 5,
         alpha: float = 0.05,
         n_jobs: int | None = None,
         random_state: RandomState = None,
