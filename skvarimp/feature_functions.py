@@ -1,6 +1,6 @@
 """Features that are in no column: functions of the columns for `FIRMImportance`.
 
-A feature function maps X to one number a row (Zien et al., eq. 6). Those here know
+A feature function maps X to one number per row (Zien et al., eq. 6). Those here know
 their columns by name or position, take any container, and have readable labels:
 
 =======================================  =======================  ==================
@@ -116,7 +116,7 @@ class Linear(FeatureFunction):
     Parameters
     ----------
     weights : array-like of shape (n_features,) or dict
-        One weight a column, or a dict column -> weight.
+        One weight per column, or a dict column -> weight.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Linear(FeatureFunction):
             weights = _as_numbers(weights)
             if weights.ndim != 1:
                 raise ValueError(
-                    "`weights` must be 1-dimensional, one weight a column, got shape "
+                    "`weights` must be 1-dimensional, one weight per column, got shape "
                     f"{weights.shape}."
                 )
             weights = values = tuple(weights.tolist())

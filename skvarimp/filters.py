@@ -143,7 +143,7 @@ def auc(X: Matrix, y: ArrayLike) -> Floats:
     Notes
     -----
     a = (R - m (m + 1) / 2) / (m (n - m)), with R the sum of the average ranks of the m
-    rows of the class (Mann and Whitney's statistic). Cost: a sort a column.
+    rows of the class (Mann and Whitney's statistic). Cost: a sort per column.
 
     Examples
     --------

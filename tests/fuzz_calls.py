@@ -383,7 +383,7 @@ def filter_call(draw, part):
     def call(ours):
         result = getattr(filters, name)(data.X, y, **given)
         scores, *p_values = result if isinstance(result, tuple) else (result,)
-        require(np.shape(scores) == (data.X.shape[1],), "one score a column")
+        require(np.shape(scores) == (data.X.shape[1],), "one score per column")
         require(not np.isnan(scores).any(), f"silent NaN: {scores}")
         for p in p_values:
             require(np.all((p >= 0) & (p <= 1)), f"p-values {p}")

@@ -114,7 +114,7 @@ def test_options_of_a_filter_through_partial():
 
 
 def test_filter_importance_bad_input():
-    """Not callable, no y, and not one score a column."""
+    """Not callable, no y, and not one score per column."""
     X, y = [[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]], [0, 1, 1]
     with pytest.raises(
         ValueError, match=r"'score_func' parameter .* must be a callable"
@@ -122,5 +122,5 @@ def test_filter_importance_bad_input():
         FilterImportance("auc").fit(None, X, y)
     with pytest.raises(ValueError, match="y is needed"):
         FilterImportance(auc).fit(None, X)
-    with pytest.raises(ValueError, match=r"one score a column, shape \(2,\), got \(\)"):
+    with pytest.raises(ValueError, match=r"score per column, shape \(2,\), got \(\)"):
         FilterImportance(lambda X, y: 1.0).fit(None, X, y)

@@ -58,7 +58,7 @@ def compare_importances(
     Returns
     -------
     Comparison
-        A pandas DataFrame with one row an entry and, for every model and measure,
+        A pandas DataFrame with one row per entry and, for every model and measure,
         the columns ``model/measure`` and ``model/measure rank``. Its `plot()` draws
         a `ComparisonDisplay`; its `fitted` maps ``model/measure`` to the fitted
         measure.

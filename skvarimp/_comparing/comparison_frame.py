@@ -6,7 +6,7 @@ from skvarimp._display.html import comparison_html
 
 
 class Comparison(pd.DataFrame):
-    """Importances and ranks, one row an entry; see `compare_importances`."""
+    """Importances and ranks, one row per entry; see `compare_importances`."""
 
     _metadata = ["fitted", "labels"]  # noqa: RUF012 pandas' form
 

@@ -47,7 +47,7 @@ class ImportanceDisplay:
     figure_ : matplotlib Figure
         Their figure.
     bars_ : matplotlib BarContainer
-        One bar an entry shown, the most important first.
+        One bar per entry shown, the most important first.
     errors_ : matplotlib ErrorbarContainer or None
         The intervals.
 
@@ -153,7 +153,7 @@ class ImportanceDisplay:
 
 
 class ComparisonDisplay:
-    """Importances of several models side by side, one panel a measure.
+    """Importances of several models side by side, one panel per measure.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class ComparisonDisplay:
         if len(self.axes_) != n_panels:
             raise ValueError(
                 f"`ax` has {len(self.axes_)} axes for {n_panels} measures: "
-                f"{list(self.importances)}. Pass one a measure, or ax=None."
+                f"{list(self.importances)}. Pass one per measure, or ax=None."
             )
         self.ax_, self.figure_ = check_axes(self.axes_[0]), self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}

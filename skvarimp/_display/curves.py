@@ -24,7 +24,7 @@ LONGEST_LINE, MOST_LEVELS = 30, 12
 
 
 class CurvesDisplay:
-    """Partial dependence curves, one panel an entry, on one vertical scale.
+    """Partial dependence curves, one panel per entry, on one vertical scale.
 
     Numeric inputs are drawn as lines, with ticks at the deciles of their observed
     values above the axis; categorical ones as points a level. Missing values, where
@@ -89,7 +89,7 @@ class CurvesDisplay:
         n_curves : int or None, default=9
             Number of curves to draw, the least flat first; None: all.
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw into, one a curve; None makes a figure.
+            Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -126,7 +126,7 @@ class CurvesDisplay:
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw into, at least one a curve; None makes a figure.
+            Axes to draw into, at least one per curve; None makes a figure.
         ylabel : str, default="partial dependence"
             Label of the vertical axes.
 

@@ -21,7 +21,7 @@ LONGEST_LINE = 26
 
 
 class MatrixDisplay:
-    """Heat map of a matrix with one row and one column an entry.
+    """Heat map of a matrix with one row and one column per entry.
 
     Parameters
     ----------

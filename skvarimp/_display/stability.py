@@ -55,7 +55,7 @@ class FoldsDisplay:
     figure_ : matplotlib Figure
         Their figure.
     boxes_ : matplotlib BarContainer
-        The middle halves, one an entry shown.
+        The middle halves, one per entry shown.
 
     See Also
     --------
@@ -151,7 +151,7 @@ class FoldsDisplay:
 
 
 def _draw_boxes(ax, values, keywords):
-    """Whiskers, middle halves, medians and, of few folds, dots; one row an entry."""
+    """Whiskers, middle halves, medians and, of few folds, dots; one row per entry."""
     at = np.arange(values.shape[1])
     low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=0)
     ax.hlines(at, low, high, "0.25", linewidth=1.0)
@@ -267,7 +267,7 @@ class NullDisplay:
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            At least one a panel; None makes a figure.
+            At least one per panel; None makes a figure.
         bins : int, default=20
             Bars of each histogram.
         **kwargs : dict

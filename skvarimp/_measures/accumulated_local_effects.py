@@ -193,7 +193,7 @@ default="auto"
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw into, one a curve; None makes a figure.
+            Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `CurvesDisplay.from_importance`.
 

@@ -64,7 +64,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     _reads_training_rows = False
 
     def _not_per_column(self):
-        """Why this measure does not give one number a column of X, or None."""
+        """Why this measure does not give one number per column of X, or None."""
 
     @whole_fit
     @no_overflow()

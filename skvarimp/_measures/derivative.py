@@ -32,9 +32,9 @@ PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 class DerivativeImportance(BaseImportance):
     """Root mean square derivative of the response times the input's spread.
 
-    The derivative is that of the fitted model at the rows of X, every other input
-    held fixed; it sees the model's slope next to the data and nothing of what happens
-    one standard deviation further (that is what `SensitivityImportance` sees).
+    The derivative is that of the fitted model at the rows of X, with every other input
+    held fixed. It shows the model's slope next to the data, but not what happens one
+    standard deviation further; `SensitivityImportance` shows that.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ default="auto"
     linear models, kernel machines and multilayer perceptrons, alone or behind
     column-wise scaling; else central differences with a step of 1e-5 standard
     deviations (5e-3 where column or response are in single precision): 2 n_samples
-    predictions an entry.
+    predictions per entry.
 
     The standard error is that of a product of two means over the same rows: each
     row counts through its squared derivative and its squared distance from the mean.

@@ -41,7 +41,7 @@ class FilterImportance(BaseImportance):
     pvalues_ : ndarray of shape (n_features,) or None
         P-values, if `score_func` returned a pair.
     standard_errors_ : None
-        Filters come without.
+        Filters have no standard errors.
     ranking_ : ndarray of shape (n_features,)
         1 = most important; ties in the order of the columns.
     entry_names_ : list of str
@@ -60,8 +60,8 @@ class FilterImportance(BaseImportance):
     Notes
     -----
     Sample weights are passed on to a `score_func` that takes `sample_weight`. For
-    others whole weights repeat the rows; rows of weight 0 do not exist, and other
-    fractions raise an error, for they have no meaning to such a function.
+    others, integer weights repeat the rows, rows with zero weight are ignored, and
+    other fractions raise an error.
 
     References
     ----------
@@ -94,7 +94,7 @@ class FilterImportance(BaseImportance):
         scores, self.pvalues_ = self._score(table, y, sample_weight)
         if scores.shape != (table.n_columns,):
             raise ValueError(
-                f"`score_func` must return one score a column, shape "
+                f"`score_func` must return one score per column, shape "
                 f"({table.n_columns},), got {scores.shape}."
             )
         self.scores_ = scores

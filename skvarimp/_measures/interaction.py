@@ -95,7 +95,7 @@ default="auto"
     importances_per_output_ : ndarray of shape (n_pairs, n_outputs)
         Strength for each output.
     standard_errors_ : None
-        There are none.
+        Interactions have no standard errors.
     ranking_ : ndarray of shape (n_pairs,) or (n_entries,)
         1 = strongest.
     pairs_ : list of (str, str) or None
@@ -171,8 +171,8 @@ default="auto"
         if self.statistic == "h_overall":
             return None
         return (
-            "InteractionImportance gives one number a pair of columns, not a column. "
-            "Use statistic='h_overall' or SensitivityImportance."
+            "InteractionImportance gives one number per pair of columns, not one per "
+            "column. Use statistic='h_overall' or SensitivityImportance."
         )
 
     def __init__(

@@ -261,7 +261,7 @@ def _exact(t, of, entries):
     """(gains, influence (n_entries, n_rows), unmoved loss of the rows, path)."""
     problem, loss = of.problem(t)
     reduction, one = loss.reduction(relative=False), np.ones(1)
-    # one entry a tree is probed, each in its turn: trees are many and alike
+    # one entry per tree is probed, each in its turn: trees are many and alike
     response = problem.response([entries[t % len(entries)]])
     walk = problem.walk(response, entries, [Request("all", [reduction], [one])])
     gains = np.empty(len(entries))

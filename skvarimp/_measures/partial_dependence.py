@@ -113,7 +113,7 @@ default="auto"
     -----
     An input with one value scores 0. Sample weights weigh the rows averaged over;
     the grid's distinct values count once whatever their frequency. Cost for a model
-    without a fast response: n_samples x n_cells predictions an entry.
+    without a fast response: n_samples x n_cells predictions per entry.
 
     References
     ----------
@@ -257,7 +257,7 @@ default="auto"
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw into, one a curve; None makes a figure.
+            Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `CurvesDisplay.from_importance`.
 

@@ -86,9 +86,9 @@ class PermutationImportance(ResponseImportance):
     """Loss that a model gains when an input is replaced by another row's.
 
     The mean over rows and donors of the loss with the donor's value in place of the
-    row's own, minus the mean loss of the unmoved rows: what the model's accuracy owes
-    to the input. Every other input is kept (a *marginal* measure: with dependent
-    inputs it visits rows that do not occur).
+    row's own, minus the mean loss of the unmoved rows: how much the model's accuracy
+    depends on the input. Every other input is kept (a *marginal* measure: with
+    dependent inputs it visits rows that do not occur).
 
     Parameters
     ----------

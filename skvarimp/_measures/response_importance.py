@@ -26,7 +26,7 @@ CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
 
 @dataclass
 class Problem:
-    """A model on rows of data, validated; rows of weight 0 are gone.
+    """A model on rows of data, validated; rows with zero weight are left out.
 
     Attributes
     ----------

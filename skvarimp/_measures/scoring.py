@@ -119,7 +119,7 @@ def score_lost(position, entries, lost, n_repeats, seeds):
 
 
 def shuffled_donors(weights, random):
-    """One donor a row, each as often as its weight says; equal weights: a shuffle.
+    """One donor per row, each as often as its weight says; equal weights: a shuffle.
 
     Equally spaced points of the cumulated weights from a random start name the
     donors, which are then shuffled over the rows.

@@ -69,9 +69,9 @@ class SensitivityPlan(Plan):
 class SensitivityImportance(ResponseImportance):
     """Mean change of a model's response when one input is replaced.
 
-    The input's values are replaced by values drawn from its own observed
-    distribution, every other input kept as it is (a *marginal* measure: it does not
-    follow correlations between inputs).
+    Values drawn from the input's own observed distribution replace its values, and
+    every other input is kept (a *marginal* measure: it does not follow correlations
+    between inputs).
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ default="auto"
         probable; missing values keep their frequency. Categorical entries take all
         their levels and groups all joint values, unless an array is given.
     n_repeats : int, default=10
-        "sampled": number of draws a row, so a repeat is n_samples draws. "rows": a
+        "sampled": number of draws per row, so a repeat is n_samples draws. "rows": a
         repeat draws n_samples / (mean number of grid values) rows, at least 100, the
         same for every entry. With `tol`, this is the most that is drawn.
     tol : float, default=None
@@ -167,7 +167,7 @@ default="auto"
     Notes
     -----
     A constant input and an unused input score exactly 0. Exact cost for a model
-    without a fast response: n_samples x n_cells predictions an entry; a draw of
+    without a fast response: n_samples x n_cells predictions per entry; a draw of
     "sampled" costs one prediction (pairs: two), one of "rows" n_cells.
 
     With `tol`, each entry's importance is the state of a Kalman filter: constant, no
@@ -363,7 +363,7 @@ default="auto"
         rough = int(np.sum(~filters.precise & (filters.n_draws > 0)))
         if self.tol is None or not rough:
             return
-        why = f"within n_repeats={self.n_repeats} ({filters.cap} draws an entry)"
+        why = f"within n_repeats={self.n_repeats} ({filters.cap} draws per entry)"
         if stopped:
             why = "before a callback stopped the draws"
         warn(

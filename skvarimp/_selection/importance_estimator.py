@@ -32,7 +32,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
     estimator : estimator
         Any estimator; cloned.
     importance : importance
-        Any importance class of skvarimp with one entry a column; cloned.
+        Any importance class of skvarimp with one entry per column; cloned.
 
     Attributes
     ----------

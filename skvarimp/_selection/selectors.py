@@ -61,7 +61,7 @@ class BackwardEliminationSelector(PathSelector):
     estimator_ : estimator
         Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
     path_ : dict
-        One entry a step in each of `n_features`, `score`, `fold_scores`, `dropped`
+        One entry per step in each of `n_features`, `score`, `fold_scores`, `dropped`
         (columns dropped to come to this step) and `seconds`; the first step has all
         columns.
     n_features_in_ : int
@@ -76,7 +76,7 @@ class BackwardEliminationSelector(PathSelector):
 
     Notes
     -----
-    Cost: one refit, one score and one importance a fold and step.
+    Cost: one refit, one score and one importance per fold and step.
 
     References
     ----------
@@ -175,7 +175,7 @@ class ForwardSelector(PathSelector):
     estimator_ : estimator
         Refitted on the kept columns of all rows.
     path_ : dict
-        One entry a step in each of `n_features`, `score`, `fold_scores`, `added` and
+        One entry per step in each of `n_features`, `score`, `fold_scores`, `added` and
         `seconds`.
     n_features_in_ : int
         Number of columns seen.

@@ -13,7 +13,7 @@ def generator(random_state):
 
 
 def seeds_of(random, n):
-    """One seed a refit, so that nothing depends on the order of the work."""
+    """One seed per refit, so that nothing depends on the order of the work."""
     return random.integers(2**63, size=n).tolist()
 
 

@@ -31,7 +31,7 @@ class Fold:
 
 @dataclass
 class Passed:
-    """Metadata for each part, one array a parameter with an entry a row."""
+    """Metadata for each part, one array per parameter with an entry per row."""
 
     fit: dict
     importance: dict
@@ -53,7 +53,9 @@ def routed(router, estimator, params, n_samples):
     params = {name: value for name, value in params.items() if value is not None}
     for name, value in params.items():
         if not np.iterable(value) or len(value) != n_samples:
-            raise ValueError(f"`{name}` must have {n_samples} entries, one a row of X.")
+            raise ValueError(
+                f"`{name}` must have {n_samples} entries, one per row of X."
+            )
     params = {name: as_array(value, f"`{name}`") for name, value in params.items()}
     if "sample_weight" in params:
         weight = check_sample_weight(params["sample_weight"], n_samples)
@@ -183,7 +185,7 @@ def mean_importances(folds):
 
 
 def rows_of(params, rows):
-    """Some rows of metadata that have one entry a row."""
+    """Some rows of metadata that have one entry per row."""
     return {name: value[rows] for name, value in params.items()}
 
 
@@ -240,13 +242,13 @@ def check_refittable(estimator):
 
 
 def check_one_a_column(importance):
-    """Raise where a measure does not give one number a column."""
+    """Raise where a measure does not give one number per column."""
     check_instance(importance)
     if not isinstance(importance, BaseImportance):
         return
     if importance.get_params(deep=False).get("features") is not None:
         raise ValueError(
-            "The importance of a selector gives one number a column. Use it with "
+            "The importance of a selector gives one number per column. Use it with "
             "features=None."
         )
     reason = importance._not_per_column()

@@ -72,7 +72,7 @@ def importance_across_folds(
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter, such as `GroupKFold`.
     params : dict, default=None
-        Further metadata, one entry a row, with scikit-learn's metadata routing on.
+        Further metadata, one entry per row, with scikit-learn's metadata routing on.
     n_jobs : int, default=None
         Number of joblib workers over the folds. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -105,7 +105,7 @@ def importance_across_folds(
     times. None is offered, therefore; how far an importance would be from the one of
     a new sample is a question for new samples.
 
-    Cost: one refit and one importance a fold.
+    Cost: one refit and one importance per fold.
 
     References
     ----------

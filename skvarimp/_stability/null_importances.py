@@ -86,7 +86,7 @@ def null_importances(
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter of `cv`; they stay with the rows of X.
     params : dict, default=None
-        Further metadata, one entry a row, with scikit-learn's metadata routing on;
+        Further metadata, one entry per row, with scikit-learn's metadata routing on;
         it stays with the rows of X.
     n_jobs : int, default=None
         Number of joblib workers over the permutations. The numbers do not depend on
@@ -233,7 +233,7 @@ def _blocks(strata, sample_weight, n_samples):
         labels = np.asarray(strata)
         if labels.shape != (n_samples,):
             raise ValueError(
-                f"`strata` must have shape ({n_samples},), one label a row of X, got "
+                f"`strata` must have shape ({n_samples},), one label per row of X, got "
                 f"{labels.shape}."
             )
         _, codes = encoded(labels[rows])

@@ -80,7 +80,7 @@ def weighted_degree_kernel(
     -----
     Exact. Time is about n_samples_X n_samples_Y length (n_orders dense + matches of
     the others), half of it when Y is None; memory is the result, one block of
-    columns and O(length) numbers a sequence.
+    columns and O(length) numbers per sequence.
     `functools.partial(weighted_degree_kernel, degree=7, shift=6)` is a `kernel` for
     `SVC`, which then takes lists of strings.
 

@@ -116,8 +116,8 @@ class CoefficientImportance(WeightImportance):
     importances_ : ndarray of shape (n_features,)
         Mean over outputs; 0 for a constant column with "t" and "standardized".
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
-        One column an output, a class of a multinomial model, or a pair of classes of a
-        support vector machine.
+        One column per output, per class of a multinomial model, or per pair of classes
+        of a support vector machine.
     signed_importances_ : ndarray of shape (n_features, n_outputs)
         The same with the coefficients' signs.
     coefficient_errors_ : ndarray of shape (n_features, n_outputs) or None
@@ -128,7 +128,7 @@ class CoefficientImportance(WeightImportance):
     degrees_of_freedom_ : int or None
         With "t": rows of positive weight minus the rank of the design.
     standard_errors_ : None
-        The importances come without; see `coefficient_errors_`.
+        The importances have none; see `coefficient_errors_`.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
     entry_names_ : list of str
@@ -160,8 +160,8 @@ class CoefficientImportance(WeightImportance):
     all weights are multiplied by a number. A weight of 2 is then one observation of
     half the variance, not two observations: t of repeated rows is larger by the root
     of (sum of weights - rank) / (n - rank), the coefficients being the same. Without a
-    dispersion they count, and integer weights equal repeated rows. Rows of weight 0 do
-    not exist. "standardized" takes sd with the weights, "absolute" reads no X.
+    dispersion they count, and integer weights equal repeated rows. Rows with zero
+    weight are ignored. "standardized" takes sd with the weights, "absolute" reads no X.
 
     Cost: O(n_samples n_features²) for "t", times the cube of the number of classes for
     a multinomial model.

@@ -34,11 +34,11 @@ class ConnectionWeightImportance(WeightImportance):
     importances_ : ndarray of shape (n_features,)
         Mean over outputs of the absolute value.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
-        One column an output: a class, or the second of two.
+        One column per output: a class, or the second of two.
     signed_importances_ : ndarray of shape (n_features, n_outputs) or None
         With "olden": the sums with their signs.
     standard_errors_ : None
-        The weights come without.
+        Connection weights have no standard errors.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
     entry_names_ : list of str

@@ -224,7 +224,7 @@ def _of_family(family, design, coefficients, predictor, y, weights):
 
 
 def _of_logistic(design, coefficients, predictor, code, weights):
-    """Binary (one linear predictor) and multinomial (one a class) models."""
+    """Binary (one linear predictor) and multinomial (one per class) models."""
     if predictor.shape[1] == 1:
         chance = expit(predictor)
         observed = code[:, np.newaxis] == 1

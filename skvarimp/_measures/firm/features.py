@@ -150,14 +150,14 @@ class Values:
         except (TypeError, ValueError):
             raise TypeError(
                 f"The feature function {feature.name!r} returned values that are not "
-                "numbers. Return one number a row, such as 1 where a condition holds."
+                "numbers. Return one number per row, such as 1 where a condition holds."
             ) from None
         if values.shape == (self.table.n_samples, 1):
             values = values[:, 0]
         if values.shape != (self.table.n_samples,):
             raise ValueError(
                 f"The feature function {feature.name!r} returned shape {values.shape} "
-                f"for {self.table.n_samples} rows. Return one number a row."
+                f"for {self.table.n_samples} rows. Return one number per row."
             )
         if not np.all(np.isfinite(values)):
             raise ValueError(

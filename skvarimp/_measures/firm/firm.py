@@ -81,7 +81,7 @@ default="empirical"
         median; or an unfitted scikit-learn covariance estimator.
     n_bins : int or "auto", default="auto"
         Number of quantile bins of a continuous feature, and the largest number of
-        values that get a mean each. "auto": 10, less below 100 rows (10 rows a bin,
+        values that get a mean each. "auto": 10, less below 100 rows (10 rows per bin,
         at least 2 bins), more above 1000 (the cube root of the number of rows).
     standardize : bool, default=False
         Whether to divide by the score's standard deviation, so that the importances
@@ -254,7 +254,7 @@ default="auto"
         if model is None:
             raw, output_names = label_scores(y)
             check_not_tiny(raw)
-        if not np.all(weights > 0):  # rows of weight 0 do not exist
+        if not np.all(weights > 0):  # rows with zero weight are ignored
             kept = np.flatnonzero(weights)
             table, weights = table.take(kept), weights[kept]
             raw = raw[kept] if model is None else None

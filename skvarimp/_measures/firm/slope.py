@@ -152,7 +152,7 @@ def _square_of_all(a, b, constant, scores):
 
 
 def _column_sums(X, values):
-    """Sums of one value a stored element over each column."""
+    """Sums of one value per stored element over each column."""
     result = np.zeros(X.shape[1])
     filled = np.flatnonzero(np.diff(X.indptr))
     if len(filled):
