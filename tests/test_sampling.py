@@ -147,8 +147,11 @@ def test_auto_knows_what_groups_and_votes_cost():
     assert grouped.fit(boosting, X).estimation_ == "sampled"
     lost = PermutationImportance(features=[[0, 1]], n_repeats=1, random_state=0)
     assert lost.fit(boosting, X, y).estimation_ == "sampled"
+    # every member's curves are formed: the square of the rows, some numbers each
     vote = VotingRegressor([("line", Ridge()), ("trees", boosting)]).fit(X, y)
-    assert imp.fit(vote, X).estimation_ == "sampled"
+    more = np.vstack([X, X + 0.001, X + 0.002])
+    assert imp.fit(vote, more).estimation_ == "sampled"
+    assert imp.fit(boosting, more).estimation_ == "exact"
 
 
 # --- stopping ------------------------------------------------------------------

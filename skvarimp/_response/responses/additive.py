@@ -3,6 +3,7 @@
 import numpy as np
 
 from skvarimp._models.links import IDENTITY
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import (
     ScoreResponse,
     numeric_values,
@@ -43,6 +44,11 @@ class AdditiveResponse(ScoreResponse):
         others = self.sums(table)[rows] - own
         steps = self.form.steps(values, columns)
         return others.T[:, :, np.newaxis] + steps.T[:, np.newaxis, :]
+
+    def costs(self):
+        """See `Response.costs`."""
+        call = 15.0 + 0.5 * self.form.weights.size
+        return Costs(call, self.n_scores, 1.0 + 0.25 * self.n_scores)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`."""

@@ -194,6 +194,10 @@ class ColumnwiseResponse(Response):
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))
 
+    def costs(self):
+        """See `Response.costs`."""
+        return self.inner.costs()
+
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`."""
         return self.inner.evaluations(n_rows, n_cells)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skvarimp._models.links import InverseTransform
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse
 from skvarimp._running.memo import Memo
 
@@ -69,12 +70,6 @@ class CombinedResponse(ScoreResponse):
             ]
         )
 
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`."""
-        of_members = sum(m.evaluations(n_rows, n_cells) for m in self.members)
-        return of_members + n_rows * n_cells
-
-    def evaluations_of_group(self, n_rows, n_cells):
-        """See `Response.evaluations_of_group`."""
-        groups = [m.evaluations_of_group(n_rows, n_cells) for m in self.members]
-        return sum(groups) + n_rows * n_cells
+    def costs(self):
+        """See `Response.costs`; the curves of every member are formed."""
+        return Costs.added([member.costs() for member in self.members], self.n_outputs)

@@ -12,6 +12,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernel_terms import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.readers.arrays import dense
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._response.shapes.chebyshev import (
     TOO_MANY,
@@ -210,13 +211,11 @@ class KernelResponse(ScoreResponse):
             return Vectors(sparse.csr_array(support))
         return Vectors(dense(support))
 
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`; measured times in microseconds, roughly."""
+    def costs(self):
+        """See `Response.costs`."""
         n_support, n_columns = self.support.shape
-        of_model = 0.3 + n_support * (0.0015 * n_columns + 0.007)
-        n_nodes = min(n_cells, 40)
-        of_row = n_support * (0.004 + 0.0001 * n_columns + 0.0001 * n_nodes)
-        return n_rows * (of_row + 0.025 * n_cells) / of_model
+        call = 15.0 + n_support * (0.075 * n_columns + 0.35)
+        return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
 
 
 def _key_of_nodes(table, columns, at):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
-from skvarimp._response.contract import Task
+from skvarimp._response.contract import Costs, Task
 from skvarimp._response.responses import line_columns
 from skvarimp._response.responses.projection import (
     ProjectionResponse,
@@ -72,6 +72,11 @@ class LinearResponse(ProjectionResponse):
         if move.codes is not None:
             return t, t[:, move.codes[rows]]
         return t, (own_values(table, rows, columns) @ weights).T
+
+    def costs(self):
+        """See `Response.costs`."""
+        cell = 1.0 + 0.25 * (self.n_scores - 1)
+        return Costs(15.0 + 0.075 * self.weights.size, 5.0, cell)
 
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`; measured times in microseconds, roughly."""

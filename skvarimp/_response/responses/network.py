@@ -3,6 +3,7 @@
 import numpy as np
 
 from skvarimp._models.forms import ACTIVATIONS
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.shapes.chebyshev import (
     interpolation,
@@ -12,6 +13,7 @@ from skvarimp._response.shapes.chebyshev import (
 )
 from skvarimp._response.shapes.kinks import kinked_curves
 
+TYPICAL_NODES = 60
 NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes}
 
 
@@ -63,15 +65,13 @@ class NetworkResponse(ProjectionResponse):
         scores = super().moved_scores(others, weights, at)
         return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`; measured times in microseconds, roughly."""
+    def costs(self):
+        """See `Response.costs`."""
         n_columns, n_units = self.weights.shape
-        rest = sum(0.0001 * W.size + 0.003 * len(W) for W, _ in self.layers)
-        of_model = 0.3 + 0.0005 * n_columns * n_units + rest
-        curve = n_cells * rest
-        if len(self.layers) == 1 and n_cells >= self.LEAST_CELLS:
-            if self.activation == "relu":
-                curve = 0.02 * n_units + 0.01 * n_cells
-            else:
-                curve = min(n_cells, 60) * rest + 0.005 * n_cells
-        return n_rows * (curve + 0.02 * n_cells) / of_model
+        head = sum(0.005 * W.size + 0.15 * len(W) for W, _ in self.layers)
+        call = 15.0 + 0.025 * n_columns * n_units + head
+        if len(self.layers) > 1:
+            return Costs(call, 0.0, head + 1.0)
+        if self.activation == "relu":  # a kink for each unit, not a pass for each value
+            return Costs(call, n_units, 1.5)
+        return Costs(call, TYPICAL_NODES * head, 1.25)

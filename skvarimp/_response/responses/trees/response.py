@@ -12,7 +12,7 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.tree_table import TreeTable
-from skvarimp._response.contract import Response
+from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.trees import walks
 from skvarimp._response.responses.trees.curves import Member, distinct, steps_of_rows
 from skvarimp._response.responses.trees.descent import Descent, own_raw
@@ -136,27 +136,16 @@ class TreeResponse(Response):
             self._visits = visited / len(codes), depth / len(codes)
         return self._visits[0]
 
+    def costs(self):
+        """See `Response.costs`; a row's curve has its pieces, whatever its values."""
+        visits = self.visits_per_row() / max(1, len(self.trees.columns))
+        outputs = 0.6 + 0.4 * self.trees.n_raw
+        call = 15.0 + 0.4 * self._visits[1]
+        return Costs(call, 30.0 + 7.5 * visits * outputs, 0.0, 12.5 * outputs)
+
     def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`; the same for any number of cells but one.
-
-        Fitted to measured times: a model's call for one row takes 0.3 + 0.008 splits
-        passed, a row's curve of one entry 0.6 + 0.15 leaves visited, microseconds.
-        """
-        if n_cells == 1 or len(self.trees.columns) == 0:
-            return 0
-        visits = self.visits_per_row() / len(self.trees.columns)
-        outputs = 0.6 + 0.4 * self.trees.n_raw
-        return n_rows * (0.6 + 0.15 * visits * outputs) / self._microseconds()
-
-    def evaluations_of_group(self, n_rows, n_cells):
-        """See `Response.evaluations_of_group`; 0.1 to 1 microseconds a joint value."""
-        outputs = 0.6 + 0.4 * self.trees.n_raw
-        return n_rows * n_cells * 0.25 * outputs / self._microseconds()
-
-    def _microseconds(self):
-        """What a model's call takes for one row."""
-        self.visits_per_row()
-        return 0.3 + 0.008 * self._visits[1]
+        """See `Response.evaluations`; nothing moves a tree without a split."""
+        return super().evaluations(n_rows, n_cells) if len(self.trees.columns) else 0.0
 
     # Curves of one entry
 
