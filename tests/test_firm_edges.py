@@ -7,6 +7,7 @@ import pytest
 from callback_recorder import Recorder
 from firm_rows import N, X, score
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -194,9 +195,9 @@ def test_classes_are_outputs():
         )
 
 
-def test_callbacks_see_entries_and_may_stop(monkeypatch):
-    """A step an entry; what was not reached is NaN."""
-    monkeypatch.setattr("skvarimp._measures.firm.estimate.BLOCK_ELEMENTS", 1)
+@config_context(working_memory=1e-4)
+def test_callbacks_see_entries_and_may_stop():
+    """A step per entry; what was not reached is NaN."""
     complete = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).fit(score, X)
     recorder = Recorder()
     imp = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).set_callbacks(recorder)
@@ -212,9 +213,9 @@ def test_callbacks_see_entries_and_may_stop(monkeypatch):
     assert np.isnan(imp.standard_errors_[2:]).all()
 
 
-def test_callbacks_of_the_closed_form(monkeypatch):
-    """A step a block of rows; a stop leaves the importances without errors."""
-    monkeypatch.setattr("skvarimp._measures.firm.gaussian.BLOCK_ELEMENTS", 150)
+@config_context(working_memory=0.28)
+def test_callbacks_of_the_closed_form():
+    """A step per block of rows; a stop leaves the importances without errors."""
     model = LinearRegression().fit(X, score(X))
     complete = FIRMImportance(method="gaussian").fit(model, X)
     imp = FIRMImportance(method="gaussian").set_callbacks(Recorder(stop_after=1))

@@ -159,13 +159,13 @@ def test_small_working_memory():
     with config_context(working_memory=0.01):
         check_equal(model, X, features=[0, [0, 5]])
     problem, response = problem_of(model, X)
-    response.BLOCK_ELEMENTS, response.CELL_ELEMENTS = 200, 150
     move = make_move(problem.table, problem.weights, Entry("g", (0, 5)), "all")
     rows = np.arange(N)
     expected = BlackBoxResponse(problem.model, 1).curves(
         problem.table, rows, move, problem.base
     )
-    found = response.curves(problem.table, rows, move, problem.base)
+    with config_context(working_memory=200 / 4096):
+        found = response.curves(problem.table, rows, move, problem.base)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 

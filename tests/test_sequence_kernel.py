@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_sequence import kernel, random_sequences
+from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
@@ -99,20 +100,18 @@ def test_numbering_of_columns_changes_nothing(monkeypatch, columns):
 
 
 @pytest.mark.parametrize("elements", [1, 700])
-def test_blocks_change_nothing(monkeypatch, elements):
+def test_blocks_change_nothing(elements):
     """Blocks of 16 and of 17 columns, of 40."""
     X = random_sequences(np.random.default_rng(4), 40, 10)
     expected = weighted_degree_kernel(X, degree=4, shift=2)
     expected_xy = weighted_degree_kernel(X, X[:33], degree=4, shift=2)
 
-    monkeypatch.setattr(_kernel, "_BLOCK_ELEMENTS", elements)
-
-    result = weighted_degree_kernel(X, degree=4, shift=2)
+    with config_context(working_memory=elements / 4096):
+        result = weighted_degree_kernel(X, degree=4, shift=2)
+        of_two = weighted_degree_kernel(X, X[:33], degree=4, shift=2)
     np.testing.assert_allclose(result, expected, rtol=1e-13)
     np.testing.assert_array_equal(result, result.T)
-    np.testing.assert_allclose(
-        weighted_degree_kernel(X, X[:33], degree=4, shift=2), expected_xy, rtol=1e-13
-    )
+    np.testing.assert_allclose(of_two, expected_xy, rtol=1e-13)
 
 
 def test_windows_longer_than_a_64_bit_code():

@@ -10,6 +10,7 @@ import pytest
 from literal_weights import glm_data, regression_data, textbook_t
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import (
@@ -217,14 +218,13 @@ def test_sparse_and_framed_input():
     assert found.to_frame()["entry"].iloc[0] == "d"
 
 
-def test_rows_in_several_blocks(monkeypatch):
+def test_rows_in_several_blocks():
     """Orthogonal factors merged over blocks of rows equal one factor."""
     X, y = regression_data(200)
     model = LinearRegression().fit(X, y)
     expected = CoefficientImportance().fit(model, X, y).importances_
-    monkeypatch.setattr("skvarimp._data.blocks.BLOCK_ELEMENTS", 60)
-
-    blockwise = CoefficientImportance().fit(model, X, y).importances_
+    with config_context(working_memory=60 / 4096):
+        blockwise = CoefficientImportance().fit(model, X, y).importances_
 
     assert_allclose(blockwise, expected, rtol=1e-10)
 

@@ -2,16 +2,13 @@
 
 from scipy import sparse
 
-# Elements of a dense block (8 MiB of float64).
-BLOCK_ELEMENTS = 1 << 20
+from skvarimp._running.memory import slices
 
 
 def column_blocks(X):
     """Pairs of a slice of columns and X[:, columns] as a dense array."""
     n_samples, n_features = X.shape
-    step = max(1, BLOCK_ELEMENTS // max(n_samples, 1))
-    for start in range(0, n_features, step):
-        columns = slice(start, min(start + step, n_features))
+    for columns in slices(n_features, n_samples):
         yield columns, _dense(X[:, columns])
 
 
@@ -25,9 +22,7 @@ def row_blocks(X, elements_per_row=None):
         What a row costs in the caller's own arrays; None: n_features.
     """
     n_samples, n_features = X.shape
-    step = max(1, BLOCK_ELEMENTS // max(elements_per_row or n_features, 1))
-    for start in range(0, n_samples, step):
-        rows = slice(start, min(start + step, n_samples))
+    for rows in slices(n_samples, elements_per_row or n_features):
         yield rows, _dense(X[rows])
 
 

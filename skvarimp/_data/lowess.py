@@ -9,10 +9,10 @@ weights (c, g, i), made once, with the robustness weights of the iteration.
 """
 
 import numpy as np
-from sklearn import get_config
+
+from skvarimp._running.memory import CACHE, even_slices, working_bytes
 
 # Elements of a table (c, g, i) made at once: larger working sets are slower.
-_BLOCK_ELEMENTS = 1 << 17
 
 
 def lowess_fit(X, y, frac, n_iter, n_fits):
@@ -38,10 +38,9 @@ def lowess_fit(X, y, frac, n_iter, n_fits):
     n_samples, n_features = X.shape
     n_neighbours = min(max(int(frac * n_samples + 0.5), 1), n_samples)
     n_points = n_samples if n_fits is None else min(n_fits, n_samples)
-    step = max(1, _BLOCK_ELEMENTS // (n_points * n_samples))
     fitted = np.empty((n_samples, n_features))
-    for start in range(0, n_features, step):
-        columns = slice(start, start + step)
+    step = max(1, CACHE // (n_points * n_samples))
+    for columns in even_slices(n_features, step):
         order = np.argsort(X[:, columns], axis=0, kind="stable").T  # (c, i)
         x = _to_unit_interval(np.take_along_axis(X[:, columns].T, order, axis=1))
         in_order = _robust_fits(x, y[order], n_neighbours, n_iter, n_fits)
@@ -103,9 +102,9 @@ class Points:
             [_widths(c, at, n_neighbours) for c, at in zip(x, self._at)]
         )
         self._place_rows(chosen)
-        self._step = max(1, _BLOCK_ELEMENTS // x.size)
+        self._step = max(1, CACHE // x.size)
         n_bytes = 3 * 8 * n_points * x.size
-        keep = n_bytes <= get_config()["working_memory"] * 2**20
+        keep = n_bytes <= working_bytes()
         self._kept = list(self._tables()) if keep else None
 
     def _place_rows(self, chosen):

@@ -8,7 +8,7 @@ import numpy as np
 from skvarimp._response.engine import merged_states
 from skvarimp._response.kalman import Batch
 from skvarimp._response.sampling import draw_by
-from skvarimp._running.memory import working_bytes
+from skvarimp._running.memory import slices
 
 MIN_ROWS = 100  # a repeat, at least
 
@@ -46,10 +46,8 @@ class RowDraws:
         active = np.flatnonzero(wanted)
         rows = draw_by(self.walk.weights, self.random, wanted[active].min())
         # what is kept of the first half of the rows, until the second is in
-        size = 8 * self.walk.base.size
-        at_once = int(max(1, working_bytes() // size))
-        for start in range(0, len(active), at_once):
-            yield from self._batches(active[start : start + at_once], rows)
+        for part in slices(len(active), self.walk.base.size, np.inf, arrays=1):
+            yield from self._batches(active[part], rows)
 
     def _batches(self, active, rows):
         ((reduction,),), ((scale,),) = self.walk.reductions, self.walk.scales

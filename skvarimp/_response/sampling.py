@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skvarimp._response.engine import in_order
 from skvarimp._response.kalman import Batch
+from skvarimp._running.memory import slices
+from skvarimp._running.parallel import in_order
 
 
 def entry_seeds(random_state, n):
@@ -87,9 +88,6 @@ class Sampled:
     contributions: np.ndarray | None = None
 
 
-CHUNK_DRAWS = 500_000
-
-
 def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     """Draw every row once a repeat, its donors by their probabilities.
 
@@ -112,10 +110,9 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     move = walk.moves[position]
     random = np.random.default_rng(int(seeds[position]))
     n_rows = len(walk.rows)
-    at_once = max(1, CHUNK_DRAWS // (n_rows * draw.n_moves))
     tally = _Tally(n_rows, len(scale), move.n_cells)
-    for start in range(0, n_repeats, at_once):
-        repeats = min(at_once, n_repeats - start)
+    for part in slices(n_repeats, n_rows * draw.n_moves):
+        repeats = part.stop - part.start
         rows = np.tile(np.arange(n_rows), repeats)
         cells = draw_cells(random, move, (draw.n_moves, len(rows)))
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
@@ -288,9 +285,8 @@ def draw_batch(task, walk, draw, scale, seeds):
     move = walk.moves[e]
     random = np.random.default_rng([int(seeds[e]), number])
     total = None
-    step = CHUNK_DRAWS // draw.n_moves
-    for start in range(0, n_draws, step):
-        n = min(step, n_draws - start)
+    for part in slices(n_draws, draw.n_moves):
+        n = part.stop - part.start
         rows = draw_by(walk.weights, random, n)
         cells = draw_cells(random, move, (draw.n_moves, n))
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]

@@ -12,6 +12,7 @@ All arrays of a block together take at most a quarter of scikit-learn's
 `working_memory`.
 """
 
+import numpy as np
 from sklearn import get_config
 
 CACHE = 2**17  # numbers: 1 MB
@@ -25,32 +26,34 @@ def working_bytes():
     return get_config()["working_memory"] * 2**20 / 4
 
 
-def numbers_at_once(most=BLOCK):
+def numbers_at_once(most=BLOCK, arrays=ARRAYS):
     """Numbers in one array of a block: `most`, or what memory allows; at least 1.
 
-    At the default `working_memory` there is room for 2**22.
+    At the default `working_memory` there is room for 2**22 in each of 8 arrays.
     """
-    return max(1, int(min(most, working_bytes() / (8 * ARRAYS))))
+    return max(1, int(min(most, working_bytes() / (8 * arrays))))
 
 
-def at_once(numbers_each, most=BLOCK):
+def at_once(numbers_each, most=BLOCK, arrays=ARRAYS):
     """How many items to work on at once, at least 1.
 
     Parameters
     ----------
     numbers_each : int
         How many numbers of the largest array belong to one item.
-    most : int, default=BLOCK
+    most : float, default=BLOCK
         Numbers in one array, where memory allows.
+    arrays : int, default=ARRAYS
+        How many such arrays there are; 1 where `numbers_each` counts them all.
 
     Returns
     -------
     int
     """
-    return max(1, numbers_at_once(most) // max(1, int(numbers_each)))
+    return max(1, numbers_at_once(most, arrays) // max(1, int(numbers_each)))
 
 
-def slices(n, numbers_each=1, most=BLOCK):
+def slices(n, numbers_each=1, most=BLOCK, arrays=ARRAYS):
     """Consecutive slices of range(n), `at_once` items each or one fewer.
 
     Their lengths differ by at most one, so that workers end together.
@@ -58,7 +61,7 @@ def slices(n, numbers_each=1, most=BLOCK):
     Parameters
     ----------
     n : int
-    numbers_each, most : see `at_once`
+    numbers_each, most, arrays : see `at_once`
 
     Returns
     -------
@@ -69,7 +72,7 @@ def slices(n, numbers_each=1, most=BLOCK):
     >>> slices(10, numbers_each=2, most=8)
     [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None)]
     """
-    return even_slices(n, at_once(numbers_each, most))
+    return even_slices(n, at_once(numbers_each, most, arrays))
 
 
 def even_slices(n, at_most):
@@ -83,4 +86,4 @@ def even_slices(n, at_most):
 def call_rows(n_columns, n_outputs=1):
     """Rows to hand to a model in one call."""
     room = working_bytes() / (16 * n_columns)
-    return int(max(1, min(CALL_ROWS, room, at_once(n_outputs, 2**62))))
+    return int(max(1, min(CALL_ROWS, room, at_once(n_outputs, np.inf))))

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import gen_batches
 
+from skvarimp._running.memory import at_once, even_slices
 from skvarimp._types import Floats
 from skvarimp.sequence._sequences import (
     append_letter,
@@ -25,7 +25,6 @@ from skvarimp.sequence._sequences import (
 )
 
 _MAX_COLUMNS = 2**22  # columns numbered directly; above, only those that occur
-_BLOCK_ELEMENTS = 2**22  # elements of one block of the kernel matrix: 32 MB
 
 
 def weighted_degree_kernel(
@@ -172,7 +171,7 @@ def kernel_of_letters(letters_x, letters_y, n_letters, degree, shift, normalize)
     kernel = np.zeros((n_x, n_y))
     beta = order_weights(degree)
     letters = letters_x if symmetric else np.vstack([letters_x, letters_y])
-    blocks = list(gen_batches(n_y, max(_BLOCK_ELEMENTS // n_x, 16)))
+    blocks = even_slices(n_y, max(at_once(n_x), 16))
     for order, codes, n_codes in _iterate_matchable(letters, n_letters, degree):
         codes_x, codes_y = (codes, codes) if symmetric else (codes[:n_x], codes[n_x:])
         _add_order(kernel, codes_x, codes_y, n_codes, beta[order - 1], shift, blocks)

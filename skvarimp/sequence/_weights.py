@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.memory import slices
 from skvarimp._types import AnyEstimator, Axes, Floats
 from skvarimp.sequence._motif import MotifProfile, motif_profile
 from skvarimp.sequence._plots import MotifDisplay
@@ -23,8 +23,6 @@ from skvarimp.sequence._sequences import (
     oligomer_code,
 )
 from skvarimp.sequence._unfold import unfold
-
-_BLOCK_WINDOWS = 2**22  # windows looked up at once
 
 
 class OligomerWeights:
@@ -238,8 +236,7 @@ class OligomerWeights:
         )
         scores = np.full(len(letters), self.intercept)
         keys = {k: _sorted_keys(table) for k, table in self.tables.items()}
-        block = max(_BLOCK_WINDOWS // self.sequence_length, 1)
-        for rows in gen_batches(len(letters), block):
+        for rows in slices(len(letters), self.sequence_length):
             windows = iterate_codes(letters[rows], len(self.alphabet), self.max_order)
             for order, codes in windows:
                 if order in self.tables:

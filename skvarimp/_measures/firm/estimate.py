@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.blocks import BLOCK_ELEMENTS
 from skvarimp._measures.firm.conditional import (
     conditional_means,
     distinct_counts,
@@ -14,6 +13,7 @@ from skvarimp._measures.firm.conditional import (
 )
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import slopes, sparse_slopes, two_valued
+from skvarimp._running.memory import slices
 
 
 class Estimates:
@@ -134,9 +134,8 @@ class Estimator:
             left = self._stored(singles)
             yield len(singles) - len(left)
             singles = left
-        step = max(1, BLOCK_ELEMENTS // self.values.table.n_samples)
-        for start in range(0, len(singles), step):
-            block = singles[start : start + step]
+        for part in slices(len(singles), self.values.table.n_samples):
+            block = singles[part]
             self._block(block)
             yield len(block)
         for e in np.flatnonzero(groups):

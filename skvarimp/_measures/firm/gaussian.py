@@ -10,16 +10,17 @@ a = Sigma_GG^-1 Sigma_G g.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.blocks import BLOCK_ELEMENTS, column_blocks
+from skvarimp._data.blocks import column_blocks
 from skvarimp._measures.firm.covariance import make_covariance
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
-from skvarimp._models.gradients.central_differences import STEP, row_slices
+from skvarimp._models.gradients.central_differences import STEP
 from skvarimp._models.gradients.gradient import (
     gradient,
     linear_coefficients,
     piecewise_constant,
 )
+from skvarimp._running.memory import at_once, even_slices
 from skvarimp._running.warn import warn
 
 WAY_OUT = "Use method='conditional_mean'."
@@ -258,8 +259,10 @@ def _row_blocks(score, covariance, X):
     # about 12 arrays like X
     cost = (12 * n_features + n_samples) * score.gradient.shape[1]
     # Products with Sigma are best for many rows at once; else blocks fit the cache.
-    at_most = max(1, BLOCK_ELEMENTS // n_features) if score.is_linear else None
-    return list(row_slices(n_samples, cost, at_most))
+    step = at_once(cost, np.inf, arrays=1)
+    if score.is_linear:
+        step = min(step, at_once(n_features))
+    return even_slices(n_samples, step)
 
 
 def _products(covariance, changes):

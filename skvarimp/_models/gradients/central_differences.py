@@ -1,20 +1,11 @@
 """Derivatives of any response by central differences, block by block."""
 
 import numpy as np
-from sklearn import get_config
+
+from skvarimp._running.memory import call_rows, even_slices
 
 STEP = 1e-5  # of a central difference, in standard deviations of the column
 SINGLE_STEP = 5e-3  # in single precision
-CALL_ROWS = 20_000  # moved rows a call of the model
-
-
-def row_slices(n_samples, elements_per_row, at_most=None):
-    """Slices of rows that keep a block within a quarter of `working_memory`."""
-    elements = get_config()["working_memory"] * 2**20 / 8 / 4
-    step = max(1, int(elements // max(elements_per_row, 1)))
-    step = step if at_most is None else min(step, at_most)
-    for start in range(0, n_samples, step):
-        yield slice(start, min(start + step, n_samples))
 
 
 def central_steps(model, table, columns):
@@ -67,8 +58,8 @@ def central_blocks(model, table, columns, steps=None):
     """
     if steps is None:
         steps = central_steps(model, table, columns)
-    elements = 4 * table.n_columns + len(columns)
-    for rows in row_slices(table.n_samples, elements, at_most=CALL_ROWS // 2):
+    step = max(1, call_rows(table.n_columns, len(columns)) // 2)
+    for rows in even_slices(table.n_samples, step):
         yield rows, _central(model, table, rows, columns, np.asarray(steps))
 
 

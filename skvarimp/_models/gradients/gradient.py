@@ -9,9 +9,10 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable, linear_part
-from skvarimp._models.gradients.central_differences import central_blocks, row_slices
+from skvarimp._models.gradients.central_differences import central_blocks
 from skvarimp._models.links import NoGradient
 from skvarimp._models.registry import entry_of, read, unwrapped
+from skvarimp._running.memory import at_once, even_slices
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -88,7 +89,8 @@ def gradient_blocks(model, X, *, columns=None, steps=None):
         yield from central_blocks(model, table, columns, steps)
         return
     everything = np.array_equal(columns, np.arange(table.n_columns))
-    for rows in row_slices(table.n_samples, form.elements_per_row):
+    step = at_once(form.elements_per_row, np.inf, arrays=1)
+    for rows in even_slices(table.n_samples, step):
         part = table.take(np.arange(rows.start, rows.stop))
         _, slopes = form.gradient(part.native)
         block = np.moveaxis(slopes, 0, -1)

@@ -22,7 +22,7 @@ from skvarimp._response.shapes.chebyshev import (
     tanh_nodes,
 )
 from skvarimp._running.memo import Memo
-from skvarimp._running.memory import working_bytes
+from skvarimp._running.memory import CACHE, slices, working_bytes
 
 # Chebyshev nodes that are exact to rounding for the kinds of `Gaussian.variation`.
 NODES = {
@@ -56,9 +56,6 @@ class KernelResponse(ScoreResponse):
     """
 
     path = "kernel"
-
-    BLOCK_ELEMENTS = 2**18  # of rows times support vectors
-    CELL_ELEMENTS = 2**22  # of cells times support vectors
 
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.dual))
@@ -159,15 +156,11 @@ class KernelResponse(ScoreResponse):
         """
         S = self._vectors(table)
         n_support = len(self.dual[0])
-        row_step = max(1, self.BLOCK_ELEMENTS // n_support)
-        cell_step = max(1, self.CELL_ELEMENTS // self.dual.size)
-        for first in range(0, len(values), cell_step):
-            cells = slice(first, min(first + cell_step, len(values)))
+        for cells in slices(len(values), self.dual.size):
             moved = [
                 self._moved(term, values[cells], S, columns) for term in self.terms
             ]
-            for start in range(0, len(rows), row_step):
-                part = slice(start, start + row_step)
+            for part in slices(len(rows), n_support, CACHE):
                 X = Vectors(table.take(rows[part]).numeric())
                 others = [term.others(X, S, columns) for term in self.terms]
                 yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)

@@ -17,7 +17,7 @@ from skvarimp._response.responses.scores import (
     own_values,
 )
 from skvarimp._running.memo import Memo
-from skvarimp._running.memory import working_bytes
+from skvarimp._running.memory import CACHE, slices, working_bytes
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,7 @@ class ProjectionResponse(ScoreResponse):
         """
         steps = values @ weights
         scores = np.empty((self.n_scores, len(others), len(values)))
-        step = max(1, 2**17 // steps.size)  # sums that stay in the processor's cache
-        for start in range(0, len(others), step):
-            part = slice(start, start + step)
+        for part in slices(len(others), steps.size, CACHE):
             scores[:, part] = self.head(others[part, np.newaxis] + steps)
         return scores
 
