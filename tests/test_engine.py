@@ -126,6 +126,7 @@ def test_exact_equals_double_loop(case, weighted, contrast):
 def walk_over(model, X, y, weights, entries, requests):
     """Outcomes of a black-box walk."""
     problem = make_problem(model, X, y, weights, "auto")
+    assert (problem.y is None) == (y is None)  # as measures do: validated when asked
     response = BlackBoxResponse(problem.model, len(problem.base))
     return problem, run_walk(problem.walk(response, entries, requests))
 
