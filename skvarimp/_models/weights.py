@@ -4,7 +4,8 @@ Estimators that no reader knows, subclasses among them, are taken at their publi
 `coef_` and `coefs_`.
 """
 
-from skvarimp._models.forms import Additive, Layers, NotReadable
+from skvarimp._models.array_forms import Additive, Layers
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.readers.linear import coefficients, intercept
 from skvarimp._models.readers.networks import layers

@@ -3,14 +3,8 @@
 import numpy as np
 
 from skvarimp._data.table import FrameTable
-from skvarimp._models.forms import (
-    Additive,
-    BehindSteps,
-    Combined,
-    KernelSum,
-    Layers,
-    NotReadable,
-)
+from skvarimp._models.array_forms import Additive, KernelSum, Layers
+from skvarimp._models.forms import BehindSteps, Combined, NotReadable
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.probe import probe

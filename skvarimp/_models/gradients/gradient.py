@@ -7,8 +7,9 @@ output, and a central difference for every model whose form has none.
 import numpy as np
 
 from skvarimp._data.table import as_table
+from skvarimp._models.array_forms import linear_part
 from skvarimp._models.column_sources import is_exactly
-from skvarimp._models.forms import NotReadable, linear_part
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.gradients.central_differences import central_blocks
 from skvarimp._models.links import NoGradient
 from skvarimp._models.registry import entry_of, read, unwrapped

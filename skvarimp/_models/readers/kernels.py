@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skvarimp._models.forms import Additive, KernelSum, NotReadable
+from skvarimp._models.array_forms import Additive, KernelSum
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernel_terms import Gaussian, Polynomial, Sigmoid
 from skvarimp._models.links import (
     IDENTITY,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._models.forms import Additive
+from skvarimp._models.array_forms import Additive
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,

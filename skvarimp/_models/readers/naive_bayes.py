@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skvarimp._models.forms import Additive, NotReadable
+from skvarimp._models.array_forms import Additive
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import (
     IDENTITY,
     LOGISTIC,

@@ -1,6 +1,7 @@
 """Multilayer perceptrons."""
 
-from skvarimp._models.forms import Layers, NotReadable
+from skvarimp._models.array_forms import Layers
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._models.forms import ACTIVATIONS
+from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.shapes.chebyshev import (
