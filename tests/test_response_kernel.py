@@ -31,7 +31,8 @@ from skvarimp._models.kernel_terms import (
     Sigmoid,
     Vectors,
 )
-from skvarimp._models.links import PairwiseVotes, PlattCoupling
+from skvarimp._models.label_links import PairwiseVotes
+from skvarimp._models.links import PlattCoupling
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._models.links import (
-    CLOSE,
-    LargestScore,
-    Link,
-    PairwiseVotes,
-    logistic,
-)
+from skvarimp._models.label_links import LargestScore, PairwiseVotes
+from skvarimp._models.links import CLOSE, Link, logistic
 
 
 @dataclass(frozen=True, eq=False)

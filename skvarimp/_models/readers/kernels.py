@@ -5,13 +5,8 @@ import numpy as np
 from skvarimp._models.array_forms import Additive, KernelSum
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernel_terms import Gaussian, Polynomial, Sigmoid
-from skvarimp._models.links import (
-    IDENTITY,
-    PairwiseVotes,
-    PlattCoupling,
-    PositiveScore,
-    Sign,
-)
+from skvarimp._models.label_links import PairwiseVotes, PositiveScore, Sign
+from skvarimp._models.links import IDENTITY, PlattCoupling
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._models.readers.process_kernels import process_terms
 from skvarimp._running.private_sklearn import private

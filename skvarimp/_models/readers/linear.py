@@ -3,15 +3,13 @@
 import numpy as np
 
 from skvarimp._models.array_forms import Additive
+from skvarimp._models.label_links import LargestScore, PositiveScore, Sign
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
     ClippedLine,
-    LargestScore,
     OneVersusRest,
-    PositiveScore,
-    Sign,
     Softmax,
 )
 from skvarimp._models.readers.arrays import dense, is_single

@@ -7,7 +7,8 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
 from skvarimp._models.forms import NotReadable, combined, weighted_sum
-from skvarimp._models.links import IDENTITY, Elementwise, LargestScore, Then
+from skvarimp._models.label_links import LargestScore
+from skvarimp._models.links import IDENTITY, Elementwise, Then
 from skvarimp._models.meta_links import (
     Above,
     Calibrated,

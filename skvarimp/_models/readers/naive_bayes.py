@@ -4,13 +4,8 @@ import numpy as np
 
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import (
-    IDENTITY,
-    LOGISTIC,
-    LargestScore,
-    PositiveScore,
-    Softmax,
-)
+from skvarimp._models.label_links import LargestScore, PositiveScore
+from skvarimp._models.links import IDENTITY, LOGISTIC, Softmax
 from skvarimp._models.parts import Above, Categories, Squares
 from skvarimp._models.readers.arrays import dense, is_single
 

@@ -2,14 +2,8 @@
 
 from skvarimp._models.array_forms import Layers
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import (
-    EXPONENTIAL,
-    IDENTITY,
-    LOGISTIC,
-    LargestScore,
-    PositiveScore,
-    Softmax,
-)
+from skvarimp._models.label_links import LargestScore, PositiveScore
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
 from skvarimp._models.readers.arrays import dense, is_single
 
 

@@ -8,15 +8,8 @@ from skvarimp._data.table import as_table
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable, combined, weighted_sum
-from skvarimp._models.links import (
-    AtLeast,
-    InverseTransform,
-    LargestScore,
-    MostVotes,
-    PositiveScore,
-    Then,
-    WeightedSum,
-)
+from skvarimp._models.label_links import AtLeast, LargestScore, MostVotes, PositiveScore
+from skvarimp._models.links import InverseTransform, Then, WeightedSum
 from skvarimp._models.model import Model
 from skvarimp._models.readers.sklearn_trees import read_trees
 from skvarimp._models.registry import entry_of, read

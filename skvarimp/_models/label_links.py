@@ -1,0 +1,138 @@
+"""Links to labels: indicators of classes from scores, and where rounding decides."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._models.links import Link, tolerance
+
+
+class PositiveScore(Link):
+    """Label indicators of scores that stand for one yes or no each."""
+
+    def __call__(self, scores):
+        """See the module."""
+        close = np.any(np.abs(scores) <= tolerance(scores), axis=0)
+        return (scores > 0).astype(np.float64), close
+
+
+class Sign(Link):
+    """1 for a positive score and -1 for others (outlier detectors' labels)."""
+
+    def __call__(self, scores):
+        """See the module."""
+        return np.where(scores > 0, 1.0, -1.0), np.abs(scores[0]) <= tolerance(scores)
+
+
+class LargestScore(Link):
+    """Label indicators: 1 for the largest score, the first of equal ones."""
+
+    def __call__(self, scores):
+        """See the module."""
+        first, second = np.partition(scores, (-2, -1), axis=0)[[-1, -2]]
+        return _indicators(scores), first - second <= tolerance(scores)
+
+
+def _indicators(scores):
+    which = np.arange(len(scores)).reshape(-1, *[1] * (scores.ndim - 1))
+    return (scores.argmax(axis=0) == which).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class PairwiseVotes(Link):
+    """Classes from the scores of all pairs of classes, positive for the first.
+
+    Parameters
+    ----------
+    n_classes : int
+    what : {"votes", "decision", "label of decision"}
+        Label indicators of the most votes (the first of equal ones); votes plus
+        c / (3 (\\|c\\| + 1)) with c the sum of a class's scores; the label indicators
+        of the largest of these.
+    """
+
+    n_classes: int
+    what: str
+
+    def n_outputs(self, n_scores):
+        """One a class."""
+        return self.n_classes
+
+    def __call__(self, scores):
+        """See the module."""
+        votes = np.zeros((self.n_classes, *scores.shape[1:]))
+        confidence = np.zeros_like(votes)
+        for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
+            won = score > 0
+            votes[k] += won
+            votes[l] += ~won
+            confidence[k] += score
+            confidence[l] -= score
+        close = np.any(np.abs(scores) <= tolerance(scores), axis=0)
+        if self.what == "votes":
+            return _indicators(votes), close
+        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
+        if self.what == "decision":
+            return votes, close
+        labels, close_call = LargestScore()(votes)
+        return labels, close | close_call
+
+    def chain(self, scores, slopes):
+        """See the module; votes are piecewise constant."""
+        if self.what != "decision":
+            return super().chain(scores, slopes)
+        sides = np.zeros((self.n_classes, len(scores)))
+        first, second = np.triu_indices(self.n_classes, 1)
+        pairs = np.arange(len(scores))
+        sides[first, pairs], sides[second, pairs] = 1.0, -1.0
+        confidence = sides @ scores
+        # d c / (3 (|c| + 1)) = 1 / (3 (|c| + 1)^2)
+        steepness = 1.0 / (3.0 * (np.abs(confidence) + 1.0) ** 2)
+        changes = np.tensordot(sides, slopes, 1)
+        return changes * steepness[:, :, np.newaxis]
+
+
+@dataclass(frozen=True)
+class MostVotes(Link):
+    """Label indicators of whole numbers of votes, the first of equal ones.
+
+    Parameters
+    ----------
+    n_votes : float or None
+        Of two classes, of which the scores count the second, how many there are.
+    """
+
+    n_votes: float | None = None
+
+    def __call__(self, scores):
+        """See the module; sums of whole numbers are exact, and so are their ties."""
+        if self.n_votes is not None:
+            return (2.0 * scores > self.n_votes).astype(np.float64), None
+        return _indicators(scores), None
+
+
+@dataclass(frozen=True)
+class AtLeast(Link):
+    """The label indicator of a score of the second class that reaches a threshold.
+
+    Parameters
+    ----------
+    threshold : float
+    first : bool
+        Whether it is the first class's score that must reach it.
+    whole : float
+        What both classes' scores sum to.
+    """
+
+    threshold: float
+    first: bool = False
+    whole: float = 0.0
+
+    def __call__(self, scores):
+        """See the module."""
+        own = self.whole - scores if self.first else scores
+        reached = own >= self.threshold
+        close = np.abs(own[0] - self.threshold) <= tolerance(
+            np.append(own, self.threshold)
+        )
+        return (reached != self.first).astype(np.float64), close
