@@ -26,7 +26,9 @@ from sklearn.svm import SVC, LinearSVC
 from skvarimp._data.entries import Entry
 from skvarimp._measures.response_importance import Request, make_problem
 from skvarimp._response.reductions.losses import CallableLoss, make_loss, unmoved_loss
-from skvarimp._response.reductions.reductions import Block, Loss, SquaredError
+from skvarimp._response.reductions.reductions import Loss, SquaredError
+from skvarimp._response.shapes.dense import Chunk
+from skvarimp._response.shapes.shape import Margins
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)
@@ -240,13 +242,14 @@ def test_two_moments_equal_the_loss_itself():
     w, p = w / w.sum(), p / p.sum(axis=1, keepdims=True)
     y = random.randn(7, 3)
     for base in (random.randn(1, 3, 7), random.randn(2, 3, 7)):
-        block = Block(ice, base, w, slice(0, 7), p, np.ones((2, 5)), y)
+        margins = Margins(base, w, slice(0, 7), p, np.ones((2, 5)), y)
+        chunk = Chunk(margins, ice)
 
         def squared(y, outputs):
             return np.mean((np.moveaxis(y, -1, 0) - outputs) ** 2, axis=0)
 
-        literal = Loss(squared).reduce(block)
-        moments = SquaredError(squared, False, lambda y: y.T).reduce(block)
+        literal = Loss(squared).reduce(chunk)
+        moments = SquaredError(squared, target=lambda y: y.T).reduce(chunk)
         np.testing.assert_allclose(moments.rows, literal.rows, atol=1e-14)
         np.testing.assert_allclose(moments.cells, literal.cells, atol=1e-14)
 

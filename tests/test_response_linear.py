@@ -38,10 +38,10 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import ClippedLine, OneVersusRest
 from skvarimp._response.grid import Move
-from skvarimp._response.reductions.reductions import running_sums
-from skvarimp._response.responses.line_columns import SortedColumns, batches
+from skvarimp._response.responses.line_columns import batches
 from skvarimp._response.shapes import chebyshev as _chebyshev
-from skvarimp._response.shapes.scaled_line import distances_to, mean_distances
+from skvarimp._response.shapes.dense import running_sums
+from skvarimp._response.shapes.line import distances_to, mean_distances
 
 N = 80
 
@@ -314,13 +314,16 @@ def test_many_columns_in_batches():
 
 
 def test_columns_of_equal_values_need_not_be_merged():
-    """Sorted rows with their weights give what distinct values would."""
-    for table in (as_table(X), as_table(sparse.csc_array(SPARSE))):
-        dense = X if table.native is X else SPARSE
+    """Rows with their weights give what distinct values would, dense and sparse."""
+    for native, dense in ((X, X), (sparse.csc_array(SPARSE), SPARSE)):
+        model = Ridge().fit(native, Y)
+        imp = SensitivityImportance(scale=None).fit(
+            model, native, sample_weight=WEIGHTS
+        )
         w = WEIGHTS / WEIGHTS.sum()
-        mean, _ = SortedColumns(table, np.arange(6), w).distances()
-        expected = [w @ np.abs(c[:, None] - c) @ w for c in dense.T]
-        np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-15)
+        gaps = [w @ np.abs(c[:, None] - c) @ w for c in dense.T]
+        expected = np.abs(model.coef_) * gaps
+        np.testing.assert_allclose(imp.importances_, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_distances():
@@ -359,18 +362,6 @@ def test_nodes_are_enough(slope):
             np.testing.assert_allclose(
                 matrix @ function(at + shift), function(x + shift), atol=5e-15
             )
-
-
-def test_panels_hold_every_point_once():
-    """Also where intervals are empty, and for equal points."""
-    spread = np.array([0.0, 0.1, 50.0, 50.0, 99.9, 100.0])
-    for points in (spread, np.full(4, 2.0)):
-        seen = []
-        for which, low, high in _chebyshev.panels(points, 6.0):
-            assert np.all((points[which] >= low) & (points[which] <= high))
-            assert high - low <= 6.0
-            seen.append(which)
-        assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(len(points)))
 
 
 def test_links_know_where_they_jump():

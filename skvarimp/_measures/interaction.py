@@ -329,14 +329,16 @@ class OverallInteraction(Reduction):
     F_j at cell k a constant + sum_i w[i] d[i, k]: f - F_j - F_-j takes two means of d.
     """
 
-    def of_chunk(self, block):
-        """See `Reduction.of_chunk`."""
-        moved = block.moved
-        return State(block.over_cells(moved), block.over_rows(moved))
+    needs = "moments"
+
+    def reduce(self, shape):
+        """See `Reduction.reduce`."""
+        size = np.abs(shape.margins.base).max()
+        return State(*shape.means(lambda chunk: chunk.moved, size))
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        own = np.take_along_axis(state.cells, sample.codes[:, np.newaxis], axis=2)
+        own = sample.donated(state.cells)
         rest = state.rows + own
         rest -= (rest @ sample.weights)[..., np.newaxis]
         total = variance(sample.base, sample.weights)

@@ -45,6 +45,7 @@ class Elementwise:
     """
 
     name: str
+    smooth = True
 
     def __reduce__(self):
         return self.name.upper()  # the constant below, which `is` knows in workers too
@@ -54,6 +55,15 @@ class Elementwise:
         if self.name == "identity":
             return scores, None
         return np.exp(scores) if self.name == "exponential" else logistic(scores), None
+
+    def inverse(self, outputs):
+        """The scores of outputs; infinite beyond what a score can reach."""
+        with np.errstate(divide="ignore"):
+            if self.name == "logistic":
+                p = np.clip(outputs, 0.0, 1.0)
+                return np.log(p) - np.log1p(-p)
+            positive = np.maximum(outputs, 0.0)
+            return np.log(positive) if self.name == "exponential" else outputs
 
     def chain(self, scores, slopes):
         """See the module."""
@@ -80,6 +90,7 @@ class Link:
 
     name = ""
     no_slope = "labels have no derivative"
+    smooth = False  # whether the outputs are analytic functions of the scores
 
     def n_outputs(self, n_scores):
         """How many outputs a number of scores gives."""
@@ -92,6 +103,8 @@ class Link:
 
 class Softmax(Link):
     """exp(s_q) / sum_r exp(s_r)."""
+
+    smooth = True
 
     def __call__(self, scores):
         """See the module."""
@@ -107,6 +120,8 @@ class Softmax(Link):
 
 class OneVersusRest(Link):
     """Logistic functions of the scores, divided by their sum."""
+
+    smooth = True
 
     def __call__(self, scores):
         """See the module; far out in the tails all of them vanish."""

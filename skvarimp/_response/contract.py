@@ -16,7 +16,10 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._response.reductions.states import Block, Merging, Sample
+from skvarimp._response.reductions.reductions import Reduction
+from skvarimp._response.reductions.states import Merging, Sample, State
+from skvarimp._response.shapes.dense import Dense
+from skvarimp._response.shapes.shape import Margins, reduced
 from skvarimp._running.memory import BLOCK, at_once, even_slices
 
 
@@ -71,23 +74,21 @@ class Walk:
 
     def reductions_of(self, position):
         """The reductions asked for at a position."""
-        return self.reductions[position // self.n_entries]
+        reductions = self.reductions[position // self.n_entries]
+        categorical = self.moves.is_categorical(position)
+        return [reduction.of_kind(categorical) for reduction in reductions]
 
-    def block(self, ice, rows, moves, multiplicity=None, probabilities=None):
-        """A `Block` of ICE values; moves: those of the block's entries."""
-        if probabilities is None:
-            probabilities = np.stack([move.probabilities for move in moves])
+    def margins(self, rows, probabilities, multiplicity=None):
+        """`Margins` of a slice of the evaluated rows and the cells of some entries."""
         if multiplicity is None:
             multiplicity = np.ones_like(probabilities)
-        return Block(
-            ice,
+        return Margins(
             self.base[np.newaxis, :, rows],
             self.weights[rows],
             rows,
             probabilities,
             multiplicity,
             None if self.y is None else self.y[rows],
-            np.array([move.categorical for move in moves]),
         )
 
     def sample(self, moves, scale, cell_of_value=None):
@@ -112,7 +113,7 @@ class Walk:
             probabilities,
             multiplicity,
             scale,
-            np.array([move.categorical for move in moves]),
+            self.base @ self.weights,
             self.keep_rows,
         )
 
@@ -237,12 +238,36 @@ class Response:
         -------
         ndarray of shape (n_outputs, n_cells)
         """
-        mean = np.zeros((len(base), move.n_cells))
+        margins = Margins(
+            base[np.newaxis],
+            weights,
+            slice(0, len(rows)),
+            move.probabilities[np.newaxis],
+            np.ones((1, move.n_cells)),
+        )
+        shapes = self.shapes(table, rows, move, margins)
+        return State.merged(reduced([_Mean()], s)[0] for s in shapes).cells[0]
+
+    def shapes(self, table, rows, move, margins):
+        """Yield the curves of some rows in the shape the family knows, block by block.
+
+        Parameters
+        ----------
+        table : Table
+        rows : ndarray of shape (n_rows,)
+            Rows of the table.
+        move : Move
+        margins : Margins
+            Of these rows and the move's cells.
+
+        Yields
+        ------
+        Shape
+        """
         step = self.block_rows(move.n_cells, table.n_columns)
-        for part in even_slices(len(rows), step):
-            ice = self.curves(table, rows[part], move, base[:, part])
-            mean += np.matmul(weights[part], ice - base[:, part, np.newaxis])
-        return mean
+        for part, of_part in margins.parts(step):
+            ice = self.curves(table, rows[part], move, of_part.base[0])
+            yield Dense(of_part, ice[np.newaxis])
 
     def averaged(self, table, rows, weights, base, n_columns):
         """Mean curves of many moves of the same rows.
@@ -322,17 +347,21 @@ class Response:
             for position in task.positions
         ]
 
-    def _reduced(self, walk, position, rows, reductions=None):
-        """States of a position's reductions, or of some of them, from its curves."""
-        move = walk.moves[position]
-        if reductions is None:
-            reductions = walk.reductions_of(position)
-        step = self.block_rows(move.n_cells, walk.table.n_columns)
+    def _reduced(self, walk, position, rows):
+        """States of a position's reductions over some of the evaluated rows."""
+        move, reductions = walk.moves[position], walk.reductions_of(position)
+        margins = walk.margins(rows, move.probabilities[np.newaxis])
         merging = [Merging() for _ in reductions]
-        for part in even_slices(rows.stop - rows.start, step):
-            part = slice(rows.start + part.start, rows.start + part.stop)
-            ice = self.curves(walk.table, walk.rows[part], move, walk.base[:, part])
-            block = walk.block(ice[np.newaxis], part, [move])
-            for reduction, of_blocks in zip(reductions, merging):
-                of_blocks.add(reduction.reduce(block))
+        for shape in self.shapes(walk.table, walk.rows[rows], move, margins):
+            all_rows = shape.margins.n_rows == len(walk.rows)
+            for of_blocks, state in zip(merging, reduced(reductions, shape)):
+                # another block may have another basis
+                of_blocks.add(state if all_rows else state.on_cells())
         return [of_blocks.merged() for of_blocks in merging]
+
+
+class _Mean(Reduction):
+    """The mean curve alone."""
+
+    def reduce(self, shape):
+        return State(cells=shape.sums(shape.margins.weights))

@@ -40,7 +40,8 @@ def _of_entry(task, walk, reduction):
     ((scale, *_),) = walk.scales
     sample = walk.sample([move], scale)
     cells = curves - (walk.base @ walk.weights)[:, np.newaxis]
-    (slope,) = reduction.slope(cells[np.newaxis], sample)
+    kind = reduction.of_kind(move.categorical)
+    (slope,) = kind.slope(cells[np.newaxis], sample)
     psi = np.empty(walk.base.shape)
     step = response.block_rows(move.n_cells, walk.table.n_columns)
     for part in even_slices(len(walk.rows), step):

@@ -191,7 +191,7 @@ class _Outcomes:
         moves = [walk.moves[p] for p in positions]
         result = []
         for state, reduction, scale in zip(
-            states, walk.reductions[request], walk.scales[request]
+            states, walk.reductions_of(positions[0]), walk.scales[request]
         ):
             cells = state.cell_of_value
             finished = reduction.finish(state, walk.sample(moves, scale, cells))

@@ -347,6 +347,12 @@ class Moves:
         """
         return np.array([len(entry.columns) == 1 for entry in self.entries])
 
+    def is_categorical(self, position):
+        """Whether the entry at a position is categorical."""
+        request, e = divmod(int(position), len(self.entries))
+        named = self.categorical_columns[request]
+        return is_categorical(self.table, self.entries[e], named)
+
     def __getitem__(self, position):
         request, e = divmod(int(position), len(self.entries))
         entry, grid = self.entries[e], self.grids[request]

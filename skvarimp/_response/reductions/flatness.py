@@ -7,7 +7,7 @@ import numpy as np
 _TIED = 1e-12
 
 
-def flatness(curves, multiplicity, statistic, categorical=None):
+def flatness(curves, multiplicity, statistic):
     """How much curves vary over the distinct grid values, each counted once.
 
     Parameters
@@ -15,30 +15,19 @@ def flatness(curves, multiplicity, statistic, categorical=None):
     curves : ndarray of shape (n_entries, ..., n_cells)
     multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
         Number of distinct values a cell stands for, perhaps another each row.
-    statistic : {"std", "range", "auto"}
-        Standard deviation with ddof=1 (Greenwell et al., eq. 5), maximum minus
-        minimum (eq. 6), or the range of categorical entries and the standard
-        deviation of others. One value: 0.
-    categorical : ndarray of shape (n_entries,), default=None
-        Needed for "auto".
+    statistic : {"std", "range"}
+        Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
+        minimum (eq. 6). One value: 0.
 
     Returns
     -------
     ndarray of shape (n_entries, ...)
     """
-    if statistic == "auto":
-        std = flatness(curves, multiplicity, "std")
-        return _choose(categorical, flatness(curves, multiplicity, "range"), std)
     if statistic == "range":
         return curves.max(axis=-1) - curves.min(axis=-1)
     centred, count = _centred(curves, multiplicity)
     total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
     return np.sqrt(total / np.maximum(count - 1, 1))
-
-
-def _choose(categorical, if_so, if_not):
-    """Of two arrays with one leading entry each, the one for the entry's kind."""
-    return np.where(categorical.reshape(-1, *[1] * (if_so.ndim - 1)), if_so, if_not)
 
 
 def _beside(curves, multiplicity):
@@ -58,16 +47,12 @@ def _centred(curves, multiplicity):
     return shifted - mean[..., np.newaxis], count
 
 
-def flatness_slope(curves, multiplicity, statistic, categorical, size):
+def flatness_slope(curves, multiplicity, statistic, size):
     """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
 
     Tied extremes share, each value alike, so that no order of values decides. `size`,
     (n_outputs,): the responses' size.
     """
-    if statistic == "auto":
-        std = flatness_slope(curves, multiplicity, "std", categorical, size)
-        span = flatness_slope(curves, multiplicity, "range", categorical, size)
-        return _choose(categorical, span, std)
     slope = np.zeros_like(curves)
     top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
     tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))

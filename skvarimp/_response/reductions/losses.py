@@ -12,7 +12,11 @@ from sklearn.base import is_classifier, is_regressor
 
 from skvarimp._data import labels
 from skvarimp._data.validation import has_tags
-from skvarimp._response.reductions.reductions import Loss, SquaredError
+from skvarimp._response.reductions.reductions import (
+    AbsoluteError,
+    Loss,
+    SquaredError,
+)
 from skvarimp._response.sampling import Draw
 from skvarimp._running.arithmetic import users_code
 
@@ -54,20 +58,22 @@ class SquaredErrorLoss:
         return np.mean(np.square(gaps, out=gaps), axis=0)
 
     def reduction(self, relative):
-        """The reduction of the engine, from two moments of the curves."""
-        return SquaredError(self, relative, self.target)
+        """The reduction of the engine."""
+        return SquaredError(self, relative, target=self.target)
 
 
 class RowLoss:
-    """A loss that needs every single value of the curves."""
+    """A loss that is no more than a function of the outputs."""
+
+    smooth = False
 
     def reduction(self, relative):
         """The reduction of the engine."""
-        return Loss(self, relative)
+        return Loss(self, relative, self.smooth)
 
 
 @dataclass(frozen=True, eq=False)
-class AbsoluteErrorLoss(RowLoss):
+class AbsoluteErrorLoss:
     """Mean over the outputs of |target - output|."""
 
     target: object
@@ -77,6 +83,10 @@ class AbsoluteErrorLoss(RowLoss):
         """See the module."""
         gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
         return np.mean(np.abs(gaps, out=gaps), axis=0)
+
+    def reduction(self, relative):
+        """The reduction of the engine."""
+        return AbsoluteError(self, relative, target=self.target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +136,7 @@ class LogLoss(RowLoss):
 
     class_lists: list
     name = "log_loss"
+    smooth = True
 
     def __call__(self, y, outputs):
         """See the module."""

@@ -11,11 +11,14 @@ Range               sum_i w[i] (max_k ICE[i, k] - min_k ICE[i, k])
 PartialDependence   flatness over k of sum_i w[i] ICE[i, k]
 IndividualFlatness  sum_i w[i] flatness over k of ICE[i, k]
 Loss                sum_i w[i] (sum_k p[k] loss(y[i], ICE[i, k]) - loss(y[i], f[i]))
-SquaredError        Loss with loss(y, f) = (y - f)^2, from two moments of the curve
+SquaredError        Loss with loss(y, f) = (y - f)^2
+AbsoluteError       Loss with loss(y, f) = \\|y - f\\|
 =================== ==========================================================
 
-`reduce` turns a block into a `State`, states merge by `State.merged`, and `finish`
-gives the importance of each output and the standard error of their mean.
+`reduce` asks a shape of curves (`shapes/shape.py`) for the sums it needs and makes a
+`State` of them, states merge by `State.merged`, and `finish` gives the importance of
+each output and the standard error of their mean. A new reduction needs nothing else:
+it works for every shape.
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,11 +26,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from skvarimp._response.reductions.flatness import flatness, flatness_slope
-from skvarimp._response.reductions.states import Block, Finished, Sample, State
+from skvarimp._response.reductions.states import Finished, Sample, State
 from skvarimp._running.memory import working_bytes
 
 __all__ = [
-    "Block",
+    "AbsoluteError",
     "Finished",
     "IndividualFlatness",
     "Loss",
@@ -43,19 +46,41 @@ __all__ = [
 
 
 class Reduction:
-    """A number per entry and output from the ICE curves; see the module's table."""
+    """A number per entry and output from the ICE curves; see the module's table.
 
-    def reduce(self, block):
-        """The state of one block of rows."""
-        return State.merged(self.of_chunk(chunk) for chunk in block.chunks())
+    Attributes
+    ----------
+    needs : {"moments", "order", "values"}
+        What of the curves it takes, for estimates of its cost: means of smooth
+        functions of them, their order as well, or each single value.
+    merges_rows : bool
+        Whether rows of equal value may go as one row of their weights.
+    """
 
-    def of_chunk(self, block):
-        """The state of a block that fits into the processor's cache."""
+    needs = "values"
+    merges_rows = False
+
+    def of_kind(self, categorical):
+        """The reduction for entries that are categorical, or for those that are not."""
+        return self
+
+    def reduce(self, shape):
+        """The state of a block of rows, from its `Shape`."""
         raise NotImplementedError
 
     def finish(self, state, sample):
         """`Finished` from the merged state of all rows."""
         raise NotImplementedError
+
+
+class _OfStatistic(Reduction):
+    """A reduction with a `statistic` that "auto" chooses for each entry."""
+
+    def of_kind(self, categorical):
+        """See `Reduction.of_kind`."""
+        if self.statistic != "auto":
+            return self
+        return replace(self, statistic="range" if categorical else "std")
 
 
 class _RowMean(Reduction):
@@ -65,15 +90,16 @@ class _RowMean(Reduction):
     times its projection as donor.
     """
 
+    needs = "order"
+    merges_rows = True
     donor_factor = 0
 
     def finish(self, state, sample):
-        theta = np.einsum("boi,i->bo", state.rows, sample.weights)
+        """See `Reduction.finish`."""
+        theta = np.matmul(state.rows, sample.weights[..., np.newaxis])[..., 0]
         psi = state.rows - theta[:, :, np.newaxis]
         if self.donor_factor and sample.codes is not None:
-            donors = np.take_along_axis(
-                state.cells, sample.codes[:, np.newaxis, :], axis=2
-            )
+            donors = sample.donated(state.cells)
             psi = psi + self.donor_factor * (donors - theta[:, :, np.newaxis])
         return sample.finished(theta / sample.scale, psi, state.rows)
 
@@ -84,73 +110,9 @@ class Pairs(_RowMean):
 
     donor_factor = 2
 
-    def of_chunk(self, block):
-        """See `Reduction.of_chunk`; O(k log k) a row."""
-        ice, n_pieces = block.ice, block.ice.shape[-1]
-        if n_pieces == 1:
-            return State(np.zeros(ice.shape[:3]), block.over_rows(np.zeros(ice.shape)))
-        if n_pieces == 2:
-            gap = np.abs(ice[..., 1:] - ice[..., :1])
-            both = 2.0 * block.chances.prod(axis=-1)
-            other = gap * block.chances[..., ::-1]
-            return State(both * gap[..., 0], block.over_rows(other))
-        order = np.argsort(ice, axis=-1, kind=_fastest_sort(ice))
-        order += np.arange(0, ice.size, n_pieces).reshape(*ice.shape[:3], 1)
-        values = ice.ravel().take(order)
-        gaps = np.diff(values, axis=-1)
-        below = _mass_below(block.chances, order)
-        above = 1.0 - below
-        # E|V' - V''| = 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k)
-        rows = 2.0 * _sum_of_products(gaps, below * above)
-        # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
-        distance = values
-        distance[..., 0] = _sum_of_products(gaps, above)
-        np.multiply(gaps, below - above, out=distance[..., 1:])
-        distance = running_sums(distance)
-        by_cell = np.empty(ice.shape)
-        by_cell.ravel()[order.ravel()] = distance.ravel()
-        return State(rows, block.over_rows(by_cell))
-
-
-_RUN = 16
-_UP_TO = np.triu(np.ones((_RUN, _RUN)))
-
-
-def running_sums(values):
-    """np.cumsum along the last axis; by matrix products it need not wait for sums."""
-    n = values.shape[-1] // _RUN * _RUN
-    if n < 8 * _RUN:
-        return np.cumsum(values, axis=-1)
-    result = np.empty(values.shape)
-    runs = values[..., :n].reshape(*values.shape[:-1], -1, _RUN) @ _UP_TO
-    runs[..., 1:, :] += np.cumsum(runs[..., :-1, -1:], axis=-2)
-    result[..., :n] = runs.reshape(*values.shape[:-1], n)
-    if n < values.shape[-1]:
-        rest = np.cumsum(values[..., n:], axis=-1)
-        np.add(result[..., n - 1 : n], rest, out=result[..., n:])
-    return result
-
-
-def _fastest_sort(curves):
-    """Merging runs, where the first curves seen rise and fall only a few times."""
-    few = np.diff(curves[..., :4, :], axis=-1) > 0
-    turns = np.count_nonzero(few[..., 1:] != few[..., :-1])
-    return "stable" if 16 * turns < few.size else None
-
-
-def _mass_below(chances, order):
-    """P_k of each sorted curve; shape (1, 1, 1, k) where all cells are as probable."""
-    if chances.shape[2] == 1 and np.all(chances == chances[0, 0, 0, 0]):
-        return np.cumsum(chances[:1], axis=-1)[..., :-1]
-    chances = np.broadcast_to(chances, order.shape)
-    return np.cumsum(chances.ravel().take(order), axis=-1)[..., :-1]
-
-
-def _sum_of_products(values, factors):
-    """sum_k values[b, o, i, k] factors[..., k]."""
-    if factors.shape[:3] == (1, 1, 1):
-        return values @ factors[0, 0, 0]
-    return np.einsum("boik,boik->boi", values, factors)
+    def reduce(self, shape):
+        """See `Reduction.reduce`."""
+        return State(*shape.pairs())
 
 
 @dataclass(frozen=True)
@@ -159,39 +121,39 @@ class Observed(_RowMean):
 
     donor_factor = 1
 
-    def of_chunk(self, block):
-        """See `Reduction.of_chunk`."""
-        distance = np.abs(block.moved)
-        return State(block.over_cells(distance), block.over_rows(distance))
+    def reduce(self, shape):
+        """See `Reduction.reduce`."""
+        return State(*shape.distances())
 
 
 @dataclass(frozen=True)
 class Range(_RowMean):
     """Mean over rows of the largest minus the smallest response (Clementine)."""
 
-    def of_chunk(self, block):
-        """See `Reduction.of_chunk`."""
-        return State(block.ice.max(axis=-1) - block.ice.min(axis=-1))
+    def reduce(self, shape):
+        """See `Reduction.reduce`."""
+        lowest, highest = shape.extremes()
+        return State(highest - lowest)
 
 
 @dataclass(frozen=True)
-class IndividualFlatness(_RowMean):
+class IndividualFlatness(_OfStatistic, _RowMean):
     """Mean over rows of the flatness of each row's own curve."""
 
     statistic: str = "std"
 
-    def of_chunk(self, block):
-        """See `Reduction.of_chunk`."""
-        return State(
-            flatness(block.ice, block.multiplicity, self.statistic, block.categorical)
-        )
+    def reduce(self, shape):
+        """See `Reduction.reduce`."""
+        if self.statistic == "range":
+            return Range().reduce(shape)
+        return State(shape.deviations())
 
 
 LEAST_GROUPS = 10  # of rows, whatever they take: errors known to a fifth
 
 
 @dataclass(frozen=True)
-class PartialDependence(Reduction):
+class PartialDependence(_OfStatistic):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
 
     The standard error needs every row's curve after the mean curve is known. Up to
@@ -207,6 +169,9 @@ class PartialDependence(Reduction):
     signs: np.ndarray | None = field(default=None, repr=False)
     groups: np.ndarray | None = field(default=None, repr=False)
 
+    needs = "moments"
+    merges_rows = True
+
     @classmethod
     def over(cls, statistic, n_rows, n_groups):
         """For a known number of rows; at most `n_groups` are kept apart."""
@@ -216,23 +181,25 @@ class PartialDependence(Reduction):
         signs = random.choice([-1.0, 1.0], n_rows)
         return cls(statistic, n_groups, n_rows, signs, groups)
 
-    def reduce(self, block):
+    def reduce(self, shape):
         """See `Reduction.reduce`.
 
         Sums of differences from the unmoved response: exactly 0 for an unused entry.
         """
-        cells = block.moved_over_rows()
-        n_rows = len(block.weights)
+        rows, weights = shape.margins.rows, shape.margins.weights
+        cells = shape.sums(weights)
+        if shape.parallel:  # the mean curve is each row's: no error
+            return State(cells=cells)
+        n_rows = len(weights)
         if self.keeps_apart(cells[0].size):
-            return State(
-                cells=cells,
-                apart=block.moved_by_group(np.ones(n_rows), np.arange(n_rows), n_rows),
-            )
-        signs = self.signs[block.rows] * np.sqrt(block.weights)
+            own = np.ones(n_rows), np.arange(n_rows), n_rows
+            apart, basis = shape.sums_by_group(*own)
+            return State(cells=cells, apart=apart, basis=basis)
+        signs = self.signs[rows] * np.sqrt(weights)
         n_groups = self.groups_that_fit(cells[0].size)
-        groups = self.groups[block.rows] % n_groups
-        sketch = block.moved_by_group(signs, groups, n_groups)
-        return State(cells=cells, sketch=sketch)
+        groups = self.groups[rows] % n_groups
+        sketch, basis = shape.sums_by_group(signs, groups, n_groups)
+        return State(cells=cells, sketch=sketch, basis=basis)
 
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""
@@ -252,21 +219,21 @@ class PartialDependence(Reduction):
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        mean = sample.base @ sample.weights
-        importances = flatness(
-            state.cells, sample.multiplicity, self.statistic, sample.categorical
-        )
+        importances = flatness(state.cells, sample.multiplicity, self.statistic)
         importances /= sample.scale
+        curves = state.cells + sample.level[:, np.newaxis]
+        if state.sketch is None and state.apart is None:
+            psi = np.zeros((*importances.shape, sample.weights.shape[-1]))
+            return sample.finished(importances, psi, curves=curves)
         slope = self.slope(state.cells, sample)
         level = np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
-        curves = state.cells + mean[:, np.newaxis]
+        if state.basis is not None:  # (sums @ basis) @ slope, the short way
+            slope = np.einsum("bofk,bok->bof", state.basis, slope)
         if state.apart is not None:
             psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] - level
             return sample.finished(importances, psi, curves=curves)
         weights = self.signs * np.sqrt(sample.weights)
         n_groups = state.sketch.shape[2]
-        if state.basis is not None:  # (sketch @ basis) @ slope, the short way
-            slope = np.einsum("bofk,bok->bof", state.basis, slope)
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
         psi -= level * np.bincount(self.groups % n_groups, weights, n_groups)
         psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
@@ -279,9 +246,7 @@ class PartialDependence(Reduction):
     def slope(self, cells, sample):
         """How the flatness depends on each value of mean curves (b, o, k)."""
         size = np.abs(sample.base).max(axis=1)
-        return flatness_slope(
-            cells, sample.multiplicity, self.statistic, sample.categorical, size
-        )
+        return flatness_slope(cells, sample.multiplicity, self.statistic, size)
 
 
 @dataclass(frozen=True)
@@ -295,25 +260,44 @@ class Loss(Reduction):
         (n_outputs, n_rows, n_cells).
     relative : bool
         Ratio of the two means instead of their difference.
+    smooth : bool
+        Whether the loss is an analytic function of the outputs.
     """
 
     loss: object = None
     relative: bool = False
+    smooth: bool = False
 
-    def of_chunk(self, block):
-        """See `Reduction.of_chunk`; the two "outputs" are loss gained and unmoved loss.
+    @property
+    def needs(self):
+        """See `Reduction`."""
+        return "moments" if self.smooth else "values"
 
-        Sums of differences: exactly 0 for an entry that changes nothing.
+    def reduce(self, shape):
+        """See `Reduction.reduce`; the two "outputs" are loss gained and unmoved loss.
+
+        Means of differences: exactly 0 for an entry that changes nothing.
         """
-        y = block.y[:, np.newaxis]
-        n_entries = len(block.ice)
-        moved = np.stack([self.loss(y, block.ice[b]) for b in range(n_entries)])
-        base = [self.loss(y, b[..., np.newaxis])[:, 0] for b in block.base]
-        base = np.broadcast_to(np.stack(base), moved.shape[:2])
-        moved -= base[..., np.newaxis]
-        moved = moved[:, np.newaxis]
-        rows = block.over_cells(moved)[:, 0]
-        return State(np.stack([rows, base], axis=1), block.over_rows(moved))
+        rows, cells = (of_outputs.mean(axis=1) for of_outputs in self.gained(shape))
+        base = np.broadcast_to(self._unmoved(shape.margins), rows.shape)
+        return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
+
+    def gained(self, shape):
+        """Mean loss gained, over the cells and over the rows, as `Shape.means`."""
+        if not self.smooth:
+            return shape.means(self._gains)
+        return shape.means(self._gains, np.abs(self._unmoved(shape.margins)).max())
+
+    def _gains(self, chunk):
+        y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)
+        gains = np.stack([self.loss(y, of_entry) for of_entry in chunk.ice])
+        gains -= base[..., np.newaxis]
+        return gains[:, np.newaxis]
+
+    def _unmoved(self, margins):
+        """Loss of the unmoved rows, (1 or n_entries, n_rows)."""
+        y = margins.y[:, np.newaxis]
+        return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
@@ -342,20 +326,13 @@ class Loss(Reduction):
         gain = gains @ sample.weights
         psi = gains - gain[:, np.newaxis]
         if sample.codes is not None:
-            psi += np.take_along_axis(state.cells[:, 0], sample.codes, axis=1)
-            psi -= gain[:, np.newaxis]
+            psi += sample.donated(state.cells)[:, 0] - gain[:, np.newaxis]
         return gain, psi
 
 
 @dataclass(frozen=True)
 class SquaredError(Loss):
     """`Loss` with the mean over the outputs of (target - output)^2.
-
-    With e = target - f and d = ICE - f, (e - d)^2 - e^2 = d^2 - 2 e d, so that two
-    moments of each row's curve and of each cell are all that is needed:
-
-        rows[i]  = sum_k p[k] d[i, k]^2 - 2 e[i] sum_k p[k] d[i, k]
-        cells[k] = sum_i w[i] d[i, k]^2 - 2 sum_i w[i] e[i] d[i, k]
 
     Parameters
     ----------
@@ -369,17 +346,23 @@ class SquaredError(Loss):
 
     target: object = None
 
-    def of_chunk(self, block):
-        """See `Loss.of_chunk`."""
-        error = self.target(block.y) - block.base
-        moved = block.moved
-        first = block.over_cells(moved)
-        cells = -2.0 * block.over_rows(moved, error * block.weights)
-        squared = np.square(moved)
-        rows = block.over_cells(squared) - 2.0 * error * first
-        cells += block.over_rows(squared)
-        base = np.broadcast_to((error**2).mean(axis=1), (len(rows), rows.shape[2]))
-        return State(
-            np.stack([rows.mean(axis=1), base], axis=1),
-            cells.mean(axis=1, keepdims=True),
-        )
+    needs = "moments"
+
+    def gained(self, shape):
+        """See `Loss.gained`."""
+        return shape.squares(self._errors(shape.margins))
+
+    def _errors(self, margins):
+        """Unmoved errors, (1 or n_entries, n_outputs, n_rows)."""
+        return self.target(margins.y) - margins.base
+
+
+@dataclass(frozen=True)
+class AbsoluteError(SquaredError):
+    """`Loss` with the mean over the outputs of |target - output|."""
+
+    needs = "order"
+
+    def gained(self, shape):
+        """See `Loss.gained`."""
+        return shape.distances(self._errors(shape.margins))

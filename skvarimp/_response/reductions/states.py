@@ -1,102 +1,8 @@
-"""What reductions are given of a block of rows, keep of it, and give in the end."""
+"""What reductions keep of a block of rows, and give in the end."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-
-
-@dataclass
-class Block:
-    """ICE values of some rows.
-
-    Attributes
-    ----------
-    ice : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
-    base : ndarray of shape (1 or n_entries, n_outputs, n_rows)
-        The response of the unmoved rows.
-    weights : ndarray of shape (n_rows,)
-        Row weights; over all blocks they sum to 1.
-    rows : slice
-        Which of the evaluated rows these are.
-    probabilities : ndarray of shape (n_entries, n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells)
-        How many distinct grid values each cell holds.
-    y : ndarray of shape (n_rows, ...) or None
-    categorical : ndarray of shape (n_entries,) or None
-        Whether an entry is categorical.
-    """
-
-    ice: np.ndarray
-    base: np.ndarray
-    weights: np.ndarray
-    rows: slice
-    probabilities: np.ndarray
-    multiplicity: np.ndarray
-    y: np.ndarray | None = None
-    categorical: np.ndarray | None = None
-
-    CHUNK_ELEMENTS = 2**17  # one array of them stays in the processor's cache
-
-    def chunks(self):
-        """The block in parts of rows small enough for the processor's cache."""
-        n_rows = len(self.weights)
-        step = max(1, self.CHUNK_ELEMENTS * n_rows // self.ice.size)
-        if step >= n_rows:
-            yield self
-            return
-        first = self.rows.start
-        for start in range(0, n_rows, step):
-            part = slice(start, min(start + step, n_rows))
-            yield replace(
-                self,
-                ice=self.ice[:, :, part],
-                base=self.base[:, :, part],
-                weights=self.weights[part],
-                rows=slice(first + part.start, first + part.stop),
-                y=None if self.y is None else self.y[part],
-            )
-
-    @property
-    def moved(self):
-        """ICE values minus the unmoved response, (n_entries, n_outputs, n_rows, k)."""
-        return self.ice - self.base[..., np.newaxis]
-
-    @property
-    def chances(self):
-        """Probabilities that go with the ICE values, of a shape that broadcasts."""
-        return self.probabilities[:, np.newaxis, np.newaxis, :]
-
-    def over_cells(self, values):
-        """sum_k p[b, k] values[b, o, i, k]."""
-        return np.matmul(values, self.chances[:, 0, :, :, np.newaxis])[..., 0]
-
-    def over_rows(self, values, weights=None):
-        """sum_i w[i] values[b, o, i, k]; other weights (n_entries, n_outputs, i)."""
-        if weights is None:
-            return np.matmul(self.weights, values)
-        return np.matmul(weights[:, :, np.newaxis], values)[:, :, 0]
-
-    def moved_over_rows(self):
-        """sum_i w[i] moved[b, o, i, k]."""
-        return self._added(sparse.csr_array(self.weights[np.newaxis]))[:, :, 0]
-
-    def moved_by_group(self, signs, groups, n_groups):
-        """Sums of signs[i] moved[b, o, i, k] over the rows of each group."""
-        where = (groups, np.arange(len(groups)))
-        return self._added(
-            sparse.csr_array((signs, where), shape=(n_groups, len(groups)))
-        )
-
-    def _added(self, add):
-        """A sparse matrix times `moved`; a curve that is constant stays exactly so."""
-        n_entries, n_outputs, _, n_cells = self.ice.shape
-        base = np.broadcast_to(self.base, self.ice.shape[:3])
-        result = np.empty((n_entries, n_outputs, add.shape[0], n_cells))
-        for at in np.ndindex(n_entries, n_outputs):
-            result[at] = add @ self.ice[at]
-            result[at] -= (add @ base[at])[:, np.newaxis]
-        return result
 
 
 @dataclass
@@ -116,7 +22,7 @@ class State:
         (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
         The same for all rows.
     apart : ndarray of shape (n_entries, n_outputs, n_rows, n_cells) or None
-        Each row's moved curve, in place of a sketch.
+        Each row's moved curve, in place of a sketch, perhaps over the basis.
     cell_of_value : ndarray of shape (n_values,) or None
         The cell of each grid value, where one cell holds several; None: its own.
     """
@@ -135,6 +41,16 @@ class State:
         for state in states:
             merging.add(state)
         return merging.merged()
+
+    def on_cells(self):
+        """The state with its sums over the cells, from one over a basis."""
+        if self.basis is None:
+            return self
+        sums = {
+            name: None if values is None else np.matmul(values, self.basis)
+            for name, values in (("sketch", self.sketch), ("apart", self.apart))
+        }
+        return replace(self, basis=None, **sums)
 
     def expanded(self):
         """The state over grid values, from one over cells that hold several."""
@@ -221,18 +137,19 @@ class Sample:
 
     Attributes
     ----------
-    weights : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,) or (n_entries, n_rows)
         Sum to 1.
     total_weight : float
         What the weights summed to before; the sample size of the standard errors.
     base : ndarray of shape (n_outputs, n_rows)
-    codes : ndarray of shape (n_entries, n_rows) or None
-        The cell of each row's own value; None: rows are no donors of the grid.
+    codes : ndarray of shape (n_entries, n_rows), slice or None
+        The cell of each row's own value; a slice of all cells where row i's is cell i;
+        None: rows are no donors of the grid.
     probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
     scale : ndarray of shape (n_outputs,)
         What importances are divided by.
-    categorical : ndarray of shape (n_entries,) or None
-        Whether an entry is categorical.
+    level : ndarray of shape (n_outputs,)
+        Mean response of the unmoved rows.
     keep_rows : bool
         Whether `Finished` is to hold the numbers of single rows.
     """
@@ -240,12 +157,18 @@ class Sample:
     weights: np.ndarray
     total_weight: float
     base: np.ndarray
-    codes: np.ndarray | None
+    codes: np.ndarray | slice | None
     probabilities: np.ndarray
     multiplicity: np.ndarray
     scale: np.ndarray
-    categorical: np.ndarray | None = None
+    level: np.ndarray
     keep_rows: bool = False
+
+    def donated(self, cells):
+        """Of numbers of cells, (..., n_cells), those of the rows' own."""
+        if isinstance(self.codes, slice):
+            return cells[..., self.codes]
+        return np.take_along_axis(cells, self.codes[:, np.newaxis, :], axis=2)
 
     def finished(self, importances, influences, contributions=None, curves=None):
         """`Finished` with the standard error of the mean over outputs.
@@ -262,8 +185,9 @@ class Sample:
         curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
         """
         psi = self._scaled_mean(influences)
-        variance = np.einsum("bi,i->b", psi**2, self.weights) / self.total_weight
-        finished = Finished(importances, np.sqrt(variance), curves)
+        variance = np.matmul(psi[:, np.newaxis] ** 2, self.weights[..., np.newaxis])
+        errors = np.sqrt(variance[:, 0, 0] / self.total_weight)
+        finished = Finished(importances, errors, curves)
         if self.keep_rows:
             finished.influences = psi
             if contributions is not None:

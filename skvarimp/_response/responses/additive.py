@@ -32,14 +32,8 @@ class AdditiveResponse(ScoreResponse):
         """Scores of a table's rows, (n_rows, n_scores), made once a table."""
         return self._sums.get(table, lambda: self.form.sums(table.numeric()))
 
-    def scores(self, table, rows, move):
-        """See `ScoreResponse.scores`."""
-        return self.scores_at(
-            table, rows, list(move.entry.columns), numeric_values(move)
-        )
-
     def scores_at(self, table, rows, columns, values):
-        """Scores of rows with some columns moved to any values."""
+        """See `ScoreResponse.scores_at`."""
         own = self.form.steps(own_values(table, rows, columns), columns)
         others = self.sums(table)[rows] - own
         steps = self.form.steps(values, columns)

@@ -14,8 +14,8 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._response.contract import Response
-from skvarimp._response.grid import Move, is_categorical
-from skvarimp._response.responses.line_columns import SortedColumns, batches
+from skvarimp._response.grid import Move
+from skvarimp._response.responses.line_columns import batches, begins, values_of
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.memo import Memo
 
@@ -94,6 +94,10 @@ def _values(columns, n_cells):
     return values
 
 
+def _n_distinct(values):
+    return begins(np.sort(values, axis=1)).sum(axis=1)
+
+
 class TransformedMoves:
     """`Moves` seen behind column-wise steps."""
 
@@ -119,26 +123,16 @@ class TransformedMoves:
         columns = np.array([self.entries[e].columns[0] for e in singles], np.intp)
         raw_columns = self.transformed.source[columns]
         for which in batches(self.table, columns):
-            behind = SortedColumns(self.table, columns[which], self.weights).distinct()
-            before = SortedColumns(self.raw, raw_columns[which], self.weights)
-            same = behind.sum(axis=1) == before.distinct().sum(axis=1)
-            missing_before = np.isnan(before.values).any(axis=1)
+            behind, _ = values_of(self.table, columns[which], self.weights)
+            before, _ = values_of(self.raw, raw_columns[which], self.weights)
+            same = _n_distinct(behind) == _n_distinct(before)
+            missing_before = np.isnan(before).any(axis=1)
             result[singles[which]] = same & ~missing_before
         return result
 
-    @cached_property
-    def categorical_columns(self):
-        """See `make_move`: the model columns that categorical entries move alone."""
-        pairs = list(zip(self.entries, self.raw_moves.entries))
-        return [
-            frozenset(
-                entry.columns[0]
-                for entry, raw_entry in pairs
-                if len(entry.columns) == 1
-                and is_categorical(self.raw, raw_entry, named)
-            )
-            for named in self.raw_moves.categorical_columns
-        ]
+    def is_categorical(self, position):
+        """See `Moves.is_categorical`."""
+        return self.raw_moves.is_categorical(position)
 
     def __len__(self):
         return len(self.raw_moves)

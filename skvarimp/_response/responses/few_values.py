@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._response.reductions.states import Block, Sample
+from skvarimp._response.reductions.states import Sample
+from skvarimp._response.shapes.dense import Dense
+from skvarimp._response.shapes.shape import reduced
+from skvarimp._running.memory import at_once
 
 BATCH_ELEMENTS = 2**18  # moved sums, or curves, of a batch
+FEW = 16  # values of several columns go together however many rows there are
 
 
 @dataclass
@@ -110,11 +114,12 @@ def batches(X, columns, n_units, n_outputs):
     ndarray of int
         Positions in `columns`. Those of many values are in no batch.
     """
-    counts = n_distinct(X)[columns]
+    counts, n_samples = n_distinct(X)[columns], X.shape[0]
+    most = max(BATCH_ELEMENTS, FEW * n_samples * max(n_units, n_outputs))
     for n_cells in np.unique(counts):
-        each = X.shape[0] * max(n_units * (n_cells - 1), n_outputs * n_cells)
-        size = BATCH_ELEMENTS // each
-        if size > 1:
+        each = n_samples * max(n_units * (n_cells - 1), n_outputs * n_cells)
+        if 2 * each <= most:
+            size = at_once(each, most)
             which = np.flatnonzero(counts == n_cells)
             yield from np.split(which, np.arange(size, len(which), size))
 
@@ -165,32 +170,24 @@ def curves(response, sums, few, weights, base):
     return ice
 
 
-def finish(walk, request, few, ice, categorical):
+def finish(walk, positions, few, ice):
     """The finished reductions of a batch of columns."""
-    ones = np.ones_like(few.probabilities)
-    rows = slice(0, len(walk.rows))
-    block = Block(
-        ice,
-        walk.base[np.newaxis],
-        walk.weights,
-        rows,
-        few.probabilities,
-        ones,
-        walk.y,
-        categorical,
-    )
+    margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)
+    reductions = walk.reductions_of(positions[0])
+    scales = walk.scales[positions[0] // walk.n_entries]
+    states = reduced(reductions, Dense(margins, ice))
     result = []
-    for reduction, scale in zip(walk.reductions[request], walk.scales[request]):
+    for reduction, state, scale in zip(reductions, states, scales):
         sample = Sample(
             walk.weights,
             walk.total_weight,
             walk.base,
             few.codes,
             few.probabilities,
-            ones,
+            margins.multiplicity,
             scale,
-            categorical,
+            walk.base @ walk.weights,
             walk.keep_rows,
         )
-        result.append(reduction.finish(reduction.reduce(block), sample))
+        result.append(reduction.finish(state, sample))
     return result

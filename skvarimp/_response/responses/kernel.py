@@ -56,6 +56,7 @@ class KernelResponse(ScoreResponse):
     """
 
     path = "kernel"
+    smooth = True
 
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.dual))
@@ -77,9 +78,8 @@ class KernelResponse(ScoreResponse):
             for position in range(e, len(walk.moves), walk.n_entries):
                 yield from self.tasks_of(walk, position)
 
-    def scores(self, table, rows, move):
-        """See `ScoreResponse.scores`."""
-        columns, values = list(move.entry.columns), numeric_values(move)
+    def scores_at(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_at`."""
         at, basis = self._nodes(table, columns, values)
         if basis is None:
             return self._scores_at(table, rows, columns, at)
@@ -139,8 +139,9 @@ class KernelResponse(ScoreResponse):
         if n >= TOO_MANY:
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
+        # nodes serve all grids of the entry, so that they may be a few more than values
         key = _key_of_nodes(table, columns, at)
-        if n >= len(values) and key not in self._nodes_of_entry:
+        if n >= 3 * len(values) and key not in self._nodes_of_entry:
             return values, None
         return at, interpolation(values[:, 0], low, high, n)
 

@@ -1,48 +1,32 @@
 """Linear responses of many single columns at once, with their own values as grid.
 
-With u_k the sorted values of a column and D_k = E|u_k - U| the mean distance of one to
-the others, every row's curve is the line w (v - x_ij), so that
-
-    pairs = observed = |w| E D(U),      psi_k = 2 |w| (D_k - E D(U)),
-    range = |w| (max u - min u),        partial dependence = |w| flatness(u),
-
-the latter two without sampling error. Rows of equal value need not be merged. A batch
-holds columns side by side; of a sparse one the stored values and, once, the zero. The
-squared error, of dense columns, needs moments only and no order.
+A batch holds columns side by side and each is one entry of `StraightLines`, whose
+cells are the rows: rows of equal value need not be merged. Of sparse columns they are
+the stored values and, once, the zero with the weight of all its rows.
 """
 
 import numpy as np
 
 from skvarimp._data.table import ArrayTable, SparseTable
-from skvarimp._response.reductions.flatness import flatness
-from skvarimp._response.reductions.reductions import (
-    IndividualFlatness,
-    Observed,
-    Pairs,
-    PartialDependence,
-    Range,
-    SquaredError,
-)
-from skvarimp._response.reductions.states import Finished, Sample, State
-from skvarimp._response.shapes.scaled_line import mean_distances
+from skvarimp._response.reductions.reductions import Range
+from skvarimp._response.reductions.states import Sample
+from skvarimp._response.shapes.line import StraightLines
+from skvarimp._response.shapes.shape import Margins, reduced
 
 BATCH_ELEMENTS = 2**17  # values of a batch: one array stays in the processor's cache
-
-REDUCTIONS = (Pairs, Observed, Range, PartialDependence, IndividualFlatness)
+IN_ORDER = slice(None)  # the cell of row i is i
 
 
 def serves(table, reductions, grid, keep_rows=False):
-    """Whether a request is one of those of this module."""
+    """Whether a request can be reduced for many columns together."""
     if not isinstance(grid, str):
         return False
-    if keep_rows and any(type(r) is not SquaredError for r in reductions):
-        return False  # sorted columns have lost their rows
+    by_row = keep_rows or not all(r.merges_rows for r in reductions)
+    if by_row and isinstance(table, SparseTable):
+        return False
     if all(type(reduction) is Range for reduction in reductions):
         return grid in {"all", "equidistant", "deciles"}  # from smallest to largest
-    known = REDUCTIONS
-    if not isinstance(table, SparseTable):
-        known = (*known, SquaredError)
-    return grid == "all" and all(type(r) in known for r in reductions)
+    return grid == "all" and all(r.needs != "values" for r in reductions)
 
 
 def batches(table, columns):
@@ -75,62 +59,21 @@ def batches(table, columns):
         start = stop
 
 
-class SortedColumns:
-    """Values of some columns in ascending order with their probabilities.
+def values_of(table, columns, weights):
+    """Values of some columns, as many of each.
 
-    Attributes
-    ----------
+    Returns
+    -------
     values : ndarray of shape (n_columns, n_values)
     probabilities : ndarray of shape (n_columns or 1, n_values)
     """
-
-    def __init__(self, table, columns, weights):
-        if isinstance(table, SparseTable):
-            values, probabilities = _stored(table.csc(), columns, weights)
-        else:
-            values = _side_by_side(table, columns)
-            probabilities = weights[np.newaxis]
-            if np.all(weights == weights[0]):
-                values.sort(axis=1)
-                self.values, self.probabilities = values, probabilities
-                return
-        order = np.argsort(values, axis=1)
-        self.values = np.take_along_axis(values, order, axis=1)
-        probabilities = np.broadcast_to(probabilities, values.shape)
-        self.probabilities = np.take_along_axis(probabilities, order, axis=1)
-
-    def flatness(self, statistic, categorical):
-        """Flatness over the distinct values, see `_flatness.flatness`."""
-        values = self.values[:, np.newaxis]
-        return flatness(values, self.distinct(), statistic, categorical)[:, 0]
-
-    def distances(self):
-        """Mean of D_k and its standard deviation, over the rows."""
-        distance = mean_distances(self.values, self.probabilities)
-        p = np.broadcast_to(self.probabilities, distance.shape)
-        mean = np.einsum("bk,bk->b", distance, p)
-        distance -= mean[:, np.newaxis]
-        np.square(distance, out=distance)
-        return mean, np.sqrt(np.einsum("bk,bk->b", distance, p))
-
-    def means(self):
-        """Mean of each column."""
-        first = self.values[:, :1]
-        p = np.broadcast_to(self.probabilities, self.values.shape)
-        return first[:, 0] + np.einsum("bk,bk->b", self.values - first, p)
-
-    def distinct(self):
-        """Where each distinct value stands for the first time."""
-        new = np.ones(self.values.shape, dtype=bool)
-        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=new[:, 1:])
-        return new
-
-
-def _side_by_side(table, columns):
-    """Dense columns as rows of a new float64 array."""
+    if isinstance(table, SparseTable):
+        return _stored(table.csc(), columns, weights)
     if isinstance(table, ArrayTable):
-        return np.array(table.native[:, columns].T, dtype=np.float64, order="C")
-    return np.array([table.column(j) for j in columns], dtype=np.float64)
+        values = np.array(table.native[:, columns].T, dtype=np.float64, order="C")
+    else:
+        values = np.array([table.column(j) for j in columns], dtype=np.float64)
+    return values, weights[np.newaxis]
 
 
 def _stored(X, columns, weights):
@@ -153,110 +96,61 @@ def _stored(X, columns, weights):
     return values, probabilities
 
 
-def finish(walk, request, columns, slopes, categorical):
+def begins(ascending):
+    """Where each distinct value stands for the first time, of sorted values."""
+    new = np.ones(ascending.shape, dtype=bool)
+    np.not_equal(ascending[..., 1:], ascending[..., :-1], out=new[..., 1:])
+    return new
+
+
+def finish(walk, positions, columns, slopes):
     """The finished reductions of a batch.
 
     Parameters
     ----------
     walk : Walk
-    request : int
+    positions : tuple of int
+        Of one request.
     columns : ndarray of int
     slopes : ndarray of shape (n_columns, n_outputs)
-    categorical : ndarray of shape (n_columns,) or None
-        Needed where a statistic is "auto".
 
     Returns
     -------
     list of Finished
     """
-    reductions, scales = walk.reductions[request], walk.scales[request]
-    if all(type(reduction) is Range for reduction in reductions):
-        return _ranges(walk.table, columns, slopes, scales)
-    batch = None
-    if any(type(reduction) is not SquaredError for reduction in reductions):
-        batch = SortedColumns(walk.table, columns, walk.weights)
-    known, result = {}, []
-    for reduction, scale in zip(reductions, scales):
-        kind = type(reduction)
-        if kind is SquaredError:
-            result.append(_squared_error(reduction, walk, columns, slopes))
-            continue
-        size = np.abs(slopes) / scale
-        if kind in (Pairs, Observed):
-            if "distances" not in known:
-                known["distances"] = batch.distances()
-            mean, deviation = known["distances"]
-            errors = 2.0 * size.mean(axis=1) * deviation / np.sqrt(walk.total_weight)
-            result.append(Finished(size * mean[:, np.newaxis], errors))
-            continue
-        statistic = "range" if kind is Range else reduction.statistic
-        flat = batch.flatness(statistic, categorical)
-        curves = None
-        if kind is PartialDependence:
-            curves = list(_mean_curves(batch, slopes, walk.base @ walk.weights))
-        no_error = np.zeros(len(slopes))
-        result.append(Finished(size * flat[:, np.newaxis], no_error, curves))
-    return result
-
-
-def _ranges(table, columns, slopes, scales):
-    """Ranges alone need no order."""
-    if isinstance(table, SparseTable):
-        X = table.csc()
-        # the weights do not matter, only that there is one a row
-        values, _ = _stored(X, columns, np.ones(X.shape[0]))
-    else:
-        values = _side_by_side(table, columns)
-    span = np.ptp(values, axis=1)[:, np.newaxis]
-    no_error = np.zeros(len(slopes))
-    return [Finished(np.abs(slopes) / scale * span, no_error) for scale in scales]
-
-
-def _mean_curves(sorted_columns, slopes, level):
-    new = sorted_columns.distinct()
-    centred = sorted_columns.values - sorted_columns.means()[:, np.newaxis]
-    for j, slope in enumerate(slopes):
-        yield level[:, np.newaxis] + slope[:, np.newaxis] * centred[j, new[j]]
-
-
-def _squared_error(reduction, walk, columns, slopes):
-    """The finished squared error of a batch of dense columns.
-
-    With c a column minus its mean, V its variance, e the unmoved error and s a slope,
-    the loss gained is s^2 (c_k - c_i)^2 - 2 s e_i (c_k - c_i), whose means over the
-    donors k of a row and over the rows i of a donor are moments of c and e c.
-    """
-    values, weights = _side_by_side(walk.table, columns), walk.weights
-    values -= values[:, :1].copy()  # a constant column is exactly 0
-    values -= (values @ weights)[:, np.newaxis]
-    squares = values**2
-    squares += (squares @ weights)[:, np.newaxis]  # c_i^2 + V
-    error = reduction.target(walk.y) - walk.base
-    rows, donors = np.zeros_like(values), np.zeros_like(values)
-    for of_output, slope in zip(error, slopes.T[:, :, np.newaxis]):
-        both = slope**2 * squares
-        crossed = values @ (weights * of_output)
-        rows += both + 2.0 * slope * of_output * values
-        donors += both - 2.0 * slope * (
-            (weights @ of_output) * values - crossed[:, np.newaxis]
-        )
-    base = np.broadcast_to((error**2).mean(axis=0), rows.shape)
-    n_outputs = len(error)
-    state = State(
-        np.stack([rows / n_outputs, base], axis=1), donors[:, np.newaxis] / n_outputs
-    )
-    each_its_own = np.broadcast_to(np.arange(len(weights)), rows.shape)
-    one = np.ones(1)
-    return reduction.finish(
-        state,
-        Sample(
+    reductions = walk.reductions_of(positions[0])
+    scales = walk.scales[positions[0] // walk.n_entries]
+    values, probabilities = values_of(walk.table, columns, walk.weights)
+    # the rows of sparse columns are the cells
+    weights = probabilities if isinstance(walk.table, SparseTable) else walk.weights
+    by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
+    ascending = not by_row and bool(np.all(weights == walk.weights[0]))
+    if ascending:  # then any order of the rows is as good
+        values.sort(axis=1)
+    probabilities = np.broadcast_to(probabilities, values.shape)
+    rows = slice(0, values.shape[1])
+    margins = Margins(walk.base[np.newaxis], weights, rows, probabilities, None, walk.y)
+    t = values[:, np.newaxis]
+    lines = StraightLines(margins, None, t, t, slopes[:, :, np.newaxis], ascending)
+    if any(hasattr(reduction, "statistic") for reduction in reductions):
+        new = begins(lines.ascending[:, 0])
+        margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
+    result = []
+    for reduction, state, scale in zip(reductions, reduced(reductions, lines), scales):
+        sample = Sample(
             weights,
             walk.total_weight,
-            None,
-            each_its_own,
-            None,
-            None,
-            one,
-            keep_rows=walk.keep_rows,
-        ),
-    )
+            walk.base,
+            IN_ORDER,
+            probabilities,
+            margins.multiplicity,
+            scale,
+            walk.base @ walk.weights,
+            walk.keep_rows,
+        )
+        finished = reduction.finish(state, sample)
+        if finished.curves is not None:
+            curves = lines.by_value(finished.curves)
+            finished.curves = [curve[:, of_one] for curve, of_one in zip(curves, new)]
+        result.append(finished)
+    return result

@@ -1,29 +1,26 @@
-"""Additive forms: link(x W + b), in closed form wherever there is one."""
+"""Additive forms: link(x W + b), as lines wherever they are."""
+
+from functools import partial
 
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
-from skvarimp._response.contract import Costs, Task
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses import line_columns
-from skvarimp._response.responses.projection import (
-    ProjectionResponse,
-    categorical_columns,
-)
+from skvarimp._response.responses.projection import ProjectionResponse, columns_at
 from skvarimp._response.responses.scores import (
+    TYPICAL_NODES,
     numeric_values,
     own_cells_unmoved,
     own_values,
 )
-from skvarimp._response.shapes.monotone_link import (
-    LogisticLine,
-    has_logistic_form,
-    logistic_closed_form,
-)
-from skvarimp._response.shapes.scaled_line import ScaledLine, closed_form, has_line_form
+from skvarimp._response.shapes.basis import absolute, relative
+from skvarimp._response.shapes.line import Lines, StraightLines
+from skvarimp._running.memory import at_once
 
 
 class LinearResponse(ProjectionResponse):
-    """link(X W + b), in closed form wherever there is one.
+    """link(X W + b).
 
     Parameters
     ----------
@@ -32,6 +29,7 @@ class LinearResponse(ProjectionResponse):
     """
 
     path = "linear"
+    smooth = True
 
     def __init__(self, model, form):
         n_scores = len(form.intercept)
@@ -54,16 +52,6 @@ class LinearResponse(ProjectionResponse):
         ice = (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
         return own_cells_unmoved(ice, rows, move, base)
 
-    def mean_curves(self, table, rows, weights, move, base):
-        """See `Response.mean_curves`."""
-        line = None
-        if self.link in (IDENTITY, EXPONENTIAL) and self.changes(move):
-            line = self._line_of(table, rows, weights, move, base)
-        if line is None:
-            return super().mean_curves(table, rows, weights, move, base)
-        own = (line.scale * line.s) @ weights
-        return line.mean_scale[:, np.newaxis] * line.t - own[:, np.newaxis]
-
     def _line(self, table, rows, move):
         """The moved columns' part of the scores, of cells and of rows."""
         columns = list(move.entry.columns)
@@ -78,93 +66,80 @@ class LinearResponse(ProjectionResponse):
         cell = 1.0 + 0.25 * (self.n_scores - 1)
         return Costs(15.0 + 0.075 * self.weights.size, 5.0, cell)
 
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`; measured times in microseconds, roughly."""
-        of_model = 0.3 + 0.0015 * self.weights.size
-        if self.link in (IDENTITY, EXPONENTIAL):
-            return 0.1 * (n_rows + n_cells) / of_model
-        if self.link is LOGISTIC:
-            return min(0.02 * n_rows * n_cells, 1.6 * (n_rows + n_cells)) / of_model
-        return n_rows * n_cells * (0.02 + 0.005 * self.n_scores) / of_model
+    def offers(self, n_cells):
+        """See `ScoreResponse.offers`."""
+        if self.link is IDENTITY:
+            return {"moments", "order"}
+        offers = super().offers(n_cells)
+        if offers and self.link in (EXPONENTIAL, LOGISTIC):
+            return {"moments", "order"}
+        return offers
 
-    def batches(self, walk, request, columns):
-        """See `ProjectionResponse.batches`; in closed form if the link is identity."""
+    def shapes(self, table, rows, move, margins):
+        """See `Response.shapes`."""
+        one_position = len(move.entry.columns) == 1 or self.n_scores == 1
+        if "order" not in self.offers(move.n_cells) or not self.changes(move):
+            yield from super().shapes(table, rows, move, margins)
+        elif self.link is IDENTITY:
+            t, s = self._line(table, rows, move)
+            slope = np.ones((1, self.n_scores, 1))
+            if len(move.entry.columns) == 1:
+                slope[0, :, 0] = self.weights[move.entry.columns[0]]
+                t = numeric_values(move).T
+                s = own_values(table, rows, list(move.entry.columns)).T
+            parts = partial(self.dense, table, rows, move, margins)
+            yield StraightLines(margins, parts, t[np.newaxis], s[np.newaxis], slope)
+        elif one_position:
+            for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
+                yield self._lines(table, rows[part], move, of_part)
+        else:
+            yield from super().shapes(table, rows, move, margins)
+
+    def _lines(self, table, rows, move, margins):
+        t, s = self._line(table, rows, move)
+        others = self.sums(table, rows).T - s
+        # a number of each cell, the same for all scores, and the scores per unit
+        number, slope = t, np.ones((1, 1))
+        if len(move.entry.columns) == 1:
+            number = numeric_values(move).T
+            slope = self.weights[list(move.entry.columns)].T
+        low, high = number.min(keepdims=True)[0], number.max(keepdims=True)[0]
+
+        def evaluate(x, which):
+            moved = slope * absolute(x, low, high)
+            with np.errstate(over="ignore"):
+                scores = others[:, which, np.newaxis] + moved[:, np.newaxis]
+                return self.link(scores)[0][np.newaxis]
+
+        return Lines(
+            margins,
+            relative(number, low, high),
+            evaluate,
+            partial(self.dense, table, rows, move, margins),
+            t,
+            s,
+            lambda levels: self.link.inverse(levels) - others,
+        )
+
+    def evaluations(self, n_rows, n_cells):
+        """See `Response.evaluations`."""
+        if self.link is IDENTITY:
+            return 5.0 * (n_rows + n_cells) / self.costs().call
+        return super().evaluations(n_rows, n_cells)
+
+    def batches(self, walk, first, columns):
+        """See `ProjectionResponse.batches`; as lines if the link is identity."""
         if self.link is not IDENTITY:
-            yield from super().batches(walk, request, columns)
+            yield from super().batches(walk, first, columns)
             return
+        request = first // walk.n_entries
         reductions, grid = walk.reductions[request], walk.moves.grids[request]
         if line_columns.serves(walk.table, reductions, grid, walk.keep_rows):
             yield from line_columns.batches(walk.table, columns)
 
-    def finished(self, walk, request, columns):
+    def finished(self, walk, positions):
         """See `ProjectionResponse.finished`."""
         if self.link is not IDENTITY:
-            return super().finished(walk, request, columns)
-        categorical = categorical_columns(walk, request, columns)
-        return line_columns.finish(
-            walk, request, columns, self.weights[columns], categorical
-        )
-
-    def tasks_of(self, walk, position):
-        """See `Response.tasks_of`; closed forms take all rows at once."""
-        closed = self._closed_form(walk.moves[position].n_cells) is not None
-        if closed and any(map(self._has_form, walk.reductions_of(position))):
-            return [Task((position,), slice(0, len(walk.rows)))]
-        return super().tasks_of(walk, position)
-
-    def evaluations_for(self, reduction, n_rows, n_cells):
-        """See `Response.evaluations_for`."""
-        if self.link not in (IDENTITY, EXPONENTIAL, LOGISTIC):
-            return self.evaluations(n_rows, n_cells)
-        if self._has_form(reduction):
-            return self.evaluations(n_rows, n_cells)
-        return 0.02 * n_rows * n_cells / (0.3 + 0.0015 * self.weights.size)
-
-    LEAST_CELLS = 64  # of a logistic link: fewer are evaluated one by one
-
-    def _closed_form(self, n_cells):
-        if self.link is IDENTITY or self.link is EXPONENTIAL:
-            return closed_form
-        if self.link is LOGISTIC and n_cells > self.LEAST_CELLS:
-            return logistic_closed_form
-        return None
-
-    def _has_form(self, reduction):
-        if self.link is LOGISTIC:
-            return has_logistic_form(reduction)
-        return has_line_form(reduction)
-
-    def _reduced(self, walk, position, rows, reductions=None):
-        move = walk.moves[position]
-        form = self._closed_form(move.n_cells)
-        all_rows = rows == slice(0, len(walk.rows))
-        if form is None or not all_rows or not self.changes(move):
-            return super()._reduced(walk, position, rows, reductions)
-        reductions = walk.reductions_of(position)
-        line = self._line_of(
-            walk.table, walk.rows, walk.weights, move, walk.base, walk.y
-        )
-        if line is None:
-            return super()._reduced(walk, position, rows, reductions)
-        states = [form(line, reduction) for reduction in reductions]
-        others = [r for r, state in zip(reductions, states) if state is None]
-        if others:
-            further = iter(super()._reduced(walk, position, rows, others))
-            states = [next(further) if state is None else state for state in states]
-        return states
-
-    def _line_of(self, table, rows, weights, move, base, y=None):
-        t, s = self._line(table, rows, move)
-        common = (move.probabilities, weights, base, move.categorical, y)
-        if self.link is IDENTITY:
-            return ScaledLine(t, s, None, *common)
-        others = self.sums(table, rows).T - s
-        if self.link is LOGISTIC:
-            return LogisticLine(t, s, others, *common)
-        # exp(others + t) = exp(others + largest t) exp(t - largest t), free of overflow
-        top = t.max(axis=1, keepdims=True)
-        with np.errstate(over="ignore"):
-            scale = np.exp(others + top)
-        if not np.all(np.isfinite(scale)):
-            return None  # the model itself is to say where
-        return ScaledLine(np.exp(t - top), np.exp(s - top), scale, *common)
+            return super().finished(walk, positions)
+        columns = columns_at(walk, positions)
+        return line_columns.finish(walk, positions, columns, self.weights[columns])

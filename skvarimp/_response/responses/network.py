@@ -5,6 +5,7 @@ import numpy as np
 from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
+from skvarimp._response.responses.scores import TYPICAL_NODES
 from skvarimp._response.shapes.chebyshev import (
     interpolation,
     logistic_nodes,
@@ -13,7 +14,6 @@ from skvarimp._response.shapes.chebyshev import (
 )
 from skvarimp._response.shapes.kinks import kinked_curves
 
-TYPICAL_NODES = 60
 NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes}
 
 
@@ -34,6 +34,7 @@ class NetworkResponse(ProjectionResponse):
         weights, biases = form.weights, form.biases
         super().__init__(model, form.link, len(biases[-1]), weights[0], biases[0])
         self.activation = form.activation
+        self.smooth = form.activation in NODES
         self.layers = list(zip(weights[1:], biases[1:]))
 
     def head(self, sums):

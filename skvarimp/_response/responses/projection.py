@@ -11,11 +11,7 @@ import numpy as np
 from skvarimp._data.table import SparseTable
 from skvarimp._response.contract import Task
 from skvarimp._response.responses import few_values as _few_values
-from skvarimp._response.responses.scores import (
-    ScoreResponse,
-    numeric_values,
-    own_values,
-)
+from skvarimp._response.responses.scores import ScoreResponse, own_values
 from skvarimp._running.memo import Memo
 from skvarimp._running.memory import CACHE, slices, working_bytes
 
@@ -54,12 +50,11 @@ class ProjectionResponse(ScoreResponse):
 
         return self._sums.get(table, make)[rows]
 
-    def scores(self, table, rows, move):
-        """See `ScoreResponse.scores`."""
-        columns = list(move.entry.columns)
+    def scores_at(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_at`."""
         weights = self.weights[columns]
         others = self.sums(table, rows) - own_values(table, rows, columns) @ weights
-        return self.moved_scores(others, weights, numeric_values(move))
+        return self.moved_scores(others, weights, values)
 
     def moved_scores(self, others, weights, values):
         """Scores of moved rows.
@@ -94,52 +89,62 @@ class ProjectionResponse(ScoreResponse):
         if walk.final:
             single = walk.moves.by_column
         singles = np.flatnonzero(single)
-        columns = _columns(walk, singles)
+        columns = columns_at(walk, singles)
         for request in range(len(walk.reductions)):
             first = request * walk.n_entries
             batched = np.zeros_like(single)
-            for which in self.batches(walk, request, columns) if len(columns) else ():
-                batched[singles[which]] = True
-                yield ColumnsTask(tuple((first + singles[which]).tolist()), all_rows)
+            for which in self._alike(walk, first, singles):
+                for batch in self.batches(walk, first, columns[which]):
+                    entries = singles[which[batch]]
+                    batched[entries] = True
+                    yield ColumnsTask(tuple((first + entries).tolist()), all_rows)
             for e in np.flatnonzero(~batched):
                 yield from self.tasks_of(walk, first + int(e))
+
+    @staticmethod
+    def _alike(walk, first, entries):
+        """Positions in the entries of those that are reduced alike."""
+        reductions = walk.reductions[first // walk.n_entries]
+        categorical = np.zeros(len(entries), dtype=bool)
+        if any(r.of_kind(True) is not r for r in reductions):
+            categorical[:] = [walk.moves.is_categorical(first + e) for e in entries]
+        for kind in (True, False):
+            if np.any(categorical == kind):
+                yield np.flatnonzero(categorical == kind)
 
     def run(self, walk, task):
         """See `Response.run`."""
         if isinstance(task, ColumnsTask):
-            request = task.positions[0] // walk.n_entries
-            entries = [p % walk.n_entries for p in task.positions]
-            finished = self.finished(walk, request, _columns(walk, entries))
+            finished = self.finished(walk, task.positions)
             if finished is not None:
                 return [(task.positions, finished)]
         return super().run(walk, task)
 
-    def batches(self, walk, request, columns):
-        """Yield which of the columns of a request are reduced together."""
+    def batches(self, walk, first, columns):
+        """Yield which of the columns are reduced together.
+
+        Parameters
+        ----------
+        walk : Walk
+        first : int
+            First position of the request.
+        columns : ndarray of int
+        """
+        request = first // walk.n_entries
         if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
             X, n_units = walk.table.csc(), len(self.intercept)
             yield from _few_values.batches(X, columns, n_units, self.n_outputs)
 
-    def finished(self, walk, request, columns):
+    def finished(self, walk, positions):
         """The finished reductions of such columns; None: one by one after all."""
+        columns = columns_at(walk, positions)
         few = _few_values.few_values(walk.table.csc(), columns, walk.weights)
         sums = self.sums(walk.table, walk.rows)
         ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
-        if ice is None:
-            return None
-        categorical = categorical_columns(walk, request, columns)
-        return _few_values.finish(walk, request, few, ice, categorical)
+        return None if ice is None else _few_values.finish(walk, positions, few, ice)
 
 
-def _columns(walk, entries):
-    of_all = walk.moves.entries
-    return np.array([of_all[e].columns[0] for e in entries], dtype=np.intp)
-
-
-def categorical_columns(walk, request, columns):
-    """Which columns are categorical; None where no reduction asks."""
-    reductions = walk.reductions[request]
-    if not any(getattr(r, "statistic", None) == "auto" for r in reductions):
-        return None
-    by_type = [walk.table.is_categorical(j) for j in columns]
-    return np.isin(columns, list(walk.moves.categorical_columns[request])) | by_type
+def columns_at(walk, positions):
+    """The single columns that some positions move."""
+    entries, n_entries = walk.moves.entries, walk.n_entries
+    return np.array([entries[p % n_entries].columns[0] for p in positions], np.intp)

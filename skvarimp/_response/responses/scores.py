@@ -1,15 +1,26 @@
 """What linear, kernel and network responses share: links of scores of numbers."""
 
+from functools import partial
+
 import numpy as np
 
-from skvarimp._response.contract import Response
+from skvarimp._response.contract import Response, Task
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.shapes.basis import Basis, absolute, relative
+from skvarimp._running.memory import at_once
+
+TYPICAL_NODES = 64
 
 
 class ScoreResponse(Response):
     """outputs = link(scores), with scores known for any values of any columns.
 
-    A subclass implements `scores`.
+    A subclass implements `scores_at`.
+
+    Attributes
+    ----------
+    smooth : bool
+        Whether the scores are analytic functions of a moved value.
 
     Parameters
     ----------
@@ -19,6 +30,9 @@ class ScoreResponse(Response):
         See `links.py`.
     n_scores : int
     """
+
+    smooth = False
+    LEAST_CELLS = 32  # fewer are evaluated one by one
 
     def __init__(self, model, link, n_scores):
         self.link, self.n_scores = link, n_scores
@@ -41,6 +55,23 @@ class ScoreResponse(Response):
 
     def scores(self, table, rows, move):
         """Scores of moved rows, (n_scores, n_rows, n_cells)."""
+        columns = list(move.entry.columns)
+        return self.scores_at(table, rows, columns, numeric_values(move))
+
+    def scores_at(self, table, rows, columns, values):
+        """Scores of rows with some columns moved to any values.
+
+        Parameters
+        ----------
+        table : Table
+        rows : ndarray of shape (n_rows,)
+        columns : list of int
+        values : ndarray of shape (n_values, len(columns))
+
+        Returns
+        -------
+        ndarray of shape (n_scores, n_rows, n_values)
+        """
         raise NotImplementedError
 
     def curves(self, table, rows, move, base):
@@ -62,6 +93,50 @@ class ScoreResponse(Response):
             i, k = np.nonzero(doubtful)
             ice[:, i, k] = self.black_box.at(table, rows[i], move, k)
         return own_cells_unmoved(ice, rows, move, base)
+
+    def offers(self, n_cells):
+        """What the shape of the curves of one column offers, as `Reduction.needs`."""
+        smooth = self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS
+        return {"moments"} if smooth else set()
+
+    def shapes(self, table, rows, move, margins):
+        """See `Response.shapes`; smooth curves of a single column are a `Basis`."""
+        one_column = len(move.entry.columns) == 1
+        if not (one_column and self.offers(move.n_cells) and self.changes(move)):
+            yield from super().shapes(table, rows, move, margins)
+            return
+        columns, values = list(move.entry.columns), numeric_values(move)[:, 0]
+        low, high = values.min(keepdims=True), values.max(keepdims=True)
+        position = relative(values, low, high)[np.newaxis]
+
+        for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
+            of_rows = rows[part]
+
+            def evaluate(x, which, of_rows=of_rows):
+                at = absolute(x, low, high)[:, np.newaxis]
+                with np.errstate(over="ignore"):
+                    scores = self.scores_at(table, of_rows[which], columns, at)
+                    return self.link(scores)[0][np.newaxis]
+
+            parts = partial(self.dense, table, of_rows, move, of_part)
+            yield Basis(of_part, position, evaluate, parts)
+
+    def dense(self, table, rows, move, margins):
+        """Yield the curves by their values."""
+        yield from super().shapes(table, rows, move, margins)
+
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """See `Response.evaluations_for`."""
+        if reduction.needs in self.offers(n_cells):
+            return self.evaluations(n_rows, min(n_cells, TYPICAL_NODES))
+        return self.costs().evaluations(n_rows, n_cells)
+
+    def tasks_of(self, walk, position):
+        """See `Response.tasks_of`; what takes no row's curve takes all rows at once."""
+        offers = self.offers(walk.moves[position].n_cells)
+        if all(r.needs in offers for r in walk.reductions_of(position)):
+            return [Task((position,), slice(0, len(walk.rows)))]
+        return super().tasks_of(walk, position)
 
 
 def own_cells_unmoved(ice, rows, move, base):

@@ -1,5 +1,7 @@
 """Interpolation of analytic functions, exact to rounding, on few Chebyshev nodes."""
 
+from functools import lru_cache
+
 import numpy as np
 
 ROUNDING = 1e-17  # errors allowed, relative to the largest value
@@ -70,7 +72,7 @@ def interpolation(points, low, high, n):
 
     Parameters
     ----------
-    points : ndarray of shape (n_points,)
+    points : ndarray of shape (..., n_points)
         Within [low, high].
     low, high : float
     n : int
@@ -78,42 +80,38 @@ def interpolation(points, low, high, n):
 
     Returns
     -------
-    ndarray of shape (n_points, n)
+    ndarray of shape (..., n_points, n)
     """
     at = nodes(low, high, n)
     # barycentric formula with weights (-1)^m, halved at both ends
     signs = np.where(np.arange(n) % 2, -1.0, 1.0)
     signs[[0, -1]] /= 2.0
-    gaps = (points[:, np.newaxis] - at) / (high - low)  # free of overflow below
-    point, node = np.nonzero(gaps == 0)
-    gaps[point, node] = 1.0
-    result = signs / gaps
-    result /= result.sum(axis=1, keepdims=True)
-    result[point] = 0.0
-    result[point, node] = 1.0
+    gaps = (points[..., np.newaxis] - at) / (high - low)  # free of overflow below
+    hits = gaps == 0
+    gaps[hits] = 1.0
+    result = np.divide(signs, gaps, out=gaps)
+    result /= result.sum(axis=-1, keepdims=True)
+    on_node = hits.any(axis=-1)
+    result[on_node] = hits[on_node]
     return result
 
 
-def panels(points, width):
-    """Split points into intervals of at most a given width.
+@lru_cache(maxsize=64)
+def coefficients(n):
+    """Chebyshev coefficients of degree 0 to n - 1 from values at n nodes of [-1, 1].
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points,)
-    width : float
-
-    Yields
-    ------
-    which : ndarray of int
-        The points of one interval; every point is in one of them.
-    low, high : float
+    Returns
+    -------
+    ndarray of shape (n, n)
+        values @ result are the coefficients.
     """
-    low, high = points.min(), points.max()
-    n_panels = max(1, int(np.ceil((high - low) / width)))
-    edges = np.linspace(low, high, n_panels + 1)
-    panel = np.clip(np.searchsorted(edges, points, side="right") - 1, 0, n_panels - 1)
-    order = np.argsort(panel, kind="stable")
-    starts = np.flatnonzero(np.diff(panel[order], prepend=-1))
-    for which in np.split(order, starts[1:]):
-        p = panel[which[0]]
-        yield which, edges[p], edges[p + 1]
+    order = np.arange(n)
+    result = np.cos(np.pi * np.outer(n - 1 - order, order) / (n - 1)) * 2.0 / (n - 1)
+    result[[0, -1]] /= 2.0
+    result[:, [0, -1]] /= 2.0
+    return result
+
+
+def tail(n):
+    """The coefficients that must have vanished for n nodes to be enough."""
+    return slice(n - max(2, n // 8), n)

@@ -7,10 +7,9 @@ reduction itself would.
 import numpy as np
 
 from skvarimp._compiled import pieces as kernels
-from skvarimp._response.reductions.losses import AbsoluteErrorLoss
 from skvarimp._response.reductions.reductions import (
+    AbsoluteError,
     IndividualFlatness,
-    Loss,
     Observed,
     Pairs,
     PartialDependence,
@@ -36,8 +35,6 @@ def summed(reduction, member, walk, rows):
     Summed or None
     """
     kind = KINDS.get(type(reduction))
-    if type(reduction) is Loss and type(reduction.loss) is AbsoluteErrorLoss:
-        kind = SummedAbsoluteError
     return None if kind is None else kind(reduction, member, walk, rows)
 
 
@@ -104,7 +101,7 @@ class SummedLoss(Summed):
     def __init__(self, reduction, member, walk, rows):
         super().__init__(reduction, member, walk, rows)
         y, base = walk.y[rows], walk.base[:, rows]
-        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
+        self.points = np.ascontiguousarray(reduction.target(y) - base)
         unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
         self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
 
@@ -129,7 +126,7 @@ class SummedSquaredError(SummedLoss):
 
 
 class SummedAbsoluteError(SummedLoss):
-    """`Loss` of the absolute error."""
+    """`AbsoluteError`."""
 
     kernel = kernels.distance
 
@@ -152,10 +149,7 @@ class SummedFlatness(SummedRange):
 
     def __init__(self, reduction, member, walk, rows):
         super().__init__(reduction, member, walk, rows)
-        statistic = reduction.statistic
-        if statistic == "auto":
-            statistic = "range" if member.categorical else "std"
-        self.by_range = statistic == "range"
+        self.by_range = reduction.statistic == "range"
         self.counted = _cumulated(member.multiplicity)
 
     def add(self, curves, rows):
@@ -203,6 +197,7 @@ KINDS = {
     IndividualFlatness: SummedFlatness,
     PartialDependence: SummedMeans,
     SquaredError: SummedSquaredError,
+    AbsoluteError: SummedAbsoluteError,
 }
 
 

@@ -9,10 +9,12 @@ that an ensemble's thousands of cells cost only those a row's own curve needs.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from skvarimp._response.reductions.states import Block
+from skvarimp._response.shapes.dense import Chunk
+from skvarimp._response.shapes.shape import Shape
 from skvarimp._running.memory import numbers_at_once
 
 CHUNK_PIECES = 2**17  # of one array, so that a few stay in the processor's cache
@@ -200,107 +202,105 @@ def settled(values, gap):
     return values
 
 
-class StepBlock(Block):
-    """A `Block` of one entry whose ICE values are those on each row's own pieces.
-
-    `ice` has shape (1, n_outputs, n_rows, n_pieces), `chances` and `multiplicity` say
-    of each row's pieces how probable and how many values they are.
+class StepCurves(Shape):
+    """Curves of one entry by their steps.
 
     Parameters
     ----------
+    margins : Margins
+        Of one entry.
     steps : Steps
-    base : ndarray of shape (1, n_outputs, n_rows)
-    weights, rows, y, categorical
-        As in `Block`.
-    probabilities, multiplicity : ndarray of shape (n_cells,)
-        Of the cells.
+    gap : float
+        See `settled`.
     """
 
-    def __init__(
-        self,
-        steps,
-        base,
-        weights,
-        rows,
-        probabilities,
-        multiplicity,
-        y,
-        categorical,
-        gap=0.0,
-    ):
-        self.steps, self.base, self.weights, self.rows = steps, base, weights, rows
-        self.of_cells = probabilities, multiplicity
-        self.y, self.categorical = y, categorical
-        self.gap = gap
-        self._pieces = self._chances = None
+    def __init__(self, margins, steps, gap=0.0):
+        super().__init__(margins)
+        self.steps, self.gap = steps, gap
 
-    def chunks(self):
-        """See `Block.chunks`."""
+    def parts(self):
+        """See `Shape.parts`."""
         for part in self.steps.chunks():
-            yield StepBlock(
-                self.steps.part(part),
-                self.base[:, :, part],
-                self.weights[part],
-                slice(self.rows.start + part.start, self.rows.start + part.stop),
-                *self.of_cells,
-                None if self.y is None else self.y[part],
-                self.categorical,
-                self.gap,
-            )
+            yield Pieces(self.margins.part(part), self.steps.part(part), self.gap)
 
-    def _form(self):
-        if self._pieces is None:
-            self._pieces = self.steps.pieces()[:2]
-        return self._pieces
+    def sums(self, weights):
+        """See `Shape.sums`; forms no pieces."""
+        return self.steps.over_rows(weights)[np.newaxis]
+
+    def sums_by_group(self, weights, groups, n_groups):
+        """See `Shape.sums_by_group`; forms no pieces."""
+        return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None
+
+
+class Pieces(Chunk):
+    """The values of some rows' curves on each row's own pieces.
+
+    The arrays have as many "cells" as the row of most steps has pieces; `chances` and
+    `multiplicity` say of each row's pieces how probable and how many values they are.
+
+    Parameters
+    ----------
+    margins : Margins
+    steps : Steps
+    gap : float
+        See `settled`.
+    """
+
+    def __init__(self, margins, steps, gap):
+        Shape.__init__(self, margins)
+        self.steps, self.gap = steps, gap
+        self.positions, moved, _ = steps.pieces()
+        self.of_pieces = moved[np.newaxis]
 
     def _on_pieces(self, of_cells):
         """Sums over the cells of each piece, (n_rows, n_pieces)."""
-        below = np.concatenate([[0.0], np.cumsum(of_cells)])
-        return np.diff(below[self._form()[0]], axis=1)
+        below = np.concatenate([[0.0], np.cumsum(of_cells[0])])
+        return np.diff(below[self.positions], axis=1)
 
     @property
     def moved(self):
-        """See `Block.moved`."""
-        return self._form()[1][np.newaxis]
+        """See `Chunk.moved`."""
+        return self.of_pieces
+
+    @property
+    def values(self):
+        """See `Chunk`."""
+        return self.of_pieces
 
     @property
     def ice(self):
         """The response on each row's pieces, (1, n_outputs, n_rows, n_pieces)."""
-        return settled(self.moved + self.base[..., np.newaxis], self.gap)
+        return settled(self.of_pieces + self.margins.base[..., np.newaxis], self.gap)
 
-    @property
+    @cached_property
     def chances(self):
-        """See `Block.chances`."""
-        if self._chances is None:
-            self._chances = self._on_pieces(self.of_cells[0])[np.newaxis, np.newaxis]
-        return self._chances
+        """See `Chunk.chances`."""
+        return self._on_pieces(self.margins.probabilities)[np.newaxis, np.newaxis]
 
     @property
     def multiplicity(self):
         """Number of grid values on each piece, (1, n_rows, n_pieces)."""
-        return self._on_pieces(self.of_cells[1])[np.newaxis]
+        return self._on_pieces(self.margins.multiplicity)[np.newaxis]
 
     def over_cells(self, values):
-        """See `Block.over_cells`."""
+        """See `Chunk.over_cells`."""
         return np.einsum("boik,boik->boi", values, self.chances)
 
-    def over_rows(self, values, weights=None):
-        """See `Block.over_rows`; the result is over the cells."""
-        n_cells = self.steps.n_cells
-        behind = self._form()[0][:, 1:-1].ravel()
-        weights = self.weights if weights is None else weights[0]
-        weights = np.broadcast_to(weights, values.shape[1:3])
+    def over_rows(self, values):
+        """See `Chunk.over_rows`; the result is over the cells."""
+        n_cells, weights = self.steps.n_cells, self.margins.weights
+        behind = self.positions[:, 1:-1].ravel()
         sums = np.empty((1, values.shape[1], n_cells))
-        for o, (of_output, weight) in enumerate(zip(values[0], weights)):
-            jumps = np.diff(of_output, axis=1) * weight[:, np.newaxis]
+        for o, of_output in enumerate(values[0]):
+            jumps = np.diff(of_output, axis=1) * weights[:, np.newaxis]
             sums[0, o] = np.bincount(behind, jumps.ravel(), n_cells + 1)[:n_cells]
-            sums[0, o, 0] += weight @ of_output[:, 0]
+            sums[0, o, 0] += weights @ of_output[:, 0]
         return np.cumsum(sums, axis=2, out=sums)
 
-    def moved_over_rows(self):
-        """See `Block.moved_over_rows`; forms no pieces."""
-        return self.steps.over_rows(self.weights)[np.newaxis]
+    def sums(self, weights):
+        """See `Shape.sums`."""
+        return self.steps.over_rows(weights)[np.newaxis]
 
-    def moved_by_group(self, signs, groups, n_groups):
-        """See `Block.moved_by_group`; forms no pieces."""
-        return self.steps.by_group(signs, groups, n_groups)[np.newaxis]
+    def sums_by_group(self, weights, groups, n_groups):
+        """See `Shape.sums_by_group`."""
+        return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._response.contract import Task
-from skvarimp._response.reductions.reductions import Reduction
-from skvarimp._response.reductions.states import Merging, State
+from skvarimp._response.reductions.states import Merging
 from skvarimp._response.responses.trees.curves import Member, distinct
-from skvarimp._response.shapes.steps import StepBlock
+from skvarimp._response.shapes.dense import Dense
+from skvarimp._response.shapes.shape import reduced
+from skvarimp._response.shapes.steps import StepCurves
 from skvarimp._running.memory import even_slices, numbers_at_once, working_bytes
 
 STEPS = 2**22  # of one task's curves, at most: some 50 MB
@@ -100,8 +101,8 @@ def run(response, walk, task):
     rows, base = walk.rows[task.rows], walk.base[:, task.rows]
     steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
     for member, of_member in zip(rest, steps):
-        block = _block(response, walk, task.rows, member, of_member)
-        served[member.position] = reduced(walk.reductions_of(member.position), block)
+        shape = _shape(response, walk, task.rows, member, of_member)
+        served[member.position] = reduced(walk.reductions_of(member.position), shape)
     return [
         (
             (member.position,),
@@ -144,9 +145,9 @@ def _served(response, walk, plan, task):
             if not others[m]:
                 continue
             steps = pieces.steps(m, member.n_cells)
-            block = _block(response, walk, rows, member, steps)
+            shape = _shape(response, walk, rows, member, steps)
             missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
-            for merging, state in zip(others[m], reduced(missing, block)):
+            for merging, state in zip(others[m], reduced(missing, shape)):
                 merging.add(state)
     states = {}
     for member, of_member, merged in zip(plan.members, sums, others):
@@ -157,18 +158,9 @@ def _served(response, walk, plan, task):
     return states
 
 
-def _block(response, walk, rows, member, steps):
-    return StepBlock(
-        steps,
-        walk.base[np.newaxis, :, rows],
-        walk.weights[rows],
-        rows,
-        member.probabilities,
-        member.multiplicity,
-        None if walk.y is None else walk.y[rows],
-        np.array([member.categorical]),
-        response.gap,
-    )
+def _shape(response, walk, rows, member, steps):
+    of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
+    return StepCurves(walk.margins(rows, *of_cells), steps, response.gap)
 
 
 def _states_of_group(response, walk, position, rows):
@@ -179,29 +171,16 @@ def _states_of_group(response, walk, position, rows):
     probabilities = np.bincount(cell_of_value, move.probabilities)[np.newaxis]
     multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
     reductions = walk.reductions_of(position)
-    states = [[] for _ in reductions]
+    merging = [Merging() for _ in reductions]
+    margins = walk.margins(rows, probabilities, multiplicity)
     step = response.block_rows(len(cells), walk.table.n_columns)
-    for part in even_slices(rows.stop - rows.start, step):
+    for part, of_part in margins.parts(step):
         part = slice(rows.start + part.start, rows.start + part.stop)
         ice = response.group_curves(
             walk.table, walk.rows[part], move, walk.base[:, part], features, cells
         )
-        block = walk.block(ice[np.newaxis], part, [move], multiplicity, probabilities)
-        for reduction, of_blocks in zip(reductions, states):
-            of_blocks.append(reduction.reduce(block))
-    merged = [State.merged(of_blocks) for of_blocks in states]
+        shape = Dense(of_part, ice[np.newaxis])
+        for of_parts, state in zip(merging, reduced(reductions, shape)):
+            of_parts.add(state)
+    merged = [of_parts.merged() for of_parts in merging]
     return [replace(state, cell_of_value=cell_of_value) for state in merged]
-
-
-def reduced(reductions, block):
-    """The state of each reduction; those that go chunk by chunk share the chunks."""
-    by_chunk = [type(r).reduce is Reduction.reduce for r in reductions]
-    states = [
-        [] if chunked else [r.reduce(block)] for r, chunked in zip(reductions, by_chunk)
-    ]
-    if any(by_chunk):
-        for chunk in block.chunks():
-            for reduction, chunked, of_chunks in zip(reductions, by_chunk, states):
-                if chunked:
-                    of_chunks.append(reduction.of_chunk(chunk))
-    return [State.merged(of_chunks) for of_chunks in states]

@@ -1,0 +1,177 @@
+"""Curves that are smooth in one number of each cell: sums of a few functions of it.
+
+With u[k] in [-1, 1] the position of a cell and x_m the Chebyshev nodes,
+
+    h[i, k] = sum_m h_i(x_m) B[k, m]
+
+for the curves and for smooth functions h of them, where B interpolates. The number of
+nodes grows until the last Chebyshev coefficients have vanished, so that the sum is
+exact to rounding. Means over the cells and over the rows take O((n_rows + n_cells)
+n_nodes).
+"""
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp._response.shapes.chebyshev import (
+    coefficients,
+    interpolation,
+    nodes,
+    tail,
+)
+from skvarimp._response.shapes.dense import CHUNK_ELEMENTS, Chunk
+from skvarimp._response.shapes.shape import NeedsValues, Shape
+
+# What the last coefficients may be of the values, on average over the rows and in any
+# row, and of the numbers that the values are differences of.
+VANISHED, VANISHED_ANYWHERE, ROUNDED = 2e-13, 1e-10, 1e-15
+TRIED = 24  # rows that the first guess of the number of nodes is made on
+GUESSES = (17, 65, 257)
+MOST = 512  # nodes
+
+
+def relative(values, low, high):
+    """Positions in [-1, 1] of values in [low, high]."""
+    half = np.maximum((high - low) / 2.0, np.finfo(float).tiny)
+    return np.clip((values - (low + high) / 2.0) / half, -1.0, 1.0)
+
+
+def absolute(x, low, high):
+    """The values of [low, high] at positions x, ascending from -1 to 1."""
+    values = (low + high) / 2.0 + (high - low) / 2.0 * x
+    values[..., :1], values[..., -1:] = low, high  # but for rounding they are
+    return values
+
+
+class Basis(Shape):
+    """Curves of one entry that are smooth in one number of each cell.
+
+    Parameters
+    ----------
+    margins : Margins
+    position : ndarray of shape (n_entries, n_cells)
+        Of the cells, in [-1, 1].
+    evaluate : callable
+        evaluate(x, rows) is the response of some rows (slice or array of int) at
+        positions x, of shape (n_entries, n_outputs, n_rows, len(x)).
+    parts : callable
+        See `Shape.parts`.
+    """
+
+    def __init__(self, margins, position, evaluate, parts):
+        super().__init__(margins)
+        self.position, self.evaluate, self.parts = position, evaluate, parts
+
+    def means(self, function, size=None):
+        """See `Shape.means`."""
+        if size is None:
+            raise NeedsValues
+        values, matrix = self._at_nodes(function, size)
+        over_cells = np.einsum("bk,bkm->bm", self.margins.probabilities, matrix)
+        rows = np.matmul(values, over_cells[:, np.newaxis, :, np.newaxis])[..., 0]
+        return rows, self._to_cells(np.matmul(self.margins.weights, values), matrix)
+
+    def squares(self, offsets):
+        """See `Shape.squares`."""
+
+        def squares(chunk):
+            moved = chunk.moved
+            of_rows = offsets[:, :, chunk.margins.rows, np.newaxis]
+            return moved * (moved - 2.0 * of_rows)
+
+        return self.means(squares, float(np.square(offsets).max(initial=0.0)))
+
+    def sums(self, weights):
+        """See `Shape.sums`."""
+        values, matrix = self.moved
+        return self._to_cells(np.matmul(weights, values), matrix)
+
+    def sums_by_group(self, weights, groups, n_groups):
+        """See `Shape.sums_by_group`; of the nodes, with `matrix` as basis."""
+        values, matrix = self.moved
+        where = (groups, np.arange(len(groups)))
+        add = sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
+        sums = [add @ values[at] for at in np.ndindex(*values.shape[:2])]
+        sketch = np.stack(sums).reshape(*values.shape[:2], n_groups, -1)
+        return sketch, matrix.swapaxes(1, 2)[:, np.newaxis]
+
+    def deviations(self):
+        """See `Shape.deviations`."""
+        values, matrix = self.moved
+        share = self.margins.multiplicity[:, :, np.newaxis]
+        count = share.sum(axis=1, keepdims=True)
+        centred = matrix - (share * matrix).sum(axis=1, keepdims=True) / count
+        squares = centred.swapaxes(1, 2) @ (share * centred)
+        squares = squares / np.maximum(count - 1, 1)
+        products = values @ squares[:, np.newaxis]
+        return np.sqrt(np.maximum(np.sum(products * values, axis=-1), 0.0))
+
+    @cached_property
+    def moved(self):
+        """Response moved minus unmoved at the nodes, and the matrix."""
+        size = float(np.abs(self.margins.base).max(initial=0.0))
+        return self._at_nodes(lambda chunk: chunk.moved, size)
+
+    @staticmethod
+    def _to_cells(at_nodes, matrix):
+        """Numbers at the nodes (n_entries, any, n_nodes) on the cells."""
+        return np.matmul(at_nodes, matrix.swapaxes(1, 2))
+
+    def _at_nodes(self, function, size):
+        """Function at the nodes (n_entries, any, n_rows, n_nodes), and the matrix."""
+        n = self._first_guess(function, size)
+        while 2 * n <= max(self.position.shape[1], 16) and n <= MOST:
+            values = self._values(function, n)
+            if self._has_vanished(values, n, size):
+                return values, interpolation(self.position, -1.0, 1.0, n)
+            n += 2 + n // 4
+        raise NeedsValues
+
+    def _first_guess(self, function, size):
+        """How many nodes a few rows need."""
+        n_rows = self.margins.n_rows
+        few = np.unique(np.linspace(0, n_rows - 1, min(n_rows, TRIED)).astype(int))
+        for n in GUESSES:
+            values = function(self._chunk(few, n))
+            of_degree = np.abs(values @ coefficients(n)).max(axis=(0, 1, 2))
+            largest = np.abs(values).max()
+            noise = 2.0 * of_degree[tail(n)].max()
+            left = max(VANISHED * largest, ROUNDED * size)
+            if noise <= 1e-9 * largest:  # perhaps it is, or more nodes are tried
+                left = max(left, noise)
+            needed = int(np.flatnonzero(of_degree > left).max(initial=0)) + 2
+            needed += max(2, needed // 7)
+            if needed < n:
+                return needed
+        raise NeedsValues
+
+    def _chunk(self, rows, n):
+        margins = self.margins
+        y = None if margins.y is None else margins.y[rows]
+        part = type(margins)(
+            margins.base[:, :, rows], margins.weights[rows], rows, None, None, y
+        )
+        return Chunk(part, self.evaluate(nodes(-1.0, 1.0, n), rows))
+
+    def _values(self, function, n):
+        n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape
+        step = max(1, CHUNK_ELEMENTS // (n * n_outputs * len(self.position)))
+        parts = [
+            function(self._chunk(slice(start, min(start + step, n_rows)), n))
+            for start in range(0, n_rows, step)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+
+    def _has_vanished(self, values, n, size):
+        """Whether the last coefficients of all rows' values at n nodes are rounding."""
+        last = np.abs(values @ coefficients(n)[:, tail(n)]).max(axis=(0, 1, 3))
+        largest = np.abs(values).max(axis=(0, 1, 3))
+        mean_last, mean_largest = self.margins.weights @ np.stack([last, largest], 1)
+        mean_weight = self.margins.weights.sum()
+        return (
+            bool(np.isfinite(largest).all())
+            and mean_last <= VANISHED * mean_largest + ROUNDED * size * mean_weight
+            and last.max() <= VANISHED_ANYWHERE * largest.max() + 10 * ROUNDED * size
+        )

@@ -1,0 +1,281 @@
+"""Curves that are an increasing function of the sum of a row part and a cell part:
+
+    ICE[o, i, k] = g(a[o, i] + t[o, k]),    f[o, i] = g(a[o, i] + s[o, i])
+
+All of them ascend as t does, so that one sort of the cells resolves every absolute
+value. What is left are sums over cells or rows, all of them or up to a rank: of a
+straight line by partial sums of t, of others by those of the basis. No row's curve is
+formed.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from skvarimp._response.reductions.flatness import flatness
+from skvarimp._response.shapes.basis import Basis, absolute, relative
+from skvarimp._response.shapes.shape import NeedsValues, Shape
+
+
+def mean_distances(values, probabilities):
+    """E|u_k - U| for sorted values u and U drawn from them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., n_values)
+        Ascending along the last axis.
+    probabilities : ndarray of shape (..., n_values), broadcasting
+
+    Returns
+    -------
+    ndarray of shape (..., n_values)
+        Exactly 0 where all values are equal.
+    """
+    below = np.cumsum(probabilities, axis=-1)[..., :-1]
+    gaps = np.diff(values, axis=-1)
+    distance = np.empty_like(values)
+    # E|u_(1) - U| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
+    np.multiply(gaps, 1.0 - below, out=distance[..., 1:])
+    distance[..., 0] = distance[..., 1:].sum(axis=-1)
+    np.multiply(gaps, 2.0 * below - 1.0, out=distance[..., 1:])
+    return np.cumsum(distance, axis=-1, out=distance)
+
+
+def distances_to(points, values, weights):
+    """sum_m weights[m] |points[i] - values[m]|, by partial sums of sorted values."""
+    order = np.argsort(values)
+    values, weights = values[order], weights[order]
+    mass, moment = _running(weights), _running(weights * values)
+    at = np.searchsorted(values, points, side="right")
+    result = points * (2.0 * mass[at] - mass[-1]) + moment[-1] - 2.0 * moment[at]
+    return np.maximum(result, 0.0)  # not below 0 by rounding
+
+
+def _running(values):
+    """Sums up to each rank, 0 first, along the last axis."""
+    result = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=result[..., 1:])
+    return result
+
+
+class StraightLines(Basis):
+    """Parallel curves ICE - f = slope (t - s), of many entries at once.
+
+    Parameters
+    ----------
+    margins : Margins
+    parts : callable
+        See `Shape.parts`.
+    t : ndarray of shape (n_entries, n_outputs or 1, n_cells)
+    s : ndarray of shape (n_entries, n_outputs or 1, n_rows)
+        Where it is `t` itself, cell i is the own value of row i.
+    slope : ndarray of shape (n_entries, n_outputs, 1)
+    is_ascending : bool, default=False
+        Whether t is known to ascend.
+    """
+
+    parallel = True
+
+    def __init__(self, margins, parts, t, s, slope, is_ascending=False):
+        Shape.__init__(self, margins)
+        self.parts, self.t, self.s, self.slope = parts, t, s, slope
+        self.is_ascending = is_ascending
+
+    @cached_property
+    def _order(self):
+        """Where the values of t stand in ascending order, in t.ravel()."""
+        n_cells = self.t.shape[-1]
+        first = np.arange(0, self.t.size, n_cells).reshape(*self.t.shape[:-1], 1)
+        return np.argsort(self.t, axis=-1) + first
+
+    @cached_property
+    def ascending(self):
+        """The values of t in ascending order."""
+        return self.by_value(self.t)
+
+    def by_value(self, of_cells):
+        """Numbers of the cells in the order of t, (n_entries, n_outputs, n_cells)."""
+        if self.is_ascending:
+            return of_cells
+        if of_cells.shape == self.t.shape:
+            return of_cells.ravel().take(self._order)
+        order = self._order % self.t.shape[-1]
+        return np.take_along_axis(of_cells, order, axis=-1)
+
+    def in_own_order(self, by_value):
+        """Numbers in the order of t in that of the cells."""
+        if self.is_ascending:
+            return by_value
+        result = np.empty(self.t.shape)
+        result.ravel()[self._order.ravel()] = by_value.ravel()
+        return result
+
+    @cached_property
+    def _ends(self):
+        return self.t.min(axis=-1, keepdims=True), self.t.max(axis=-1, keepdims=True)
+
+    @cached_property
+    def position(self):
+        """See `Basis`."""
+        if self.t.shape[1] > 1:  # not the same for all outputs
+            raise NeedsValues
+        return relative(self.t, *self._ends)[:, 0]
+
+    def evaluate(self, x, rows):
+        """See `Basis`."""
+        t = absolute(x, *self._ends)[:, :, np.newaxis]
+        ice = self.slope[..., np.newaxis] * (t - self.s[..., rows, np.newaxis])
+        ice += self.margins.base[..., rows, np.newaxis]
+        return ice
+
+    def _of_rows(self, of_lines):
+        """A number of each line, the same for all its rows."""
+        shape = (*self.slope.shape[:2], self.s.shape[-1])
+        return np.broadcast_to(np.abs(self.slope) * of_lines[..., np.newaxis], shape)
+
+    @cached_property
+    def _distances(self):
+        """Mean distance of each cell's t from the others'."""
+        chances = self.margins.probabilities[:, np.newaxis]
+        if np.any(chances != chances[0, 0, 0]):
+            chances = self.by_value(np.broadcast_to(chances, self.t.shape))
+        else:
+            chances = chances[:1]
+        return self.in_own_order(mean_distances(self.ascending, chances))
+
+    def pairs(self):
+        """See `Shape.pairs`."""
+        mean = np.einsum("bok,bk->bo", self._distances, self.margins.probabilities)
+        return self._of_rows(mean), np.abs(self.slope) * self._distances
+
+    def distances(self, offsets=None):
+        """See `Shape.distances`."""
+        size = np.abs(self.slope)
+        if self.s is self.t and offsets is None:
+            return size * self._distances, size * self._distances
+        at, margins = self.s, self.margins
+        if offsets is not None:
+            # a line that stays where it is crosses no level
+            at = at + offsets / np.where(self.slope == 0, np.inf, self.slope)
+        lines = size.shape[:2]
+        at, t = (np.broadcast_to(x, (*lines, x.shape[-1])) for x in (at, self.t))
+        rows, cells = np.empty(at.shape), np.empty(t.shape)
+        for b, o in np.ndindex(at.shape[:2]):
+            rows[b, o] = distances_to(at[b, o], t[b, o], margins.probabilities[b])
+            cells[b, o] = distances_to(t[b, o], at[b, o], margins.weights)
+        rows, cells = size * rows, size * cells
+        if offsets is not None:
+            rows -= np.abs(offsets)
+            cells -= (np.abs(offsets) @ margins.weights)[..., np.newaxis]
+            still = (size * np.ptp(self.t, axis=-1, keepdims=True) == 0)[..., 0]
+            rows[still], cells[still] = 0.0, 0.0  # not even by rounding
+        return rows, cells
+
+    def squares(self, offsets):
+        """See `Shape.squares`."""
+        p, w = self.margins.probabilities[..., np.newaxis], self.margins.weights
+        first = self.t[..., :1]  # a constant stays exactly so
+        t, s = self.t - first, self.s - first
+        mean = np.matmul(t, p)
+        t, s = t - mean, s - mean
+        squares = self.slope**2
+        rows = squares * (np.matmul(t**2, p) + s**2) + 2.0 * offsets * self.slope * s
+        crossed = 2.0 * self.slope * (offsets @ w)[..., np.newaxis]
+        own = 2.0 * self.slope * ((s * offsets) @ w)[..., np.newaxis]
+        s_mean, s_squares = ((x @ w)[..., np.newaxis] for x in (s, s**2))
+        cells = squares * (t * (t * w.sum() - 2.0 * s_mean) + s_squares)
+        return rows, cells - (t * crossed - own)
+
+    def extremes(self):
+        """See `Shape.extremes`."""
+        highest = self._of_rows(np.ptp(self.t, axis=-1))
+        return np.zeros_like(highest), highest
+
+    def deviations(self):
+        """See `Shape.deviations`."""
+        return self._of_rows(flatness(self.t, self.margins.multiplicity, "std"))
+
+    def sums(self, weights):
+        """See `Shape.sums`."""
+        own = np.matmul(self.s, weights[..., np.newaxis])
+        total = weights.sum(axis=-1)[..., np.newaxis, np.newaxis]
+        return self.slope * (self.t * total - own)
+
+
+class Lines(Basis):
+    """Curves of one entry that ascend with t.
+
+    Parameters
+    ----------
+    margins, position, evaluate, parts
+        See `Basis`.
+    t : ndarray of shape (n_outputs, n_cells)
+    s : ndarray of shape (n_outputs, n_rows)
+    crossing : callable
+        crossing(levels) gives the t at which each row's curve is at a level, infinite
+        where it does not reach it; both of shape (n_outputs, n_rows).
+    """
+
+    def __init__(self, margins, position, evaluate, parts, t, s, crossing):
+        super().__init__(margins, position, evaluate, parts)
+        self.t, self.s, self.crossing = t, s, crossing
+
+    def _sorted(self):
+        """Yield (output, order of the cells, probabilities, values, functions).
+
+        Values are (n_nodes, n_rows), functions (n_nodes, n_cells); the curves minus
+        the unmoved response are values.T @ functions.
+        """
+        values, (matrix,) = self.moved
+        for o, t in enumerate(self.t):
+            order = np.argsort(t)
+            functions = np.ascontiguousarray(matrix.take(order, axis=0).T)
+            chances = self.margins.probabilities[0, order]
+            yield o, order, chances, np.ascontiguousarray(values[0, o].T), functions
+
+    def pairs(self):
+        """See `Shape.pairs`."""
+        rows, cells = np.empty((1, *self.s.shape)), np.empty((1, *self.t.shape))
+        for o, order, chances, values, functions in self._sorted():
+            below = np.cumsum(chances)[:-1]
+            between = np.diff(functions, axis=1) @ (2.0 * below * (1.0 - below))
+            rows[0, o] = np.maximum(between @ values, 0.0)
+            # distances of the mean curve, as all rows' curves ascend together
+            mean = (values @ self.margins.weights) @ functions
+            cells[0, o, order] = mean_distances(mean, chances)
+        return rows, cells
+
+    def distances(self, offsets=None):
+        """See `Shape.distances`."""
+        at, e, weights = self.s, np.zeros_like(self.s), self.margins.weights
+        if offsets is not None:
+            e = offsets[0]
+            at = self.crossing(self.margins.base[0] + e)
+        rows, cells = np.empty((1, *self.s.shape)), np.empty((1, *self.t.shape))
+        for o, order, chances, values, functions in self._sorted():
+            # above its crossing a curve is above the level, below it is below
+            sums, mass = _running(functions * chances), _running(chances)
+            rank = np.searchsorted(self.t[o, order], at[o], side="right")
+            signed = sums[:, -1:] - 2.0 * sums.take(rank, axis=1)
+            rows[0, o] = np.einsum("mi,mi->i", values, signed)
+            rows[0, o] -= e[o] * (mass[-1] - 2.0 * mass[rank])
+            by_crossing = np.argsort(at[o])
+            w = weights[by_crossing]
+            sums = _running(values.take(by_crossing, axis=1) * w)
+            mass = _running(w * e[o, by_crossing])
+            rank = np.searchsorted(at[o, by_crossing], self.t[o, order], side="right")
+            signed = 2.0 * sums.take(rank, axis=1) - sums[:, -1:]
+            of_cells = np.einsum("mk,mk->k", functions, signed)
+            cells[0, o, order] = of_cells - (2.0 * mass[rank] - mass[-1])
+        if offsets is None:
+            return np.maximum(rows, 0.0), np.maximum(cells, 0.0)
+        size = np.abs(e)
+        return rows - size, cells - (size @ weights)[:, np.newaxis]
+
+    def extremes(self):
+        """See `Shape.extremes`."""
+        values, (matrix,) = self.moved
+        ends = zip(values[0], self.t.argmin(axis=1), self.t.argmax(axis=1))
+        both = [of_output @ matrix[[low, high]].T for of_output, low, high in ends]
+        lowest, highest = np.moveaxis(np.stack(both), -1, 0)[:, np.newaxis]
+        return lowest, highest
