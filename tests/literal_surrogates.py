@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from skvarimp._models.trees import Tree
+
 
 def literal_cuts(x, left, weight, labels=None, min_rows=1):
     """Every cut of one column: (association, threshold, direction), by definition."""
@@ -123,3 +125,19 @@ def literal_importances(tree, X, target, weight, criterion, convention, surrogat
     if convention == "matlab":
         return total / max(len(branches), 1)
     return total / total.sum() if total.sum() > 0 else total
+
+
+def bare_tree(left, right, column):
+    """A tree without anything but its shape."""
+    nothing = np.zeros(len(left))
+    return Tree(
+        column,
+        nothing,
+        left,
+        right,
+        nothing > 0,
+        nothing[:, np.newaxis],
+        weight=nothing,
+        count=nothing,
+        decrease=nothing,
+    )

@@ -284,7 +284,7 @@ HISTOGRAMS = HistGradientBoostingRegressor(max_iter=2).fit(IRIS[:, :3], IRIS[:, 
         ({"criterion": "mse"}, STUMP, {}, ValueError, "grown on classes"),
         ({"criterion": "gini"}, NUMBERS, {}, ValueError, "grown on numbers"),
         ({"criterion": "gini"}, STAGES, {}, ValueError, "grown on numbers"),
-        ({"criterion": "mse"}, HISTOGRAMS, {}, ValueError, "gains and no impurity"),
+        ({"criterion": "mse"}, HISTOGRAMS, {}, ValueError, "did not keep"),
         ({"surrogates": 2}, HISTOGRAMS, {}, ValueError, "convention='rpart'"),
         (
             {"surrogates": True, "surrogate_cuts": "class_boundary"},
@@ -334,6 +334,28 @@ def test_wrong_training_data_is_an_error():
     named = DecisionTreeRegressor(max_depth=2).fit(DIABETES, PROGRESSION)
     with pytest.raises(ValueError, match="feature names"):
         measure.fit(named, DIABETES.iloc[:, ::-1], PROGRESSION)
+
+
+@pytest.mark.parametrize("criterion", ["auto", "mse"])
+def test_training_data_of_a_full_grown_tree_is_checked(criterion):
+    """All of the target's variance goes in any order, but not at the same nodes."""
+    X, y = DIABETES.to_numpy(), PROGRESSION.to_numpy()
+    for own in ("squared_error", "poisson"):
+        tree = DecisionTreeRegressor(criterion=own, random_state=0).fit(X, y)
+        measure = ImpurityImportance(surrogates=1, criterion=criterion)
+        measure.fit(tree, X, y)
+        for rows, target in ((X[::-1], y), (X, y[::-1])):
+            with pytest.raises(ValueError, match="is not the training"):
+                measure.fit(tree, rows, target)
+    classes = (y > 140).astype(int)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, classes)
+    measure = ImpurityImportance(criterion="deviance")
+    measure.fit(forest, X, classes)
+    with pytest.raises(ValueError, match="y is not the training target"):
+        measure.fit(forest, X, 1 - classes)
+    rpart = ImpurityImportance(surrogates=1, convention="rpart")
+    with pytest.raises(ValueError, match="y is not the training target"):
+        rpart.fit(forest, X, classes[::-1])
 
 
 def test_a_callback_may_stop_between_trees():

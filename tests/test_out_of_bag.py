@@ -167,3 +167,14 @@ def test_out_of_bag_with_the_weights_of_the_fit():
             )
         )
     np.testing.assert_allclose(imp.importances_, np.mean(gains), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_another_target_is_refused(kind):
+    """The means of the leaves' rows must be what the leaves hold."""
+    y = np.digitize(Y, [np.median(Y)]) if kind is RandomForestClassifier else Y
+    forest = kind(5, random_state=0).fit(X, y)
+    measure = PermutationImportance(subset="oob")
+    measure.fit(forest, X, y)
+    with pytest.raises(ValueError, match="y is not the training target"):
+        measure.fit(forest, X, y[::-1])

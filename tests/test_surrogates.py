@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from literal_surrogates import literal_surrogates
+from literal_surrogates import bare_tree, literal_surrogates
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -15,7 +15,7 @@ from skvarimp._measures.impurity import surrogates as _surrogates
 from skvarimp._measures.impurity.surrogate_levels import SortedColumns
 from skvarimp._measures.impurity.surrogate_splits import Rules
 from skvarimp._measures.impurity.surrogates import find_surrogates
-from skvarimp._measures.impurity.tables import Grove, Training, TreeTable
+from skvarimp._measures.impurity.tables import Grove, Training
 
 
 @pytest.fixture(autouse=True, scope="module", params=[False, True])
@@ -263,13 +263,10 @@ def test_nodes_of_tiny_weight_are_as_exact_as_others(compiled):
     X[:, 0] = np.repeat([0.0, 1.0], 40)
     side = X[:, 1] > 0
     # A root on column 0 whose children, nodes 1 and 4, split on column 1.
-    table = TreeTable(
+    table = bare_tree(
         left=np.array([1, 2, -1, -1, 5, -1, -1]),
         right=np.array([4, 3, -1, -1, 6, -1, -1]),
-        feature=np.array([0, 1, -1, -1, 1, -1, -1]),
-        count=np.zeros(7),
-        weight=np.zeros(7),
-        decrease=np.zeros(7),
+        column=np.array([0, 1, -1, -1, 1, -1, -1]),
     )
     leaf = np.where(X[:, 0] == 0, np.where(side, 3, 2), np.where(side, 6, 5))
     weight = rng.uniform(1, 2, 80)
@@ -300,13 +297,10 @@ def test_class_boundaries_stop_at_the_node():
         )
 
 
-ONE_SPLIT = TreeTable(
+ONE_SPLIT = bare_tree(
     left=np.array([1, -1, -1]),
     right=np.array([2, -1, -1]),
-    feature=np.array([0, -1, -1]),
-    count=np.zeros(3),
-    weight=np.zeros(3),
-    decrease=np.zeros(3),
+    column=np.array([0, -1, -1]),
 )
 
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
+from skvarimp._measures.impurity.registry import READERS, read_trees
+from skvarimp._measures.impurity.tables import check_training
 from skvarimp._measures.response_importance import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import in_order, merged_states
@@ -97,8 +99,11 @@ def out_of_bag(problem, loss, response_method):
     position = np.full(len(problem.kept), -1)
     position[problem.kept] = np.arange(table.n_samples)
     in_bag = _in_bag(forest, position)
-    for tree, rows in zip(forest.estimators_, in_bag):
-        _check_same_rows(tree, table, rows)
+    if type(forest) in READERS and problem.kept.all():
+        _check_training(forest, table, problem.y)
+    else:
+        for tree, rows in zip(forest.estimators_, in_bag):
+            _check_same_rows(tree, table, rows)
     everything = np.arange(table.n_samples)
     outside = [np.setdiff1d(everything, rows) for rows in in_bag]
     usable = [t for t, rows in enumerate(outside) if len(rows) > 1]
@@ -160,6 +165,14 @@ def _in_bag(forest, position):
             "subset='oob' takes the weights the forest was fitted with, or none."
         )
     return in_bag
+
+
+def _check_training(forest, table, y):
+    """Raise unless rows and target are those that the trees were grown with."""
+    trees = read_trees(forest)
+    trainings = trees.trainings(trees.rows(table), y, None)
+    for t, (tree, training) in enumerate(zip(trees.tables, trainings)):
+        check_training(tree, training, t)
 
 
 def _check_same_rows(tree, table, rows):

@@ -1,6 +1,5 @@
-"""Readers of gradient boosting: the stages replayed, and histogram trees."""
+"""Readers of gradient boosting, whose trees were grown on gradients it did not keep."""
 
-import copy
 import numbers
 
 import numpy as np
@@ -8,20 +7,18 @@ from sklearn import ensemble
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from skvarimp._data.labels import as_columns, class_lists, positions
-from skvarimp._measures.impurity.readers import (
-    Rows,
-    TreeReader,
-    declined,
-)
-from skvarimp._measures.impurity.tables import LEAF, Training, table_of_histogram_tree
-from skvarimp._running.private_sklearn import private
+from skvarimp._data.labels import class_lists, positions
+from skvarimp._measures.impurity.readers import Rows, TreeReader, declined
+from skvarimp._measures.impurity.tables import Training
+from skvarimp._models.readers.sklearn_trees import read_trees
+from skvarimp._models.tree_table import NodeTable
 
 
 class GradientBoosting(TreeReader):
-    """GradientBoosting: all stages and classes, on the stage's negative gradients."""
+    """GradientBoosting: the trees of all stages and classes."""
 
     averaging = "boosting"
+    knows_target = False
 
     def _members(self):
         return list(self.estimator.estimators_.ravel())
@@ -29,100 +26,46 @@ class GradientBoosting(TreeReader):
     def _classes(self):
         return None  # regression trees on gradients, for classes too
 
-    def trainings(self, rows, y, sample_weight, with_target=True):
-        """See `TreeReader.trainings`."""
+    def trainings(self, rows, y, sample_weight, with_target=False):
+        """See `TreeReader.trainings`; without targets."""
         booster = self.estimator
         if booster.subsample < 1.0:
             raise declined(
                 booster, "with subsample < 1 it draws each stage's rows and keeps none"
             )
-        encoded = None
-        if with_target or booster.n_iter_no_change is not None:
-            encoded = _encoded(booster, self._needed(y, "replaying the stages"))
         weight = np.ones(len(rows)) if sample_weight is None else sample_weight
-        kept = np.arange(len(rows))
         if booster.n_iter_no_change is not None:
-            kept = _training_part(booster, encoded, len(rows), booster.random_state)
-        weight = _only(kept, weight)
-        replay = _Replay(booster, rows, encoded, weight, kept) if with_target else None
-        n_stages, n_per_stage = booster.estimators_.shape
-        for stage in range(n_stages):
-            gradients = None if replay is None else replay.negative_gradients()
-            for k in range(n_per_stage):
-                t = stage * n_per_stage + k
-                leaf = self._leaf(rows, t)
-                if replay is None:
-                    yield Training(leaf, weight)
-                    continue
-                yield Training(leaf, weight, gradients[:, [k]])
-                replay.add(k, self.members[t].tree_.value[:, 0, 0], leaf)
-
-
-class _Replay:
-    """Raw predictions of the training rows, stage after stage, as fit saw them."""
-
-    def __init__(self, booster, rows, y, weight, kept):
-        self.booster, self.kept = booster, kept
-        self.y, self.weight = y[kept], weight[kept]
-        self.n_samples = len(rows)
-        # a copy, as Huber's corner is set in place
-        self.loss = copy.deepcopy(private(booster, "_loss"))
-        self.raw = np.array(private(booster, "_raw_predict_init")(rows.single[kept]))
-
-    def negative_gradients(self):
-        """Of the stage to come; shape (n_samples, n_trees_per_stage)."""
-        if getattr(self.booster, "loss", None) == "huber":
-            error = np.abs(self.y - self.raw.squeeze(axis=1))
-            corner = np.quantile(
-                error, self.loss.quantile, weights=self.weight, method="inverted_cdf"
-            )
-            self.loss.closs.delta = float(corner)
-        gradient = self.loss.gradient(
-            y_true=self.y, raw_prediction=self.raw, sample_weight=None
-        )
-        whole = np.zeros((self.n_samples, self.raw.shape[1]))
-        whole[self.kept] = -as_columns(gradient)
-        return whole
-
-    def add(self, k, values, leaf):
-        """Take the step of one tree."""
-        self.raw[:, k] += self.booster.learning_rate * values.take(leaf[self.kept])
+            encoded = _encoded(booster, self._needed(y, "the rows put aside"))
+            seed = booster.random_state
+            weight = _only(_training_part(booster, encoded, len(rows), seed), weight)
+        for t in range(len(self.members)):
+            yield Training(self._leaf(rows, t), weight)
 
 
 class HistGradientBoosting(TreeReader):
-    """HistGradientBoosting: gains from the node arrays."""
+    """HistGradientBoosting: gains take the place of decreases."""
 
     averaging = "boosting"
-    has_impurity = False
+    knows_target = False
 
     def __init__(self, estimator):
         self.estimator = estimator
-        self.columns = self._original_columns()
-        stages = private(estimator, "_predictors")
-        self.predictors = [predictor for stage in stages for predictor in stage]
-        self.tables = [
-            table_of_histogram_tree(p.nodes, self.columns) for p in self.predictors
-        ]
-        self.weights = np.ones(len(self.predictors))
-        self.criterion = None
-        self.classes = self.n_classes = None
-
-    def _original_columns(self):
-        """Categorical columns come first in the encoded X."""
-        categorical = self.estimator.is_categorical_
-        if categorical is None:
-            return np.arange(self.estimator.n_features_in_)
-        return np.append(np.flatnonzero(categorical), np.flatnonzero(~categorical))
+        self.form = read_trees(estimator, "predict", None)
+        self.tables = self.form.trees
+        self.weights = np.ones(len(self.tables))
+        self.criterion = self.classes = self.n_classes = None
 
     def rows(self, table):
-        """Encoded as for the trees, columns in X's order, float64."""
-        encoded = private(self.estimator, "_preprocess_X")(table.native, reset=False)
-        matrix = np.empty(encoded.shape)
-        matrix[:, self.columns] = encoded
-        return Rows(None, matrix, self.estimator.is_categorical_)
+        """As the trees see them: categories by their positions, float64."""
+        columns = [
+            self.form.encoding.numbers(j, table.column(j))
+            for j in range(table.n_columns)
+        ]
+        nominal = self.estimator.is_categorical_
+        return Rows(None, np.column_stack(columns), nominal, table)
 
-    def trainings(self, rows, y, sample_weight, with_target=True):
-        """See `TreeReader.trainings`; these trees' targets are not rebuilt."""
+    def trainings(self, rows, y, sample_weight, with_target=False):
+        """See `TreeReader.trainings`; without targets."""
         booster = self.estimator
         n_samples = len(rows)
         weight = np.ones(n_samples) if sample_weight is None else sample_weight
@@ -143,33 +86,11 @@ class HistGradientBoosting(TreeReader):
             kept = _training_part(booster, encoded, n_samples, seed)
         weight = _only(kept, weight)
         counted = _only(kept, np.ones(n_samples)) > 0
-        for predictor, table in zip(self.predictors, self.tables):
-            leaf = _leaf_of_histogram_tree(predictor, table, rows.matrix)
-            yield Training(leaf, weight, None, counted, weighs_nodes=False)
-
-
-def _leaf_of_histogram_tree(predictor, table, X):
-    """Leaf of each row; comparisons in float64, as the predictor makes them."""
-    nodes = predictor.nodes
-    words = predictor.raw_left_cat_bitsets  # (n_sets, 8), 32 categories a word
-    bits = words[:, :, np.newaxis] >> np.arange(32, dtype=np.uint32) & 1
-    left_sets = bits.reshape(len(words), 256).astype(bool)
-    leaf = np.zeros(X.shape[0], dtype=np.intp)
-    moving = np.arange(X.shape[0])
-    while True:
-        moving = moving[table.left[leaf[moving]] != LEAF]
-        if not len(moving):
-            return leaf
-        at = leaf[moving]
-        node = nodes[at]
-        value = X[moving, table.feature[at]]
-        left = value <= node["num_threshold"]
-        in_set = (node["is_categorical"] == 1) & ~np.isnan(value)
-        left[in_set] = left_sets[
-            node["bitset_idx"][in_set], value[in_set].astype(np.intp)
-        ]
-        left = np.where(np.isnan(value), node["missing_go_to_left"] == 1, left)
-        leaf[moving] = np.where(left, table.left[at], table.right[at])
+        nodes = NodeTable(self.tables, self.form.encoding)
+        codes = nodes.codes_of(rows.table)
+        for t, root in enumerate(nodes.roots):
+            (leaves,) = nodes.leaves(codes, np.array([t])) - root
+            yield Training(leaves, weight, None, counted, weighs_nodes=False)
 
 
 def _encoded(booster, y):

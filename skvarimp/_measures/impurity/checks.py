@@ -35,26 +35,28 @@ def check_tree_weights(tree_weights, trees):
 def check_criterion(criterion, trees):
     """Raise ValueError where the trees cannot be judged by a criterion."""
     name = type(trees.estimator).__name__
-    if not trees.has_impurity:
-        raise ValueError(
-            f"criterion={criterion!r} does not apply to {name}, whose trees hold gains "
-            "and no impurity. Use criterion='auto'."
-        )
     if (criterion in CLASS_CRITERIA) != (trees.n_classes is not None):
         kind, use = ("classes", "gini") if trees.n_classes else ("numbers", "mse")
         raise ValueError(
             f"criterion={criterion!r} does not apply to {name}, whose trees are grown "
             f"on {kind}. Use criterion='auto' or {use!r}."
         )
+    if not trees.knows_target:
+        raise ValueError(
+            f"criterion={criterion!r} does not apply to {name}, which did not keep "
+            "the gradients or random targets that its trees were grown on. Use "
+            "criterion='auto'."
+        )
 
 
 def known_criterion(name, trees):
     """The criterion that judges surrogates' own splits."""
-    if not trees.has_impurity:
+    if not trees.knows_target:
         raise ValueError(
-            f"{type(trees.estimator).__name__} holds gains and no impurity, so that a "
-            "surrogate's own split cannot be judged. Use convention='rpart', where a "
-            "surrogate earns a share of the primary split's gain."
+            f"{type(trees.estimator).__name__} did not keep the gradients or random "
+            "targets that its trees were grown on, so that a surrogate's own split "
+            "cannot be judged. Use convention='rpart', where a surrogate earns a share "
+            "of the primary split's decrease."
         )
     if name is None:
         raise ValueError(

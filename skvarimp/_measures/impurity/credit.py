@@ -26,7 +26,7 @@ class Credit:
 
         Parameters
         ----------
-        table : TreeTable
+        table : Tree
         decrease : ndarray of shape (n_nodes,)
             Of weight times impurity, by each primary split.
         weight : float
@@ -39,7 +39,7 @@ class Credit:
         # No split adds impurity; a decrease of 0 may come out below it by rounding.
         decrease, credit = np.maximum(decrease[branch], 0), np.maximum(credit, 0)
         total = np.zeros(n_features)
-        total += np.bincount(table.feature[branch], decrease, n_features)
+        total += np.bincount(table.column[branch], decrease, n_features)
         total += np.bincount(np.asarray(feature, np.intp), credit, n_features)
         n_branches = np.count_nonzero(branch)
         skips_stumpless = self.averaging in ("forest", "boosting")
@@ -83,9 +83,9 @@ class AssociationMean:
     def add(self, table, weight, node, feature, association):
         """Add one tree with its kept surrogates."""
         branch = table.left != LEAF
-        n_splits = np.bincount(table.feature[branch], minlength=len(self.sum))
+        n_splits = np.bincount(table.column[branch], minlength=len(self.sum))
         self.n_splits += n_splits
-        primary = table.feature[node]
+        primary = table.column[node]
         share = weight * association / n_splits[primary]
         place = primary.astype(np.intp) * len(self.sum) + feature
         np.add.at(self.sum.reshape(-1), place, share)

@@ -166,10 +166,10 @@ class ImpurityImportance(BaseImportance):
     Notes
     -----
     Trees: DecisionTree, ExtraTree, RandomForest, ExtraTrees, RandomTreesEmbedding,
-    Bagging of trees, AdaBoost, GradientBoosting, HistGradientBoosting. A gradient
-    boosting tree is judged on its stage's negative gradients. Histogram gradient
-    boosting has surrogates in the rpart convention; its categorical columns send each
-    category where most of its weight goes (threshold NaN).
+    Bagging of trees, AdaBoost, GradientBoosting, HistGradientBoosting. Boosting by
+    gradients has surrogates in the rpart convention: the gradients that its trees were grown on
+    are not kept. Histogram gradient boosting's categorical columns send each category
+    where most of its weight goes (threshold NaN).
 
     The association of the cut x_k <= v with the optimal split x_j <= u at a node is
     (min(P_L, P_R) - (1 - P_LL - P_RR)) / min(P_L, P_R), proportions by weight among the
@@ -458,7 +458,7 @@ class ImpurityImportance(BaseImportance):
             criterion = known_criterion(name, trees)
         if self.surrogates:
             boundary = self.surrogate_cuts == "class_boundary"
-            if boundary and trees.n_classes is None:
+            if boundary and (trees.n_classes is None or not trees.knows_target):
                 raise ValueError(
                     "surrogate_cuts='class_boundary' needs classification trees; those "
                     f"of {type(trees.estimator).__name__} are grown on numbers. Use "
@@ -476,7 +476,8 @@ class ImpurityImportance(BaseImportance):
     def _search(self, plan, trees, tally, training):
         rows, y, sample_weight = training
         columns = SortedColumns(rows.matrix, rows.nominal)
-        trainings = trees.trainings(rows, y, sample_weight, plan.with_target)
+        with_target = plan.with_target or (y is not None and trees.knows_target)
+        trainings = trees.trainings(rows, y, sample_weight, with_target)
         tasks = batches(trees.tables, trainings, len(columns))
         with Progress([self], len(trees.tables)) as progress:
             results = in_order(

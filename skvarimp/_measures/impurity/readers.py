@@ -10,8 +10,8 @@ from sklearn import ensemble, tree
 from sklearn.utils import compute_class_weight, compute_sample_weight
 
 from skvarimp._data.labels import as_columns, class_lists, positions
-from skvarimp._measures.impurity.tables import Training, table_of_tree
-from skvarimp._models.readers.sklearn_trees import n_training_rows
+from skvarimp._measures.impurity.tables import Training
+from skvarimp._models.readers.sklearn_trees import grown_trees, n_training_rows
 
 TREE_TYPES = (
     tree.DecisionTreeClassifier,
@@ -30,6 +30,9 @@ OWN_CRITERIA = {
 }
 
 
+MEAN_CRITERIA = {*OWN_CRITERIA} - {"absolute_error"}
+
+
 class Rows:
     """Training data in the forms that trees and the surrogate search read.
 
@@ -41,10 +44,13 @@ class Rows:
         float64, for the surrogates' own thresholds.
     nominal : ndarray of shape (n_features,) or None
         Columns of unordered categories.
+    table : Table or None
+        The rows as they were given, where trees are not scikit-learn's `tree_`.
     """
 
-    def __init__(self, single, matrix, nominal=None):
+    def __init__(self, single, matrix, nominal=None, table=None):
         self.single, self.matrix, self.nominal = single, matrix, nominal
+        self.table = table
 
     def __len__(self):
         return self.matrix.shape[0]
@@ -60,7 +66,7 @@ class TreeReader:
     Attributes
     ----------
     estimator : object
-    tables : list of TreeTable
+    tables : list of Tree
         One a tree.
     weights : ndarray of shape (n_trees,)
         The ensemble's own weights of its trees.
@@ -70,12 +76,12 @@ class TreeReader:
         Classes of each output of classification trees.
     averaging : {"tree", "forest", "boosting", "weighted"}
         How scikit-learn's `feature_importances_` averages trees.
-    has_impurity : bool
-        Whether splits decrease an impurity; histogram trees hold gains instead.
+    knows_target : bool
+        Whether the trees' own target can be rebuilt; gradients are not kept.
     """
 
     averaging = "forest"
-    has_impurity = True
+    knows_target = True
 
     def __init__(self, estimator):
         self.estimator = estimator
@@ -86,9 +92,7 @@ class TreeReader:
                     f"{type(estimator).__name__} of {type(member).__name__}"
                 )
         self.features = self._features()
-        self.tables = [
-            table_of_tree(m.tree_, f) for m, f in zip(self.members, self.features)
-        ]
+        self.tables = grown_trees(self.members, self.features)
         self.weights = self._weights()
         self.criterion = self._criterion()
         self.classes = self._classes()
@@ -152,7 +156,26 @@ class TreeReader:
         """
         target = self._target(y) if with_target else None
         for t, weight in enumerate(self._in_bag(rows, y, sample_weight)):
-            yield Training(self._leaf(rows, t), weight, target)
+            yield Training(
+                self._leaf(rows, t),
+                weight,
+                target,
+                n_classes=self.n_classes,
+                means_kept=self._keeps_means(self.members[t]),
+            )
+
+    def _keeps_means(self, member):
+        """Whether leaves hold means: no medians, nothing clipped, no class unseen."""
+        few = self.n_classes is not None and self._classes_of(member) != self.n_classes
+        return (
+            member.criterion in MEAN_CRITERIA
+            and member.monotonic_cst is None
+            and not few
+        )
+
+    @staticmethod
+    def _classes_of(member):
+        return tuple(len(classes) for classes in class_lists(member.classes_))
 
     def _leaf(self, rows, t):
         single = rows.features(self.features[t])
@@ -201,12 +224,10 @@ class SingleTree(TreeReader):
 class Forest(TreeReader):
     """RandomForest, ExtraTrees, and RandomTreesEmbedding."""
 
-    def _target(self, y):
-        if type(self.estimator) is ensemble.RandomTreesEmbedding:
-            raise declined(
-                self.estimator, "its trees were grown on random targets it did not keep"
-            )
-        return super()._target(y)
+    @property
+    def knows_target(self):
+        """The targets of random embeddings were drawn and not kept."""
+        return type(self.estimator) is not ensemble.RandomTreesEmbedding
 
     def _in_bag(self, rows, y, sample_weight):
         forest = self.estimator

@@ -63,7 +63,7 @@ def batches(tables, trainings, n_features):
 
     Yields
     ------
-    tuple of (int, list of TreeTable, list of Training)
+    tuple of (int, list of Tree, list of Training)
         With the number of the first tree.
     """
     first, held, size = 0, [], 0
@@ -123,17 +123,17 @@ def search_batch(batch, columns, plan):
 
 def _check_target(grove, criterion, decrease):
     """Raise ValueError where the trees' own criterion gives other decreases."""
-    n_trees = len(grove.root)
-    anew = np.bincount(grove.tree_of_node, decrease, n_trees)
-    recorded = np.bincount(grove.tree_of_node, grove.decrease, n_trees)
     # Trees take differences of larger numbers, rounded at the scale of those.
     scale = criterion.scale(grove.target)
-    scale = np.bincount(grove.tree, grove.weight * scale, n_trees)
-    wrong = np.abs(anew - recorded) > 1e-6 * recorded + 1e-11 * scale
+    scale = np.bincount(grove.tree, grove.weight * scale, len(grove.root))
+    recorded = grove.decrease
+    allowed = 1e-6 * np.abs(recorded) + 1e-11 * scale[grove.tree_of_node]
+    wrong = np.abs(decrease - recorded) > allowed
     if wrong.any():
-        t = int(np.argmax(wrong))
+        node = int(np.argmax(wrong))
         raise ValueError(
-            "y is not the training target: the splits of a tree took away "
-            f"{recorded[t]:.6g} of impurity times weight, but with this y they take "
-            f"away {anew[t]:.6g}. Pass the y the estimator was fitted with."
+            "y is not the training target: a split of a tree took away "
+            f"{recorded[node]:.6g} of impurity times weight, but with this y it takes "
+            f"away {decrease[node]:.6g}. Pass the X and y the estimator was fitted "
+            "with, rows in the same order."
         )

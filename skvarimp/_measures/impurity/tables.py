@@ -1,49 +1,10 @@
-"""Flat node tables of fitted trees, and the training rows in their leaves.
-
-A table is plain arrays, whatever class the tree comes from, so that one search
-(and any compiled kernel) serves all of them.
-"""
+"""The training rows in the leaves of trees, checked, and put together for a search."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-LEAF = -1  # in `left`, `right` and `feature`
-
-
-@dataclass(frozen=True)
-class TreeTable:
-    """One fitted tree.
-
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_nodes,)
-        Children; -1 at a leaf. Node 0 is the root.
-    feature : ndarray of shape (n_nodes,)
-        Column of X that a node splits on; -1 at a leaf.
-    count : ndarray of shape (n_nodes,)
-        Training rows of a node.
-    weight : ndarray of shape (n_nodes,)
-        Their total weight, as the tree recorded it.
-    decrease : ndarray of shape (n_nodes,)
-        Weight times impurity, minus the same of both children: the decrease of the
-        risk in units of weight; 0 at a leaf.
-    columns : ndarray or None
-        Columns of X the tree was grown on; None for all.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    count: np.ndarray
-    weight: np.ndarray
-    decrease: np.ndarray
-    columns: np.ndarray | None = None
-
-    @property
-    def n_branches(self):
-        """Number of nodes that split."""
-        return int(np.count_nonzero(self.left != LEAF))
+LEAF = -1  # in `left`, `right` and `column`
 
 
 @dataclass(frozen=True)
@@ -59,9 +20,13 @@ class Training:
     target : ndarray of shape (n_samples, n_outputs) or None
         Class codes, numbers, or negative gradients of a boosting stage.
     counted : ndarray of shape (n_samples,) or None
-        Rows that enter `TreeTable.count`; None for those of positive weight.
+        Rows that enter `Tree.count`; None for those of positive weight.
     weighs_nodes : bool
-        Whether `TreeTable.weight` is the sum of `weight`.
+        Whether `Tree.weight` is the sum of `weight`.
+    n_classes : tuple of int or None
+        Classes of each output, whose shares the leaves hold; None for numbers.
+    means_kept : bool
+        Whether the leaves hold the means of the targets.
     """
 
     leaf: np.ndarray
@@ -69,65 +34,15 @@ class Training:
     target: np.ndarray | None = None
     counted: np.ndarray | None = None
     weighs_nodes: bool = True
-
-
-def table_of_tree(tree, columns=None):
-    """Table of a scikit-learn `tree_`.
-
-    Parameters
-    ----------
-    tree : sklearn.tree._tree.Tree
-    columns : ndarray or None
-        Column of X behind each feature of the tree.
-    """
-    left, right = tree.children_left, tree.children_right
-    weight = tree.weighted_n_node_samples
-    risk = weight * tree.impurity
-    branch = left != LEAF
-    feature = np.where(branch, tree.feature, LEAF).astype(np.int32)
-    if columns is not None:
-        feature[branch] = columns[feature[branch]]
-    decrease = np.zeros(len(left))
-    decrease[branch] = risk[branch] - risk[left[branch]] - risk[right[branch]]
-    return TreeTable(
-        left,
-        right,
-        feature,
-        tree.n_node_samples,
-        weight,
-        decrease,
-        None if columns is None else np.unique(columns),
-    )
-
-
-def table_of_histogram_tree(nodes, columns):
-    """Table of one predictor of histogram gradient boosting.
-
-    The gain G_L²/H_L + G_R²/H_R - G²/H of a split takes the place of the decrease:
-    for a loss of constant hessian it is the decrease of the sum of squares.
-
-    Parameters
-    ----------
-    nodes : structured ndarray of shape (n_nodes,)
-    columns : ndarray
-        Column of X behind each feature of the tree.
-    """
-    branch = nodes["is_leaf"] == 0
-    count = nodes["count"].astype(np.intp)
-    return TreeTable(
-        np.where(branch, nodes["left"].astype(np.intp), LEAF),
-        np.where(branch, nodes["right"].astype(np.intp), LEAF),
-        np.where(branch, columns[nodes["feature_idx"]], LEAF),
-        count,
-        count.astype(np.float64),
-        np.where(branch, nodes["gain"], 0.0),
-    )
+    n_classes: tuple | None = None
+    means_kept: bool = False
 
 
 def check_training(table, training, tree):
     """Raise ValueError unless the rows fill the leaves as they did in training.
 
-    Every inner node is a sum of leaves, so the leaves tell about all nodes.
+    By their number, their weight and, where the tree keeps it, their mean target. Every
+    inner node is a sum of leaves, so the leaves tell about all nodes.
     """
     leaves = np.flatnonzero(table.left == LEAF)
     counted = training.weight != 0 if training.counted is None else training.counted
@@ -149,6 +64,35 @@ def check_training(table, training, tree):
             f"`sample_weight` put {count[k]} rows of weight {weight[k]:.6g} there. "
             "Pass what the estimator was fitted with, rows in the same order."
         )
+    if training.target is not None and training.means_kept:
+        _check_means(table, training, tree, leaves)
+
+
+def _check_means(table, training, tree, leaves):
+    """Raise ValueError unless the leaves hold the means of their rows' targets."""
+    target = training.target
+    if training.n_classes is not None:
+        target = np.hstack(
+            [target[:, [o]] == np.arange(k) for o, k in enumerate(training.n_classes)]
+        ).astype(np.float64)
+    n_nodes = len(table.left)
+    weight = np.bincount(training.leaf, training.weight, minlength=n_nodes)[leaves]
+    scale = np.abs(target).max(axis=0, initial=0.0)
+    for o, column in enumerate(target.T):
+        sums = np.bincount(training.leaf, training.weight * column, minlength=n_nodes)
+        means = np.divide(
+            sums[leaves], weight, where=weight > 0, out=np.zeros(len(leaves))
+        )
+        wrong = np.abs(means - table.values[leaves, o]) > 1e-8 * scale[o]
+        wrong &= weight > 0
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise ValueError(
+                f"y is not the training target: leaf {leaves[k]} of tree {tree} holds "
+                f"{table.values[leaves[k], o]:.6g}, but the mean of its rows is "
+                f"{means[k]:.6g}. Pass the X and y the estimator was fitted with, rows "
+                "in the same order."
+            )
 
 
 class Grove:
@@ -160,7 +104,7 @@ class Grove:
 
     Parameters
     ----------
-    tables : list of TreeTable
+    tables : list of Tree
     trainings : list of Training
 
     Attributes
@@ -183,7 +127,7 @@ class Grove:
         self.root = np.cumsum([0, *sizes[:-1]])
         self.left = _shifted([t.left for t in tables], self.root)
         self.right = _shifted([t.right for t in tables], self.root)
-        self.feature = np.concatenate([t.feature for t in tables])
+        self.feature = np.concatenate([t.column for t in tables])
         self.decrease = np.concatenate([t.decrease for t in tables])
         self.tree_of_node = np.repeat(np.arange(len(tables)), sizes)
         self.columns = [t.columns for t in tables]

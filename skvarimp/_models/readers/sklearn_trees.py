@@ -101,6 +101,32 @@ def _tree(tree, values, columns=None):
     )
 
 
+def grown_trees(members, columns):
+    """Trees as they were grown, with what they hold of their own training rows.
+
+    Parameters
+    ----------
+    members : list of estimator
+        Single trees.
+    columns : list of (ndarray or None)
+        Columns that each was grown on; None for all.
+
+    Returns
+    -------
+    list of Tree
+        Values are shares of all classes of each output, or means.
+    """
+    trees = []
+    for member, of_member in zip(members, columns):
+        tree = member.tree_
+        if hasattr(member, "classes_"):
+            values = np.hstack(_votes(tree, _n_classes(member)))
+        else:
+            values = tree.value[:, :, 0]
+        trees.append(_tree(tree, values, of_member))
+    return trees
+
+
 def _n_classes(estimator):
     return tuple(np.atleast_1d(estimator.n_classes_).tolist())
 
