@@ -166,10 +166,10 @@ class ImpurityImportance(BaseImportance):
     Notes
     -----
     Trees: DecisionTree, ExtraTree, RandomForest, ExtraTrees, RandomTreesEmbedding,
-    Bagging of trees, AdaBoost, GradientBoosting, HistGradientBoosting. Boosting by
-    gradients has surrogates in the rpart convention: the gradients that its trees were grown on
-    are not kept. Histogram gradient boosting's categorical columns send each category
-    where most of its weight goes (threshold NaN).
+    Bagging of trees, AdaBoost, GradientBoosting, HistGradientBoosting. Surrogates of
+    the last two earn in the rpart convention: the gradients that their trees were grown
+    on are not kept. Categorical columns of histogram gradient boosting send each
+    category where most of its weight goes (threshold NaN).
 
     The association of the cut x_k <= v with the optimal split x_j <= u at a node is
     (min(P_L, P_R) - (1 - P_LL - P_RR)) / min(P_L, P_R), proportions by weight among the
