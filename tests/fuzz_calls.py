@@ -193,7 +193,12 @@ def check_importances(importance, ours):
         require(not np.isinf(errors).any(), f"infinite standard_errors_: {errors}")
         require(not (errors < 0).any(), f"negative standard_errors_: {errors}")
     frame = importance.to_frame()
-    require(frame.shape == (len(values), 4), "to_frame() of another shape")
+    columns = {"entry", "importance", "standard_error", "rank"}
+    if getattr(importance, "monte_carlo_errors_", None) is not None:
+        columns |= {"monte_carlo_error"}
+    columns |= set(importance._further_columns())
+    require(set(frame.columns) == columns, "to_frame() of other columns")
+    require(len(frame) == len(values), "to_frame() of another length")
 
 
 def importance_call(draw, part):

@@ -1,7 +1,6 @@
 """`PermutationImportance`: loss gained when an input is taken from another row."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -18,9 +17,9 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
+from skvarimp._measures.permutation_plan import Lost, PermutationPlan
 from skvarimp._measures.response_importance import (
     CHEAP_EVALUATIONS,
-    Plan,
     Request,
     ResponseImportance,
 )
@@ -37,49 +36,6 @@ from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
-
-
-@dataclass
-class Lost:
-    """The loss gained, or score lost, of all entries.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_entries,)
-    standard_errors : ndarray of shape (n_entries,) or None
-    baseline : float
-        Of the unmoved rows.
-    name : str
-        Of the loss or scorer.
-    path : str or None
-        How the response was computed; None: as the shared walk did.
-    monte_carlo_errors : ndarray of shape (n_entries,) or None
-    outcome : Outcome or None
-        With the numbers of single rows.
-    """
-
-    importances: np.ndarray
-    standard_errors: np.ndarray | None
-    baseline: float
-    name: str
-    path: str | None = None
-    monte_carlo_errors: np.ndarray | None = None
-    outcome: Outcome | None = None
-
-
-@dataclass
-class PermutationPlan(Plan):
-    """The plan of one of the three ways: a loss, a scorer, out-of-bag trees.
-
-    Attributes
-    ----------
-    estimation : {"exact", "sampled"}
-    conclude : callable
-        conclude(plan, outcomes) -> Lost.
-    """
-
-    estimation: str
-    conclude: Callable
 
 
 class PermutationImportance(ResponseImportance):
