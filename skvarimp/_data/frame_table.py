@@ -19,7 +19,7 @@ class FrameTable(Table):
 
     def __init__(self, native):
         frame = _in_memory(native)
-        labels = _labels_of(native)
+        labels = list(frame.columns)
         super().__init__(native)
         self._given_labels = None
         if all(isinstance(label, str) for label in labels):
@@ -135,10 +135,12 @@ class FrameTable(Table):
 
     def is_date(self, j):
         """See `Table.is_date`."""
-        return self._series(j).dtype.is_temporal()
+        return j not in self._numbers and self._series(j).dtype.is_temporal()
 
     def has_order(self, j):
         """See `Table.has_order`."""
+        if j in self._numbers:
+            return True
         series = self._series(j)
         if isinstance(series.dtype, nw.Enum | nw.Categorical):
             return nw.is_ordered_categorical(series)
@@ -213,12 +215,6 @@ class FrameTable(Table):
         return super().numeric()
 
 
-def _labels_of(native):
-    """Names of a frame's columns; an Arrow table's `columns` are the data."""
-    is_arrow = type(native).__module__.startswith("pyarrow")
-    return list(native.column_names if is_arrow else native.columns)
-
-
 def _types_of(native):
     """Types of a frame's columns, as its library calls them."""
     return native.dtypes if hasattr(native, "dtypes") else native.schema.types
@@ -237,7 +233,8 @@ def _in_memory(native):
     try:
         return nw.from_native(native, eager_only=True)
     except DuplicateError:
-        labels = _labels_of(native)
+        # an Arrow table's `columns` are the data
+        labels = getattr(native, "column_names", None) or list(native.columns)
         twice = next(label for label in labels if labels.count(label) > 1)
         raise ValueError(
             f"X has the column name {twice!r} more than once. Rename the columns so "
