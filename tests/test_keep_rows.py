@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import config_context
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -9,6 +10,7 @@ from sklearn.svm import SVR
 
 from skvarimp import (
     DerivativeImportance,
+    FIRMImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -173,6 +175,38 @@ def test_influences_on_derivatives(model):
     np.testing.assert_allclose(*errors, rtol=1e-6, atol=1e-9)
     assert np.all(np.isnan(imp.influences_[3]))
     assert imp.row_importances_ is None
+
+
+FIRM = {
+    "auto": {},
+    "many values": {"method": "conditional_mean"},
+    "slopes": {"method": "linear", "features": [0, 1, 2]},
+    "standardized": {"standardize": True},
+    "closed form": {"method": "gaussian"},
+}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("model", ["linear", "softmax", "callable"])
+@pytest.mark.parametrize("how", FIRM)
+def test_influences_on_firm(how, model, container):
+    """Weighted mean 0 and the standard error's norm; the errors stay the same."""
+    estimator, y = MODELS[model]
+    if model == "callable" and (container is not np.asarray or how == "closed form"):
+        return
+    rows = container(X)
+    plain = FIRMImportance(**FIRM[how]).fit(estimator, rows, y, sample_weight=WEIGHTS)
+    imp = FIRMImportance(keep_rows=True, **FIRM[how])
+    imp.fit(estimator, rows, y, sample_weight=WEIGHTS)
+    kept = WEIGHTS > 0
+    weights = WEIGHTS[kept] / WEIGHTS.sum()
+    psi = imp.influences_[kept]
+    np.testing.assert_allclose(weights @ psi, 0.0, atol=1e-12)
+    norms = np.sqrt(weights @ psi**2 / WEIGHTS.sum())
+    np.testing.assert_allclose(norms, imp.standard_errors_, rtol=1e-12, atol=1e-15)
+    errors = plain.standard_errors_, imp.standard_errors_
+    np.testing.assert_allclose(*errors, rtol=1e-9, atol=1e-12)
+    assert np.all(np.isnan(imp.influences_[3]))
 
 
 @pytest.mark.parametrize("parameters", [{"subset": "oob"}, {"scoring": "r2"}])

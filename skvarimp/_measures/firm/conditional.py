@@ -98,10 +98,8 @@ def conditional_means(codes, scores, name):
 
     Returns
     -------
-    importances : ndarray of shape (n_outputs,)
+    root : Root
         NaN, with a warning, where too few values repeat.
-    error : float
-        Standard error of their mean.
     means : ndarray of shape (n_groups, n_outputs)
         Conditional expected scores.
     """
@@ -109,7 +107,7 @@ def conditional_means(codes, scores, name):
     n_groups = len(groups.sizes)
     if n_groups == 1:  # exactly 0
         nothing = np.zeros((1, scores.n_outputs))
-        return nothing[0], 0.0, scores.in_units(nothing)
+        return Root(nothing[0], 0.0, np.zeros(len(codes))), scores.in_units(nothing)
     means = groups.sums / groups.sizes
     if groups.unknown_share > MOST_UNKNOWN:
         warn(
@@ -118,12 +116,29 @@ def conditional_means(codes, scores, name):
             "tell an effect from chance. Group its values, or give a feature function "
             "such as Level. Sample weights must be counts of rows."
         )
-        unknown = np.full(scores.n_outputs, np.nan)
-        return unknown, np.nan, scores.in_units(means)
+        unknown = Root(np.full(scores.n_outputs, np.nan), np.nan)
+        return unknown, scores.in_units(means)
     variance = groups.between()
     influence = (scores.total - 1.0) * (variance - groups.between_without_each_row())
-    root, error = root_with_error(variance, influence, scores)
-    return root, error, scores.in_units(means)
+    return root_with_error(variance, influence, scores), scores.in_units(means)
+
+
+@dataclass
+class Root:
+    """The root of a variance.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_outputs,)
+    error : float
+        Standard error of their mean.
+    influences : ndarray of shape (n_samples,) or None
+        Of the rows on their mean; None where it is unknown.
+    """
+
+    importances: np.ndarray
+    error: float
+    influences: np.ndarray | None = None
 
 
 def root_with_error(variance, influence, scores):
@@ -139,9 +154,8 @@ def root_with_error(variance, influence, scores):
 
     Returns
     -------
-    importances : ndarray of shape (n_outputs,)
-    error : float
-        Standard error of their mean: the delta method for the root of the variance,
+    Root
+        Its standard error is that of the delta method for the root of the variance,
         at most the root of the variance's own error (the scale on which an importance
         near 0 varies).
     """
@@ -152,7 +166,8 @@ def root_with_error(variance, influence, scores):
     error = scores.error(w @ influence**2)
     divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error))
     influence = influence / np.where(divisor > 0, divisor, 1.0)
-    return root, float(scores.error(w @ influence.mean(axis=1) ** 2))
+    influence = influence.mean(axis=1)
+    return Root(root, float(scores.error(w @ influence**2)), influence)
 
 
 @dataclass

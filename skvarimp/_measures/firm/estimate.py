@@ -13,6 +13,7 @@ from skvarimp._measures.firm.conditional import (
 )
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import slopes, sparse_slopes, two_valued
+from skvarimp._response.sampling import scaled_influences
 from skvarimp._running.memory import slices
 
 
@@ -23,6 +24,8 @@ class Estimates:
     ----------
     importances, signed : ndarray of shape (n_entries, n_outputs)
     errors : ndarray of shape (n_entries,)
+    influences : ndarray of shape (n_rows, n_entries) or None
+        How much each row moves each importance, where it is kept.
     methods : ndarray of shape (n_entries,)
         Names.
     ends : ndarray of shape (n_entries, 2)
@@ -32,10 +35,14 @@ class Estimates:
         Position of an entry -> (t, q) where they are not.
     """
 
-    def __init__(self, n_entries, n_outputs):
+    def __init__(self, n_entries, scores):
+        n_outputs, self.scores = scores.n_outputs, scores
         self.importances = np.full((n_entries, n_outputs), np.nan)
         self.signed = np.full((n_entries, n_outputs), np.nan)
         self.errors = np.full(n_entries, np.nan)
+        self.influences = None
+        if scores.keep_rows:
+            self.influences = np.full((len(scores.weights), n_entries), np.nan)
         self.methods = np.empty(n_entries, dtype=object)
         self.ends = np.full((n_entries, 2), np.nan)
         self.lines = np.full((n_entries, 2, n_outputs), np.nan)
@@ -49,13 +56,26 @@ class Estimates:
         self.methods[entries] = methods
         self.ends[entries] = found.ends
         self.lines[entries] = found.lines
+        self.keep(entries, found.influences)
 
-    def put(self, e, method, importances, error, t, q):
-        """Enter one entry that has no sign."""
-        self.importances[e] = importances
-        self.errors[e] = error
+    def put(self, e, method, root, t, q):
+        """Enter one entry that has no sign, with its `Root`."""
+        self.importances[e] = root.importances
+        self.errors[e] = root.error
+        if root.influences is not None:
+            self.keep([e], root.influences[:, np.newaxis])
         self.methods[e] = method
         self.others[e] = (t, q)
+
+    def keep(self, entries, influences):
+        """Keep influences, (n_rows, len(entries)), with mean 0 and the errors' norm."""
+        if self.influences is None:
+            return
+        scores = self.scores
+        for e, psi in zip(entries, influences.T):
+            variance = self.errors[e] ** 2 * scores.total
+            kept = scaled_influences(psi, scores.weights, variance)
+            self.influences[:, e] = kept
 
 
 class ConditionalScores(Mapping):
@@ -107,7 +127,7 @@ class Estimator:
         self.features, self.values, self.scores = features, values, scores
         self.method, self.n_bins = method, n_bins
         self.score_is_linear = score_is_linear
-        self.results = Estimates(len(features), scores.n_outputs)
+        self.results = Estimates(len(features), scores)
 
     def estimate(self, progress):
         """Importances of all entries.
@@ -130,7 +150,7 @@ class Estimator:
         """Do the entries, yielding how many have been done since."""
         groups = np.array([f.is_group for f in self.features], dtype=bool)
         singles = np.flatnonzero(~groups)
-        if sparse.issparse(self.values.matrix):
+        if sparse.issparse(self.values.matrix) and not self.scores.keep_rows:
             left = self._stored(singles)
             yield len(singles) - len(left)
             singles = left
@@ -225,8 +245,8 @@ class Estimator:
             codes = quantile_codes(values, w, self.n_bins)
             t = np.bincount(codes, w * values) / np.bincount(codes, w)
         name = self.features[e].name
-        importances, error, means = conditional_means(codes, self.scores, name)
-        self.results.put(e, "conditional_mean", importances, error, t, means)
+        root, means = conditional_means(codes, self.scores, name)
+        self.results.put(e, "conditional_mean", root, t, means)
 
     def _group(self, e, feature):
         """A group of columns: its joint values take the part of one feature's."""
@@ -239,24 +259,24 @@ class Estimator:
             variance = self.scores.weights @ fitted**2
             # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.
             influence = (2.0 * self.scores.values - fitted) * fitted - variance
-            importances, error = root_with_error(variance, influence, self.scores)
+            root = root_with_error(variance, influence, self.scores)
             q = self.scores.in_units(fitted)
-            self.results.put(e, method, importances, error, numbers, q)
+            self.results.put(e, method, root, numbers, q)
             return
         if method == "binary":
             found = slopes(codes[:, np.newaxis].astype(np.float64), self.scores)
-            importances, error = np.abs(found.signed[0]), found.errors[0]
+            root = found.without_sign()
             t, q = (
                 self.values.group_values(feature, donors),
                 found.lines[0, : len(donors)],
             )
-            self.results.put(e, method, importances, error, t, q)
+            self.results.put(e, method, root, t, q)
             return
         if len(donors) > self.n_bins:
             codes, donors = self._joint_bins(feature)
         t = self.values.group_values(feature, donors)
-        importances, error, q = conditional_means(codes, self.scores, feature.name)
-        self.results.put(e, method, importances, error, t, q)
+        root, q = conditional_means(codes, self.scores, feature.name)
+        self.results.put(e, method, root, t, q)
 
     def _group_method(self, feature, n_values, usable):
         if self.method == "binary" and n_values > 2:

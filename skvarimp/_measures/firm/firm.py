@@ -29,9 +29,11 @@ from skvarimp._measures.response_importance import (
     unmoved_response,
     warn_stopped,
 )
+from skvarimp._measures.rows import store_rows
 from skvarimp._models.gradients.gradient import linear_coefficients
 from skvarimp._models.model import Model
 from skvarimp._running.progress import Progress, within_callbacks
+from skvarimp._running.warn import warn
 from skvarimp._types import (
     AnyEstimator,
     FeatureFunctions,
@@ -90,6 +92,9 @@ default="empirical"
 default="auto"
         The score; "auto": of a classifier the decision function, else probabilities,
         else the labels' indicators; `predict` of other models.
+    keep_rows : bool, default=False
+        Whether to keep how much single rows move the importances, `influences_`, from
+        which `interval` and the comparisons of importances are computed.
 
     Attributes
     ----------
@@ -110,6 +115,10 @@ default="auto"
         Entry name -> (t, q): values (k,) or, of a group, (k, n_members), and
         conditional expected scores (k,) or (k, n_outputs). Bins are represented by
         their mean value; straight lines by both ends, those of groups by all rows.
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : None
+        The importance is no mean over rows.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     entry_names_, output_names_ : list of str
@@ -175,6 +184,7 @@ default="auto"
         "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "standardize": ["boolean"],
         "response_method": response_method_constraint,
+        "keep_rows": ["boolean"],
     }
 
     def __init__(
@@ -190,6 +200,7 @@ default="auto"
         n_bins: Literal["auto"] | int = "auto",
         standardize: bool = False,
         response_method: ResponseMethod = "auto",
+        keep_rows: bool = False,
     ) -> None:
         self.method = method
         self.feature_functions = feature_functions
@@ -198,6 +209,7 @@ default="auto"
         self.n_bins = n_bins
         self.standardize = standardize
         self.response_method = response_method
+        self.keep_rows = keep_rows
 
     def fit(
         self,
@@ -254,6 +266,7 @@ default="auto"
         if model is None:
             raw, output_names = label_scores(y)
             check_not_tiny(raw)
+        every = weights
         if not np.all(weights > 0):  # rows with zero weight are ignored
             kept = np.flatnonzero(weights)
             table, weights = table.take(kept), weights[kept]
@@ -262,6 +275,7 @@ default="auto"
             raw = unmoved_response(model, table).T
             output_names = model.output_names
         scores = make_scores(raw, weights, self.standardize)
+        scores.keep_rows = self.keep_rows
         results = within_callbacks(
             [self],
             lambda: self._estimates(model, Values(table), features, scores, weights),
@@ -271,7 +285,19 @@ default="auto"
         names = [feature.name for feature in features]
         self.conditional_scores_ = ConditionalScores(names, results)
         self._store(results.importances, names, output_names, results.errors)
+        if self.keep_rows:
+            self._keep_rows(table, every > 0, scores, results)
         warn_stopped(self, self.method_.count(None))
+
+    def _keep_rows(self, table, kept, scores, results):
+        influences = results.influences
+        if influences is None:
+            warn(
+                "How single rows move the importances is unknown (NaN): the covariance "
+                "has no influence function, or a callback stopped the fit."
+            )
+            influences = np.full((table.n_samples, len(results.importances)), np.nan)
+        store_rows(self, table, kept, scores.weights, scores.total, results.influences)
 
     def _model(self, estimator):
         if estimator is None:

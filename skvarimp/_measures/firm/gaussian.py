@@ -69,18 +69,19 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     parts += [_Direction(a, covariance, slopes) for a in directions]
     signed = np.concatenate([part.signed for part in parts])
     spreads = np.concatenate([part.spread for part in parts])
-    errors = gaussian_errors(score, covariance, rows, parts, scores, start)
+    found = gaussian_errors(score, covariance, rows, parts, scores, start)
 
     order = np.array([*single, *linear, *groups], dtype=np.intp)
-    results = Estimates(len(features), scores.n_outputs)
+    results = Estimates(len(features), scores)
     results.methods[:] = "gaussian"
     results.signed[order] = signed
     results.importances = np.abs(results.signed)
     results.signed[list(groups)] = np.nan
-    if errors is None:
-        results.errors = None
+    if found is None:
+        results.errors = results.influences = None
     else:
-        results.errors[order] = errors
+        results.errors[order], influences = found
+        results.keep(order, influences)
     lines = signed * scores.scale / np.where(spreads > 0, spreads, 1.0)
     centre = score.at_mean()
     ends, means = ends[columns], covariance.mean[columns]
@@ -220,8 +221,10 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
 
     Returns
     -------
-    ndarray of shape (n_entries,), or None
-        None where the covariance has no influence function, or a callback stopped.
+    errors : ndarray of shape (n_entries,)
+    influences : ndarray of shape (n_samples, n_entries) or None
+        Where they are kept. In place of both None where the covariance has no
+        influence function, or a callback stopped.
     """
     if covariance.influence is None:
         with start(1) as progress:
@@ -230,7 +233,9 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
     blocks = _row_blocks(score, covariance, X)
     of_covariance = covariance.influence(score.gradient)
     size = np.abs(np.concatenate([part.signed for part in parts]))
-    squares = np.zeros(len(size))
+    squares, kept = np.zeros(len(size)), None
+    if scores.keep_rows:
+        kept = np.empty((X.shape[0], len(size)))
     with start(len(blocks)) as progress:
         for rows in blocks:
             block = X[rows].toarray() if sparse.issparse(X) else X[rows]
@@ -244,14 +249,17 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
             if scores.standardized:
                 deviation = scores.values[rows] ** 2 - ~scores.constant
                 influence -= 0.5 * deviation[:, np.newaxis] * size
-            squares += scores.weights[rows] @ influence.mean(axis=2) ** 2
+            influence = influence.mean(axis=2)
+            squares += scores.weights[rows] @ influence**2
+            if kept is not None:
+                kept[rows] = influence
             if progress.step() and rows.stop < X.shape[0]:
                 warn(
                     f"A callback stopped FIRMImportance after {rows.stop} of "
                     f"{X.shape[0]} rows: there are no standard errors."
                 )
                 return None
-    return scores.error(squares)
+    return scores.error(squares), kept
 
 
 def _row_blocks(score, covariance, X):

@@ -23,6 +23,8 @@ class Scores:
         What the weights summed to: the sample size.
     standardized : bool
         Whether the values have standard deviation 1.
+    keep_rows : bool
+        Whether the rows' influences on the importances are kept.
     """
 
     values: np.ndarray
@@ -31,6 +33,7 @@ class Scores:
     weights: np.ndarray
     total: float
     standardized: bool
+    keep_rows: bool = False
 
     @property
     def n_outputs(self):

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skvarimp._measures.firm.conditional import Root
+
 
 @dataclass
 class Slopes:
@@ -32,12 +34,20 @@ class Slopes:
         Smallest and largest value of each feature.
     lines : ndarray of shape (n_entries, 2, n_outputs)
         Conditional expected scores at the ends.
+    influences : ndarray of shape (n_samples, n_entries) or None
+        Of the rows on the mean of |Q| over the outputs, where they are kept.
     """
 
     signed: np.ndarray
     errors: np.ndarray
     ends: np.ndarray
     lines: np.ndarray
+    influences: np.ndarray | None = None
+
+    def without_sign(self):
+        """The first entry as a `Root`."""
+        psi = None if self.influences is None else self.influences[:, 0]
+        return Root(np.abs(self.signed[0]), self.errors[0], psi)
 
 
 def slopes(F, scores):
@@ -71,10 +81,12 @@ def slopes(F, scores):
     if scores.standardized:
         halves = 0.5 * np.abs(signed) / scores.n_outputs
         influence -= (scores.values**2 - ~scores.constant) @ halves.T
+    kept = influence.copy() if scores.keep_rows else None
     influence *= influence
     errors = scores.error(w @ influence)
     steps = ends - ends[:, :1] - mean[:, np.newaxis]
-    return Slopes(signed, errors, ends, _lines(signed, steps, divisor, scores))
+    lines = _lines(signed, steps, divisor, scores)
+    return Slopes(signed, errors, ends, lines, kept)
 
 
 def sparse_slopes(X, scores):
