@@ -7,13 +7,13 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from skvarimp import InteractionImportance
+from skvarimp import InteractionImportance, PartialDependenceImportance
 from skvarimp._compiled import built
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.grid import Entry, make_move, product_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import masses
+from skvarimp._response.responses.trees import group_means, masses
 from skvarimp._response.responses.trees.response import TreeResponse
 
 RANDOM = np.random.RandomState(0)
@@ -104,3 +104,24 @@ def test_numbers_of_sets():
     for size in (1, 2, 3):
         every = sorted(combinations(range(6), size), key=lambda ranks: ranks[::-1])
         assert [masses.set_number(ranks) for ranks in every] == list(range(len(every)))
+
+
+@pytest.mark.skipif(not built(), reason="kernels are not built")
+@pytest.mark.parametrize("name", MODELS)
+def test_partial_dependence_from_masses_of_groups(name, monkeypatch):
+    """The same numbers, curves and errors as from each row's own steps."""
+    rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
+    weights = RANDOM.gamma(1.0, size=480)
+    found = []
+    for least in (1, 10**6):
+        monkeypatch.setattr(group_means, "ROWS_OF_GROUP", least)
+        imp = PartialDependenceImportance(grid=20)
+        found.append(imp.fit(MODELS[name], rows, sample_weight=weights))
+    a, b = found
+    assert a.response_path_ == "trees, compiled"
+    np.testing.assert_allclose(a.importances_, b.importances_, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(
+        a.standard_errors_, b.standard_errors_, rtol=1e-9, atol=1e-14
+    )
+    for of_a, of_b in zip(a.curves_.values(), b.curves_.values()):
+        np.testing.assert_allclose(of_a[1], of_b[1], rtol=1e-12, atol=1e-14)

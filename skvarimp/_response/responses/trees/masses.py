@@ -95,6 +95,14 @@ class Paths:
             at = parent
         return edges
 
+    @cached_property
+    def values(self):
+        """The leaves' values from each tree's first on: constant trees move by 0."""
+        table = self.table
+        leaves = np.flatnonzero(table.feature < 0)
+        first = leaves[np.searchsorted(leaves, table.roots)]
+        return table.values - table.values[:, first[table.tree]]
+
     def sets(self, order):
         """All sets of `order` features of all leaves, in the order of the masses.
 
@@ -127,8 +135,9 @@ def count_masses(paths, codes, weights, masses):
     ----------
     paths : Paths
     codes : ndarray of shape (n_features, n_rows)
-    weights : ndarray of shape (n_rows,)
-    masses : list of ndarray
+    weights : ndarray of shape (n_rows, n_weights)
+        Several masses are counted at once.
+    masses : list of ndarray of shape (n_sets, n_weights)
         Of the sets of 0, 1, ... features, as `Paths.sets` has them; added to.
     """
     table, order = paths.table, len(masses) - 1
@@ -142,7 +151,7 @@ def count_masses(paths, codes, weights, masses):
         feature, rank = features[node], ranks[node]
         if feature < 0:
             number = first[len(violated)][node] + set_number(violated)
-            masses[len(violated)][number] += weights.take(rows).sum()
+            masses[len(violated)][number] += weights.take(rows, axis=0).sum(axis=0)
             continue
         right, left = children[2 * node], children[2 * node + 1]
         if rank in violated:
@@ -177,18 +186,16 @@ class Means:
     """
 
     def __init__(self, paths, codes, weights, order, count=count_masses):
-        self.table, self.paths = (table := paths.table), paths
-        self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
+        self.table, self.paths = paths.table, paths
+        masses = [np.zeros((paths.first(size)[-1], 1)) for size in range(order + 1)]
         codes, weight = np.ascontiguousarray(codes.T), weights[0]
         if np.all(weights == weight):  # sums of ones are exact
-            count(self.paths, codes, np.ones(len(weights)), self.masses)
-            self.masses = [weight * masses for masses in self.masses]
+            count(paths, codes, np.ones((len(weights), 1)), masses)
         else:
-            count(self.paths, codes, np.asarray(weights, dtype=float), self.masses)
-        # from the first leaf on: a constant tree moves by exactly 0
-        leaves = np.flatnonzero(table.feature < 0)
-        first = leaves[np.searchsorted(leaves, table.roots)]
-        self.values = table.values - table.values[:, first[table.tree]]
+            count(paths, codes, np.array(weights, dtype=float)[:, np.newaxis], masses)
+            weight = 1.0
+        self.masses = [weight * of_order[:, 0] for of_order in masses]
+        self.values = paths.values
         self._sets = {}
 
     def below(self, features):

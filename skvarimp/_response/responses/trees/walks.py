@@ -7,6 +7,7 @@ import numpy as np
 from skvarimp._response.contract import Task
 from skvarimp._response.reductions.states import Merging
 from skvarimp._response.responses.trees.curves import Member, distinct
+from skvarimp._response.responses.trees.group_means import group_means, least_rows
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.steps import StepCurves
@@ -72,8 +73,18 @@ def _tasks_of(response, walk, members):
     step = task_rows(response, sum(member.n_cells for member in members))
     if plan is not None:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
+        # lists of rows are to be long
+        step = max(step, 10 * (_means_alone(response, walk, plan.members) or 0))
     for part in even_slices(len(walk.rows), step):
         yield Task(positions, part)
+
+
+def _means_alone(response, walk, members):
+    """From how many rows on masses give all that is wanted, or None."""
+    if response.link is not None:
+        return None
+    reductions = [walk.reductions_of(member.position) for member in members]
+    return least_rows(reductions, members, response.n_outputs)
 
 
 def _planned(response, walk, positions, members=None):
@@ -120,6 +131,14 @@ def _served(response, walk, plan, task):
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
+    enough = _means_alone(response, walk, plan.members)
+    if enough is not None and len(codes) >= enough:
+        (reduction,) = walk.reductions_of(plan.members[0].position)
+        weights = walk.weights[task.rows]
+        states = group_means(
+            response, plan.members, codes, reduction, weights, task.rows
+        )
+        return dict(zip([member.position for member in plan.members], states))
     wanted = [walk.reductions_of(member.position) for member in plan.members]
     sums = [
         [summed(reduction, member, walk, task.rows) for reduction in of_member]
