@@ -1,0 +1,220 @@
+"""Every reduction over every shape of curves, and one more of each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from mixed_columns import fitted_quietly
+from response_oracle import beside_black_box, problem_of
+from scipy import sparse
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVR
+
+from skvarimp._data.entries import Entry
+from skvarimp._measures.response_importance import Request
+from skvarimp._response.reductions.losses import LogLoss, Values
+from skvarimp._response.reductions.reductions import (
+    AbsoluteError,
+    IndividualFlatness,
+    Loss,
+    Observed,
+    Pairs,
+    PartialDependence,
+    Range,
+    SquaredError,
+    State,
+)
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.responses.few_values import batches
+from skvarimp._response.shapes.basis import Basis
+from skvarimp._response.shapes.dense import Chunk, Dense
+from skvarimp._response.shapes.line import Lines, StraightLines
+from skvarimp._response.shapes.shape import Margins, Shape, reduced
+from skvarimp._response.shapes.steps import StepCurves, Steps
+
+N = 60
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(N, 3)
+Y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.2 * RANDOM.randn(N)
+THREE = np.digitize(Y, [-0.5, 0.5])
+WEIGHTS = RANDOM.uniform(0.5, 2.0, N)
+WEIGHTS /= WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class SquaredPairs(Observed):
+    """A reduction of one's own: mean squared difference of two draws of a curve."""
+
+    needs = "moments"
+    donor_factor = 0
+
+    def reduce(self, shape):
+        """2 (E d^2 - (E d)^2) of each row."""
+
+        def powers(chunk):
+            return np.concatenate([chunk.moved, chunk.moved**2], axis=1)
+
+        rows, _ = shape.means(powers, np.square(shape.margins.base).max())
+        first, second = np.split(rows, 2, axis=1)
+        return State(2.0 * (second - first**2))
+
+
+class Products(Shape):
+    """A shape of one's own: each row's curve is a multiple of one curve."""
+
+    def __init__(self, margins, factors, curve):
+        super().__init__(margins)
+        self.factors, self.curve = factors, curve
+
+    def sums(self, weights):
+        """Known without any row's curve."""
+        return ((self.factors @ weights)[..., np.newaxis] * self.curve)[np.newaxis]
+
+    def parts(self):
+        """The curves by their values."""
+        moved = self.factors[:, :, np.newaxis] * self.curve
+        ice = moved + self.margins.base[0][:, :, np.newaxis]
+        yield Chunk(self.margins, ice[np.newaxis])
+
+
+def margins(base, n_cells, y, probabilities=None):
+    """Margins of N weighted rows and cells of unequal probability."""
+    if probabilities is None:
+        probabilities = np.random.RandomState(1).rand(1, n_cells)
+        probabilities /= probabilities.sum()
+    ones = np.ones((1, n_cells))
+    return Margins(base[np.newaxis], WEIGHTS, slice(0, N), probabilities, ones, y)
+
+
+def shapes_of_models():
+    """(name, kind of shape, shape, the same curves by their values)."""
+    machine = GaussianProcessRegressor(alpha=0.1).fit(X, Y)
+    network = MLPClassifier((4,), "tanh", max_iter=50, random_state=0)
+    models = [
+        ("straight lines", StraightLines, Ridge().fit(X, Y)),
+        ("two lines", StraightLines, Ridge().fit(X, np.column_stack([Y, -2 * Y]))),
+        ("logistic", Lines, LogisticRegression(C=9).fit(X, Y > 0)),
+        ("exponential", Lines, PoissonRegressor().fit(X, np.exp(Y))),
+        ("softmax", Basis, LogisticRegression().fit(X, THREE)),
+        ("machine", Basis, SVR(C=5.0).fit(X, Y)),
+        ("process", Basis, machine),
+        ("network", Basis, fitted_quietly(network, X, THREE)),
+    ]
+    for name, kind, model in models:
+        problem, response = problem_of(model, X)
+        walk = problem.walk(response, [Entry("x0", (0,))], [Request("all", [], [])])
+        move, rows = walk.moves[0], np.arange(N)
+        of_move = margins(
+            problem.base, N, problem.y, move.probabilities[np.newaxis].copy()
+        )
+        (shape,) = response.shapes(problem.table, rows, move, of_move)
+        ice = BlackBoxResponse(problem.model, len(problem.base)).curves(
+            problem.table, rows, move, problem.base
+        )
+        yield name, kind, shape, Dense(of_move, ice[np.newaxis])
+
+
+def other_shapes():
+    """Steps, and the shape of one's own."""
+    random = np.random.RandomState(2)
+    base, y = random.randn(2, N), random.randn(N, 2)
+    of_cells = margins(base, 9, y)
+    counts = random.randint(0, 4, N)
+    positions = [np.sort(random.permutation(8)[:c] + 1) for c in counts]
+    steps = Steps(
+        random.randn(2, N),
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate(positions).astype(int),
+        random.randn(2, counts.sum()),
+        9,
+    )
+    ice = base[:, :, np.newaxis] + steps.dense()
+    dense = Dense(of_cells, ice[np.newaxis])
+    yield "steps", StepCurves, StepCurves(of_cells, steps), dense
+    factors, curve = random.randn(2, N), random.randn(9)
+    ice = base[:, :, np.newaxis] + factors[:, :, np.newaxis] * curve
+    dense = Dense(of_cells, ice[np.newaxis])
+    yield "one's own", Products, Products(of_cells, factors, curve), dense
+
+
+SHAPES = [*shapes_of_models(), *other_shapes()]
+REDUCTIONS = [
+    Pairs(),
+    Observed(),
+    Range(),
+    PartialDependence.over("std", N, 7),
+    PartialDependence.over("range", N, N),
+    IndividualFlatness("std"),
+    IndividualFlatness("range"),
+    SquaredError(
+        lambda y, f: np.mean((y[:, 0].T[..., None] - f) ** 2, 0), False, False, Values()
+    ),
+    AbsoluteError(
+        lambda y, f: np.mean(abs(y[:, 0].T[..., None] - f), 0), False, False, Values()
+    ),
+    Loss(lambda y, f: np.mean(np.sign(y[:, 0].T[..., None] - f), 0)),
+    Loss(lambda y, f: np.mean(np.exp(-f / 9), 0), smooth=True),
+    SquaredPairs(),
+]
+
+
+@pytest.mark.parametrize("case", SHAPES, ids=[name for name, *_ in SHAPES])
+def test_every_reduction_over_every_shape(case):
+    """The states are those of the curves' values."""
+    _, kind, shape, dense = case
+    assert type(shape) is kind
+    size = np.abs(dense.ice).max()
+    for one, other in zip(reduced(REDUCTIONS, shape), reduced(REDUCTIONS, dense)):
+        one = one.on_cells()
+        for name in ("rows", "cells", "sketch", "apart"):
+            of_shape, of_values = getattr(one, name), getattr(other, name)
+            if of_shape is not None and of_values is not None:
+                np.testing.assert_allclose(
+                    of_shape, of_values, rtol=1e-9, atol=1e-11 * size, err_msg=name
+                )
+
+
+@pytest.mark.parametrize("steepness", [0.5, 2.0, 8.0, 60.0])
+def test_log_loss_of_smooth_links(steepness):
+    """Nodes where the loss is smooth, values where probabilities are clipped."""
+    for y in (THREE > 0, THREE):
+        model = LogisticRegression(C=100.0, max_iter=1000).fit(X, y)
+        model.coef_ *= steepness / np.abs(X @ model.coef_.T).max()
+        problem, response = problem_of(model, X, WEIGHTS)
+        problem.y = y.astype(int)
+        loss = LogLoss(problem.model.class_lists).reduction(relative=False)
+        request = Request("all", [loss], [np.ones(1)])
+        entries = [Entry(f"x{j}", (j,)) for j in range(3)]
+        for fast, slow in beside_black_box(problem, response, entries, [request]):
+            for name in ("importances", "standard_errors"):
+                np.testing.assert_allclose(
+                    getattr(fast, name), getattr(slow, name), rtol=1e-9, atol=1e-12
+                )
+
+
+def test_steep_curves_keep_no_wide_basis():
+    """Nearly a step: more nodes would be needed than there are cells."""
+    random = np.random.RandomState(0)
+    wide = random.randn(400, 2)
+    model = LogisticRegression().fit(wide, wide[:, 0] > 0)
+    model.coef_ *= 1e4
+    problem, response = problem_of(model, wide)
+    walk = problem.walk(response, [Entry("x0", (0,))], [Request("all", [], [])])
+    move = walk.moves[0]
+    all_rows = walk.margins(slice(0, 400), move.probabilities[np.newaxis])
+    (shape,) = response.shapes(problem.table, np.arange(400), move, all_rows)
+    (state,) = reduced([PartialDependence.over("std", 400, 50)], shape)
+    assert state.basis is None
+    assert state.sketch.shape[-2:] == (50, 400)
+
+
+@pytest.mark.parametrize("n_samples", [1000, 200_000, 3_000_000])
+def test_sparse_columns_stay_together_in_many_rows(n_samples):
+    """Binary columns go in batches of several, whatever the number of rows."""
+    every = np.arange(64)
+    column = sparse.csc_array((np.ones(64), (every, every)), shape=(n_samples, 64))
+    parts = list(batches(column, every, n_units=1, n_outputs=1))
+    assert np.array_equal(np.sort(np.concatenate(parts)), every)
+    assert n_samples > 1_000_000 or max(map(len, parts)) > 1
