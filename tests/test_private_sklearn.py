@@ -1,6 +1,7 @@
 """What scikit-learn keeps private: named in one file, and done without if missing."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,20 @@ def test_private_imports_stand_in_one_file():
         if name.startswith("sklearn.") and "._" in name
     }
     assert with_private == {"private_sklearn.py"}
+
+
+def test_every_private_attribute_is_used_and_explained():
+    """A name that no reader asks for any more goes."""
+    package = Path(skvarimp.__file__).parent
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in package.rglob("*.py")
+        if path.name != "private_sklearn.py"
+    ]
+    asked = set(
+        re.findall(r'"(_[A-Za-z_]+)"', "".join(s for s in sources if "private(" in s))
+    )
+    assert set(private_sklearn.ATTRIBUTES) <= asked
 
 
 WITHOUT_CONSTRAINTS = """

@@ -19,7 +19,7 @@ def row_blocks(X, elements_per_row=None):
     ----------
     X : {ndarray, CSR} of shape (n_samples, n_features)
     elements_per_row : int, default=None
-        What a row costs in the caller's own arrays; None: n_features.
+        What each row costs in the caller's own arrays. None: n_features.
     """
     n_samples, n_features = X.shape
     for rows in slices(n_samples, elements_per_row or n_features):

@@ -1,4 +1,4 @@
-"""Entries: what gets one importance, a column of X or a group moved together."""
+"""Entries: each gets one importance. A column of X, or a group moved together."""
 
 import numbers
 from collections import Counter
@@ -75,8 +75,8 @@ def resolve_columns(features, names, n_columns, parameter="categorical_features"
     if features and all(isinstance(f, bool | np.bool_) for f in features):
         if len(features) != n_columns:
             raise ValueError(
-                f"`{parameter}` as a mask must have {n_columns} entries, one a column, "
-                f"got {len(features)}."
+                f"`{parameter}` as a mask must have {n_columns} entries, one per "
+                f"column, got {len(features)}."
             )
         return frozenset(np.flatnonzero(features).tolist())
     return frozenset(column_position(f, names, n_columns) for f in features)

@@ -88,7 +88,7 @@ class Points:
     n_neighbours : int
         Rows in a neighbourhood.
     n_fits : int or None
-        Most points a column; None: each distinct value.
+        Most points per column. None: each distinct value.
     """
 
     def __init__(self, x, n_neighbours, n_fits):

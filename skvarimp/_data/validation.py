@@ -175,12 +175,12 @@ def check_sample_weight(sample_weight, n_samples):
             weight = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                "`sample_weight` must be an array of numbers, one weight a row of X, "
+                "`sample_weight` must be an array of numbers, one weight per row of X, "
                 f"got {sample_weight!r:.60}."
             ) from None
     if weight.ndim != 1 or weight.shape[0] != n_samples:
         raise ValueError(
-            f"`sample_weight` must have shape ({n_samples},), one weight a row of X, "
+            f"`sample_weight` must have shape ({n_samples},), one weight per row of X, "
             f"got {weight.shape}."
         )
     if not np.all(np.isfinite(weight)):

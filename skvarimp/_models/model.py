@@ -273,8 +273,8 @@ def _numbers(raw):
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            "The model's response must be an array of numbers, one row a row of X, got "
-            f"{raw!r:.60}. Watch a score or a probability instead."
+            "The model's response must be an array of numbers, one row per row of X, "
+            f"got {raw!r:.60}. Watch a score or a probability instead."
         ) from None
 
 
