@@ -173,10 +173,12 @@ default="auto"
     With `tol`, each entry's importance is the state of a Kalman filter: constant, no
     process noise, diffuse start, measurement variance as estimated from the draws;
     that is their running mean and its standard error. An entry rests after at least
-    100 draws. Draws that are all 0 prove little: such an entry makes at least 2000,
-    and its error is taken to be 3 / n_draws (no hit in n draws bounds the rate by
-    that at 95%) times the largest change known, of any draw or between the responses
-    of two rows. If the largest importance falls, entries are drawn again.
+    100 draws, and with caution: as if one more draw were as large as the largest
+    change known, of any draw or between the responses of two rows. Draws that are all
+    equal, such as all 0, prove little: such an entry makes at least 2000, and its
+    error is taken to be 3 / n_draws (no hit in n draws bounds the rate by that at 95%)
+    times the largest change known. If the largest importance falls, entries are drawn
+    again.
 
     References
     ----------

@@ -1,10 +1,8 @@
 """One step of a selection: refit, score and importances on every fold."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
@@ -15,7 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 from skvarimp._data.validation import as_array, check_sample_weight
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
-from skvarimp._running.shared import Shared
+from skvarimp._running.arithmetic import users_code
+from skvarimp._running.parallel import in_order
 
 ONE_STANDARD_ERROR = "one_standard_error"
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
@@ -123,25 +122,21 @@ class Evaluation:
 
     def folds(self, table, columns, with_importance):
         """A `Fold` for each split of the table's rows; some of its columns."""
-        shared = Shared(self, table)
-        calls = (
-            delayed(_evaluate)(shared, columns, train, held_out, with_importance)
-            for train, held_out in self.splits
-        )
-        with warnings.catch_warnings():  # models in threads may mix up the filters
-            return Parallel(n_jobs=self.n_jobs)(calls)
+        shared = self, table, columns, with_importance
+        folds = in_order(_evaluate, self.splits, shared, self.n_jobs)
+        return [fold for _, fold in folds]
 
     def refit(self, table):
         """The estimator fitted on all rows."""
         return clone(self.estimator).fit(table.native, self.y, **self.passed.fit)
 
 
-def _evaluate(shared, *task):
-    with shared.settings():
-        return _fold(*shared.parts, *task)
+def _evaluate(split, step, *arguments):
+    with users_code():
+        return _fold(*split, step, *arguments)
 
 
-def _fold(step, table, columns, train, held_out, with_importance):
+def _fold(train, held_out, step, table, columns, with_importance):
     estimator = clone(step.estimator)
     estimator.fit(
         table.part(train, columns).native,
