@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -100,6 +101,9 @@ def test_unwrapped_is_the_model_inside():
     assert unwrapped(ridge) is ridge
     assert unwrapped(search) is search.best_estimator_[-1]
     assert unwrapped(scaled) is scaled
+    alone = VotingRegressor([("only", Ridge())])
+    assert unwrapped(alone) is alone  # not fitted
+    assert type(unwrapped(alone.fit(X, Y))) is Ridge
 
 
 def test_a_subclass_is_not_its_base():

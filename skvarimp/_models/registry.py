@@ -297,6 +297,7 @@ def _inside(estimator):
     if entry.function == "read_pipeline":
         *steps, (_, last) = estimator.steps
         return None if any(step != "passthrough" for _, step in steps) else last
-    if entry.function == "read_vote" and len(estimator.estimators_) == 1:
-        return estimator.estimators_[0]
+    members = getattr(estimator, "estimators_", ())
+    if entry.function == "read_vote" and len(members) == 1:
+        return members[0]
     return None
