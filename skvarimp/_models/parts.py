@@ -14,9 +14,16 @@ from skvarimp._models.links import NoGradient
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
-    """Base of parts; see the module."""
+    """Base of parts; see the module.
+
+    Attributes
+    ----------
+    smooth : bool
+        Whether it is an analytic function of each column.
+    """
 
     contrast: np.ndarray
+    smooth = False
 
     def __call__(self, X, columns):
         """See the module."""
@@ -46,6 +53,7 @@ class Squares(Part):
 
     centres: np.ndarray
     widths: np.ndarray
+    smooth = True
 
     def raw(self, X, columns):
         """See `Part.raw`."""

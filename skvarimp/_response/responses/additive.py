@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from skvarimp._models.links import IDENTITY
 from skvarimp._response.contract import Costs
-from skvarimp._response.responses.scores import (
-    ScoreResponse,
-    numeric_values,
-    own_values,
-)
-from skvarimp._running.memo import Memo
+from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._response.responses.scores import numeric_values, own_values
 
 
-class AdditiveResponse(ScoreResponse):
+class AdditiveResponse(LinearResponse):
     """Moving columns changes only their own parts of a row's scores.
+
+    One score is a line in what the moved columns add to it, whatever they add.
 
     Parameters
     ----------
@@ -24,31 +21,42 @@ class AdditiveResponse(ScoreResponse):
     path = "additive"
 
     def __init__(self, model, form):
-        super().__init__(model, form.link, len(form.intercept))
+        super().__init__(model, form)
         self.form = form
-        self._sums = Memo(travels=True)
+        self.smooth = self.n_scores == 1 or all(part.smooth for part in form.parts)
 
-    def sums(self, table):
-        """Scores of a table's rows, (n_rows, n_scores), made once a table."""
-        return self._sums.get(table, lambda: self.form.sums(table.numeric()))
+    def uses(self, columns):
+        """See `ScoreResponse.uses`."""
+        return np.ones(len(columns), dtype=bool)
+
+    def sums(self, table, rows):
+        """See `ProjectionResponse.sums`; the scores themselves."""
+        return self._sums.get(table, lambda: self.form.sums(table.numeric()))[rows]
 
     def scores_at(self, table, rows, columns, values):
         """See `ScoreResponse.scores_at`."""
         own = self.form.steps(own_values(table, rows, columns), columns)
-        others = self.sums(table)[rows] - own
+        others = self.sums(table, rows) - own
         steps = self.form.steps(values, columns)
         return others.T[:, :, np.newaxis] + steps.T[:, np.newaxis, :]
 
+    def _line(self, table, rows, move):
+        """See `LinearResponse._line`."""
+        columns = list(move.entry.columns)
+        t = self.form.steps(numeric_values(move), columns).T
+        if move.codes is not None:
+            return t, t[:, move.codes[rows]]
+        return t, self.form.steps(own_values(table, rows, columns), columns).T
+
+    def _is_straight(self, move):
+        """See `LinearResponse._is_straight`."""
+        return False
+
     def costs(self):
         """See `Response.costs`."""
-        call = 15.0 + 0.5 * self.form.weights.size
-        return Costs(call, self.n_scores, 1.0 + 0.25 * self.n_scores)
+        call = 15.0 + 0.5 * self.weights.size
+        return Costs(call, 5.0, 1.0 + 0.25 * self.n_scores)
 
-    def mean_curves(self, table, rows, weights, move, base):
-        """See `Response.mean_curves`."""
-        if self.link is not IDENTITY:
-            return super().mean_curves(table, rows, weights, move, base)
-        columns = list(move.entry.columns)
-        own = weights @ self.form.steps(own_values(table, rows, columns), columns)
-        steps = self.form.steps(numeric_values(move), columns)
-        return steps.T * weights.sum() - own[:, np.newaxis]
+    def batches(self, walk, first, columns):
+        """See `ProjectionResponse.batches`; none."""
+        return iter(())

@@ -61,6 +61,10 @@ class LinearResponse(ProjectionResponse):
             return t, t[:, move.codes[rows]]
         return t, (own_values(table, rows, columns) @ weights).T
 
+    def _is_straight(self, move):
+        """Whether all scores are lines in the value of one moved column."""
+        return len(move.entry.columns) == 1
+
     def costs(self):
         """See `Response.costs`."""
         cell = 1.0 + 0.25 * (self.n_scores - 1)
@@ -77,13 +81,13 @@ class LinearResponse(ProjectionResponse):
 
     def shapes(self, table, rows, move, margins):
         """See `Response.shapes`."""
-        one_position = len(move.entry.columns) == 1 or self.n_scores == 1
+        one_position = self._is_straight(move) or self.n_scores == 1
         if "order" not in self.offers(move.n_cells) or not self.changes(move):
             yield from super().shapes(table, rows, move, margins)
         elif self.link is IDENTITY:
             t, s = self._line(table, rows, move)
             slope = np.ones((1, self.n_scores, 1))
-            if len(move.entry.columns) == 1:
+            if self._is_straight(move):
                 slope[0, :, 0] = self.weights[move.entry.columns[0]]
                 t = numeric_values(move).T
                 s = own_values(table, rows, list(move.entry.columns)).T
@@ -100,7 +104,7 @@ class LinearResponse(ProjectionResponse):
         others = self.sums(table, rows).T - s
         # a number of each cell, the same for all scores, and the scores per unit
         number, slope = t, np.ones((1, 1))
-        if len(move.entry.columns) == 1:
+        if self._is_straight(move):
             number = numeric_values(move).T
             slope = self.weights[list(move.entry.columns)].T
         low, high = number.min(keepdims=True)[0], number.max(keepdims=True)[0]
