@@ -1,14 +1,22 @@
 """Arrays of every type and order, and sparse formats."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from literal import sensitivity
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
 
-from skvarimp import SensitivityImportance
+from skvarimp import (
+    FIRMImportance,
+    ImpurityImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
 
 
 def test_arrays_of_every_type_and_order():
@@ -140,3 +148,22 @@ def test_models_that_need_their_own_sparse_format():
         np.testing.assert_allclose(
             imp.fit(model, S, y).importances_, expected, rtol=1e-6
         )
+
+
+def test_numbers_of_object_type_are_numbers_to_every_measure():
+    """In arrays and in frames, also where training data are read."""
+    random = np.random.RandomState(0)
+    X = random.randn(40, 3)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    for measure in (
+        ImpurityImportance(surrogates=True),
+        SensitivityImportance(),
+        PartialDependenceImportance(),
+        FIRMImportance(),
+        PermutationImportance(random_state=0),
+    ):
+        expected = measure.fit(tree, X, y).importances_
+        for objects in (X.astype(object), pd.DataFrame(X, dtype=object)):
+            found = measure.fit(tree, objects, y).importances_
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
