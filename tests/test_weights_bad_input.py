@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from literal_weights import glm_data, regression_data, textbook_t
 from numpy.testing import assert_allclose
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import (
     HuberRegressor,
@@ -42,6 +46,8 @@ from skvarimp.exceptions import ImportanceWarning
         (PoissonRegressor(), ValueError, r"alpha=1\).*shrinks.*alpha=0"),
         (TweedieRegressor(alpha=0.5), ValueError, r"TweedieRegressor\(alpha=0\.5\)"),
         (RandomForestRegressor(2), TypeError, "linear model, got RandomF"),
+        (GradientBoostingRegressor(n_estimators=2), TypeError, "got GradientB"),
+        (AdaBoostRegressor(n_estimators=2), TypeError, "linear model, got AdaB"),
         (make_pipeline(StandardScaler(), Ridge()), TypeError, "got a Pipeline"),
     ],
 )

@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor, VotingClassifier, VotingRegressor
+from sklearn.ensemble import (
+    BaggingRegressor,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -107,3 +112,17 @@ def test_importances_of_a_wrapped_model_are_the_models(name):
             for name in ("method_", "response_path_"):
                 one, other = getattr(found, name, None), getattr(expected, name, None)
                 assert one == other, about
+
+
+def test_coefficients_of_sums_of_linear_models():
+    """A bagging or a vote of linear models has the mean of their coefficients."""
+    vote = VotingRegressor([("a", Ridge()), ("b", Ridge(100.0))]).fit(X, Y)
+    bag = BaggingRegressor(Ridge(), n_estimators=3, max_features=2, random_state=0)
+    bag.fit(X, Y)
+    expected = np.zeros(4)
+    for member, columns in zip(bag.estimators_, bag.estimators_features_):
+        expected[columns] += member.coef_ / 3
+    measure = CoefficientImportance(statistic="absolute")
+    np.testing.assert_allclose(measure.fit(bag, X).importances_, np.abs(expected))
+    mean = np.mean([member.coef_ for member in vote.estimators_], axis=0)
+    np.testing.assert_allclose(measure.fit(vote).importances_, np.abs(mean))

@@ -218,6 +218,16 @@ REGISTRY: list[Entry] = [
 ]
 
 
+# Readers of nothing but trees: to say that a model has no gradient and no coefficients
+# it need not be read.
+TREE_READERS = {
+    "_models.readers.sklearn_trees",
+    "_models.readers.xgboost",
+    "_models.readers.lightgbm",
+    "_models.readers.catboost",
+}
+
+
 def entry_of(estimator):
     """The registered entry of an estimator's exact type, or None.
 

@@ -4,12 +4,15 @@ Estimators that no reader knows, subclasses among them, are taken at their publi
 `coef_` and `coefs_`.
 """
 
+import numpy as np
+
+from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.readers.linear import coefficients, intercept
 from skvarimp._models.readers.networks import layers
-from skvarimp._models.registry import entry_of, read
+from skvarimp._models.registry import TREE_READERS, entry_of, read
 
 SCORES_FIRST = ("decision_function", "predict_proba", "predict")
 
@@ -22,7 +25,7 @@ def linear_form(estimator):
         return Additive(
             weights=coefficients(estimator).T, intercept=intercept(estimator)
         )
-    form = read(Model(estimator, prefer=SCORES_FIRST), None)
+    form = _form(estimator)
     if not isinstance(form, Additive) or form.parts:
         raise NotReadable("its score is not linear in the columns")
     return form
@@ -34,7 +37,18 @@ def layer_weights(estimator):
         if not hasattr(estimator, "coefs_"):
             raise NotReadable("it has no `coefs_`")
         return layers(estimator)
-    form = read(Model(estimator, prefer=SCORES_FIRST), None)
+    form = _form(estimator)
     if not isinstance(form, Layers):
         raise NotReadable("it is no multilayer perceptron")
     return form.weights
+
+
+def _form(estimator):
+    """The form of an estimator's score; None for trees, which need not be read."""
+    if entry_of(estimator).module in TREE_READERS:
+        return None
+    n_columns = getattr(estimator, "n_features_in_", None)
+    if n_columns is None:
+        raise NotReadable("it has no `n_features_in_`")
+    row = as_table(np.zeros((1, n_columns)))  # weights do not depend on the rows
+    return read(Model(estimator, prefer=SCORES_FIRST), row)

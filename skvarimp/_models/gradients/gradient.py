@@ -12,7 +12,7 @@ from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.gradients.central_differences import central_blocks
 from skvarimp._models.links import NoGradient
-from skvarimp._models.registry import entry_of, read, unwrapped
+from skvarimp._models.registry import TREE_READERS, entry_of, read, unwrapped
 from skvarimp._running.memory import at_once, even_slices
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
@@ -119,7 +119,7 @@ def differentiable(model, X):
     table = as_table(X)
     name = type(model.estimator).__name__
     entry = entry_of(unwrapped(model.estimator))
-    if entry is not None and entry.module in PIECEWISE_CONSTANT_READERS:
+    if entry is not None and entry.module in TREE_READERS:
         raise NoGradient(f"{name} has no gradient")
     rows = np.unique(np.linspace(0, table.n_samples - 1, PROBE_ROWS).astype(int))
     probed = table.take(rows)
@@ -145,15 +145,6 @@ def differentiable(model, X):
         ResponseWarning,
     )
     raise NoGradient(f"the formula for {name} failed its comparison with the model")
-
-
-# Readers of nothing but trees: their models need not be read to say no.
-PIECEWISE_CONSTANT_READERS = {
-    "_models.readers.sklearn_trees",
-    "_models.readers.xgboost",
-    "_models.readers.lightgbm",
-    "_models.readers.catboost",
-}
 
 
 def linear_coefficients(model, X):

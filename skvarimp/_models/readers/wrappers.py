@@ -163,7 +163,7 @@ def read_transformed_target(model, table):
     wrapper = model.estimator
     regressor = Model(wrapper.regressor_, "predict")
     form = read(regressor, table)
-    n_targets = 1 if table is None else regressor(table.take([0]).native).shape[1]
+    n_targets = regressor(table.take([0]).native).shape[1]
     try:
         scaling = affine(wrapper.transformer_, n_targets)
     except NotAffine:
