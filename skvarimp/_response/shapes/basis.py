@@ -45,6 +45,12 @@ def absolute(x, low, high):
     return values
 
 
+def _sizes(values):
+    """Root mean square over all but the rows, (n_rows,)."""
+    n_rows = values.shape[2]
+    return np.sqrt(np.einsum("boim,boim->i", values, values) * n_rows / values.size)
+
+
 class Basis(Shape):
     """Curves of one entry that are smooth in one number of each cell.
 
@@ -166,8 +172,8 @@ class Basis(Shape):
 
     def _has_vanished(self, values, n, size):
         """Whether the last coefficients of all rows' values at n nodes are rounding."""
-        last = np.abs(values @ coefficients(n)[:, tail(n)]).max(axis=(0, 1, 3))
-        largest = np.abs(values).max(axis=(0, 1, 3))
+        last = _sizes(values @ coefficients(n)[:, tail(n)])
+        largest = _sizes(values)
         mean_last, mean_largest = self.margins.weights @ np.stack([last, largest], 1)
         mean_weight = self.margins.weights.sum()
         return (

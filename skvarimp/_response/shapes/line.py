@@ -14,6 +14,7 @@ import numpy as np
 
 from skvarimp._response.reductions.flatness import flatness
 from skvarimp._response.shapes.basis import Basis, absolute, relative
+from skvarimp._response.shapes.dense import running_sums
 from skvarimp._response.shapes.shape import NeedsValues, Shape
 
 
@@ -54,7 +55,7 @@ def distances_to(points, values, weights):
 def _running(values):
     """Sums up to each rank, 0 first, along the last axis."""
     result = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=result[..., 1:])
+    result[..., 1:] = running_sums(values)
     return result
 
 
@@ -220,23 +221,28 @@ class Lines(Basis):
         super().__init__(margins, position, evaluate, parts)
         self.t, self.s, self.crossing = t, s, crossing
 
+    @cached_property
     def _sorted(self):
-        """Yield (output, order of the cells, probabilities, values, functions).
+        """Of each output: order of the cells, probabilities, values, functions.
 
         Values are (n_nodes, n_rows), functions (n_nodes, n_cells); the curves minus
         the unmoved response are values.T @ functions.
         """
         values, (matrix,) = self.moved
-        for o, t in enumerate(self.t):
+        result = []
+        for t, of_output in zip(self.t, values[0]):
             order = np.argsort(t)
             functions = np.ascontiguousarray(matrix.take(order, axis=0).T)
             chances = self.margins.probabilities[0, order]
-            yield o, order, chances, np.ascontiguousarray(values[0, o].T), functions
+            result.append(
+                (order, chances, np.ascontiguousarray(of_output.T), functions)
+            )
+        return result
 
     def pairs(self):
         """See `Shape.pairs`."""
         rows, cells = np.empty((1, *self.s.shape)), np.empty((1, *self.t.shape))
-        for o, order, chances, values, functions in self._sorted():
+        for o, (order, chances, values, functions) in enumerate(self._sorted):
             below = np.cumsum(chances)[:-1]
             between = np.diff(functions, axis=1) @ (2.0 * below * (1.0 - below))
             rows[0, o] = np.maximum(between @ values, 0.0)
@@ -252,18 +258,20 @@ class Lines(Basis):
             e = offsets[0]
             at = self.crossing(self.margins.base[0] + e)
         rows, cells = np.empty((1, *self.s.shape)), np.empty((1, *self.t.shape))
-        for o, order, chances, values, functions in self._sorted():
+        for o, (order, chances, values, functions) in enumerate(self._sorted):
+            ascending, by_crossing = self.t[o, order], np.argsort(at[o])
+            crossings = at[o, by_crossing]
             # above its crossing a curve is above the level, below it is below
             sums, mass = _running(functions * chances), _running(chances)
-            rank = np.searchsorted(self.t[o, order], at[o], side="right")
+            rank = np.empty(len(crossings), dtype=np.intp)
+            rank[by_crossing] = np.searchsorted(ascending, crossings, side="right")
             signed = sums[:, -1:] - 2.0 * sums.take(rank, axis=1)
             rows[0, o] = np.einsum("mi,mi->i", values, signed)
             rows[0, o] -= e[o] * (mass[-1] - 2.0 * mass[rank])
-            by_crossing = np.argsort(at[o])
             w = weights[by_crossing]
             sums = _running(values.take(by_crossing, axis=1) * w)
             mass = _running(w * e[o, by_crossing])
-            rank = np.searchsorted(at[o, by_crossing], self.t[o, order], side="right")
+            rank = np.searchsorted(crossings, ascending, side="right")
             signed = 2.0 * sums.take(rank, axis=1) - sums[:, -1:]
             of_cells = np.einsum("mk,mk->k", functions, signed)
             cells[0, o, order] = of_cells - (2.0 * mass[rank] - mass[-1])
