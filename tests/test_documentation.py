@@ -19,6 +19,7 @@ PUBLIC_MODULES = [
     "skvarimp.exceptions",
     "skvarimp.feature_functions",
     "skvarimp.filters",
+    "skvarimp.inspection",
     "skvarimp.sequence",
 ]
 

@@ -83,3 +83,17 @@ def callback_context(estimator, n_steps):
     if (given or inherited) and hasattr(estimator, "_init_callback_context"):
         return estimator._init_callback_context(max_subtasks=n_steps)
     return None
+
+
+# Functions that scikit-learn's inspection calls by these names. Where one is missing,
+# `skvarimp.inspection` is scikit-learn's own.
+SLOW_PARTS = {
+    "_calculate_permutation_scores": "the scores of one permuted column",
+    "_partial_dependence_brute": "the averages over a grid",
+    "partial_dependence": "what the display of partial dependence draws (public)",
+}
+
+
+def parameter_constraints(function):
+    """What scikit-learn allows a function's parameters to be; {} where it hides it."""
+    return getattr(function, "_skl_parameter_constraints", {})

@@ -1,0 +1,1 @@
+"""What `skvarimp.inspection` puts in place of scikit-learn's slow parts."""

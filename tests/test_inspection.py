@@ -1,0 +1,238 @@
+"""`skvarimp.inspection`: scikit-learn's numbers, and scikit-learn's own tests."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.inspection as original
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import get_scorer_names
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
+
+import skvarimp.inspection as ours
+
+X, Y = make_friedman1(90, n_features=6, random_state=0)
+LABELS = np.digitize(Y, np.quantile(Y, [0.4, 0.7]))
+HALVES = (np.median(Y) < Y).astype(int)
+WEIGHTS = np.linspace(0.2, 2.0, 90)
+MODELS = [
+    (Ridge(), Y),
+    (Ridge(), np.column_stack([Y, -Y])),
+    (RandomForestRegressor(8, random_state=0), Y),
+    (HistGradientBoostingRegressor(max_iter=8), Y),
+    (SVR(), Y),
+    (KNeighborsRegressor(3), Y),
+    (MLPRegressor(hidden_layer_sizes=[4], max_iter=20, random_state=0), Y),
+    (make_pipeline(StandardScaler(), SVR()), Y),
+    (RandomForestClassifier(8, max_depth=2, random_state=0), LABELS),
+    (RandomForestClassifier(8, random_state=0), HALVES),
+    (RandomForestClassifier(4, random_state=0), np.array(["no", "yes"])[HALVES]),
+    (DecisionTreeClassifier(max_depth=3, random_state=0), LABELS),
+    (GradientBoostingClassifier(n_estimators=5, random_state=0), LABELS),
+    (LogisticRegression(), HALVES),
+    (SVC(), HALVES),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+@pytest.mark.parametrize(("model", "y"), MODELS)
+def test_permutation_importance(model, y):
+    """The same importances, with weights, frames, several scorers and drawn rows."""
+    model.fit(X, y)
+    names = None
+    if y.ndim == 1 and hasattr(model, "predict_proba"):
+        names = ["accuracy", "neg_log_loss", "roc_auc_ovr"]
+    elif not hasattr(model, "classes_"):
+        names = ["r2", "neg_mean_absolute_error"]
+    for options in (
+        {},
+        {"scoring": names, "sample_weight": None if y.ndim == 2 else WEIGHTS},
+        {"max_samples": 0.5, "n_repeats": 2},
+    ):
+        expected, found = (
+            module.permutation_importance(model, X, y, random_state=3, **options)
+            for module in (original, ours)
+        )
+        if "importances" in found:
+            found, expected = {"score": found}, {"score": expected}
+        assert found.keys() == expected.keys()
+        for name in found:
+            for part in ("importances", "importances_mean", "importances_std"):
+                np.testing.assert_allclose(
+                    found[name][part], expected[name][part], rtol=1e-9, atol=1e-9
+                )
+    frame = pd.DataFrame(X, index=np.arange(90)[::-1]).rename(columns="c{}".format)
+    named = type(model)(**model.get_params(deep=False)).fit(frame, y)
+    expected, found = (
+        module.permutation_importance(named, frame, y, n_repeats=2, random_state=0)
+        for module in (original, ours)
+    )
+    np.testing.assert_allclose(
+        found.importances, expected.importances, rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", sorted(get_scorer_names()))
+@pytest.mark.filterwarnings("ignore")
+def test_every_scorer(name):
+    """Of those that serve a regressor, a classifier, or two classes of labels."""
+    served = 0
+    for model, y in (
+        (RandomForestRegressor(4, max_depth=3, random_state=0), Y - Y.min() + 1.0),
+        (RandomForestClassifier(5, max_depth=3, random_state=0), HALVES),
+    ):
+        model.fit(X, y)
+        try:
+            expected = original.permutation_importance(
+                model, X, y, scoring=name, n_repeats=2, random_state=0
+            )
+        except (ValueError, AttributeError) as error:
+            with pytest.raises(type(error)):
+                ours.permutation_importance(
+                    model, X, y, scoring=name, n_repeats=2, random_state=0
+                )
+            continue
+        found = ours.permutation_importance(
+            model, X, y, scoring=name, n_repeats=2, random_state=0
+        )
+        np.testing.assert_allclose(
+            found.importances, expected.importances, rtol=1e-9, atol=1e-9
+        )
+        served += 1
+    assert served or name.endswith("_samples")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("model", "y"), [m for m in MODELS if m[1].ndim == 1 or m[0].__class__ is Ridge]
+)
+def test_partial_dependence(model, y):
+    """One and two columns, averages and curves, weights, any order of values."""
+    model.fit(X, y)
+    for features, options in (
+        ([0], {"kind": "both"}),
+        ([(1, 3)], {"grid_resolution": 4, "sample_weight": WEIGHTS}),
+        ([2], {"custom_values": {2: np.array([0.9, 0.1, 0.5])}, "kind": "individual"}),
+    ):
+        expected, found = (
+            module.partial_dependence(model, X, features[0], method="brute", **options)
+            for module in (original, ours)
+        )
+        assert found.keys() == expected.keys()
+        for part in ("average", "individual"):
+            if part in expected:
+                assert found[part].shape == expected[part].shape
+                np.testing.assert_allclose(
+                    found[part], expected[part], rtol=1e-9, atol=1e-9
+                )
+
+
+def test_fast_responses_are_used():
+    """A forest is asked for the unmoved rows only, not once for each repeat."""
+    calls = []
+
+    def counted(self, X):
+        calls.append(len(X))
+        return plain(self, X)
+
+    forest = RandomForestRegressor(5, random_state=0).fit(X, Y)
+    plain = RandomForestRegressor.predict
+    try:
+        RandomForestRegressor.predict = counted
+        original.permutation_importance(forest, X, Y, n_repeats=20, random_state=0)
+        slow = sum(calls)
+        calls.clear()
+        ours.permutation_importance(forest, X, Y, n_repeats=20, random_state=0)
+    finally:
+        RandomForestRegressor.predict = plain
+    assert slow == 90 * (1 + 20 * 6)
+    assert sum(calls) < slow / 4
+
+
+def test_scorers_of_ones_own_get_the_model():
+    """What looks at more than predictions is served by scikit-learn itself."""
+    seen = []
+
+    def scorer(estimator, X, y):
+        seen.append(type(estimator))
+        return float(np.mean(estimator.predict(X) * y))
+
+    forest = RandomForestRegressor(3, random_state=0).fit(X, Y)
+    expected, found = (
+        module.permutation_importance(forest, X, Y, scoring=scorer, random_state=0)
+        for module in (original, ours)
+    )
+    assert set(seen) == {RandomForestRegressor}
+    np.testing.assert_array_equal(found.importances, expected.importances)
+
+
+def test_bad_input():
+    """Refused as by scikit-learn."""
+    with pytest.raises(ValueError, match="n_repeats"):
+        ours.permutation_importance(Ridge().fit(X, Y), X, Y, n_repeats=0)
+    with pytest.raises(ValueError, match="kind"):
+        ours.partial_dependence(Ridge().fit(X, Y), X, [0], kind="mean")
+
+
+TESTS = Path(original.__file__).parent
+FILES = {
+    "permutation_importance": TESTS / "tests/test_permutation_importance.py",
+    "partial_dependence": TESTS / "tests/test_partial_dependence.py",
+    "PartialDependenceDisplay": TESTS / "_plot/tests/test_plot_partial_dependence.py",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_own_tests_of_scikit_learn(name, tmp_path):
+    """scikit-learn's test file with only the import changed; no exception is needed.
+
+    Of the two files on partial dependence a part, unless SKVARIMP_ALL_TESTS is set.
+    """
+    source = FILES[name].read_text("utf8")
+    source, n_changed = re.subn(
+        rf"^from sklearn\.inspection import {name}$",
+        f"from skvarimp.inspection import {name}",
+        source,
+        flags=re.MULTILINE,
+    )
+    assert n_changed == 1
+    file = tmp_path / FILES[name].name
+    file.write_text(source, "utf8")
+    conftest = TESTS.parent / "conftest.py"
+    (tmp_path / "conftest.py").write_text(conftest.read_text("utf8"), "utf8")
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull]
+    if not os.environ.get("SKVARIMP_ALL_TESTS"):
+        few = {
+            "permutation_importance": "not equivalence and not large and not mixed",
+            "partial_dependence": "kind or sample_weight or grid_resolution",
+            "PartialDependenceDisplay": "str_features or multiclass or multioutput",
+        }
+        options += ["-k", few[name]]
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "--rootdir", tmp_path, file],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(ours.__file__).parents[1])},
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= 10
