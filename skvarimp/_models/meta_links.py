@@ -262,3 +262,35 @@ class Through(Link):
         """See `links.py`."""
         _, by_score = self.form.gradient(scores.T)
         return np.einsum("oim,mij->oij", by_score, slopes)
+
+
+@dataclass(frozen=True)
+class EachOutput(Link):
+    """Scores of all classes of several outputs; the first of two classes is dropped.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        Classes of each output.
+    label : Link or None
+        From the scores of one output to its label indicators; None: left as they are.
+    """
+
+    counts: tuple
+    label: object = None
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return sum(1 if count == 2 else count for count in self.counts)
+
+    def __call__(self, scores):
+        """See the module."""
+        outputs, close, start = [], None, 0
+        for count in self.counts:
+            own, start = scores[start : start + count], start + count
+            if self.label is not None:
+                own, doubt = self.label(own)
+                if doubt is not None:
+                    close = doubt if close is None else close | doubt
+            outputs.append(own[1:] if count == 2 else own)
+        return np.concatenate(outputs), close

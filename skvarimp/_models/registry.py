@@ -83,6 +83,11 @@ REGISTRY: list[Entry] = [
         sklearn__ensemble="BaggingRegressor BaggingClassifier",
     ),
     *_family(
+        "_models.readers.neighbours",
+        "read_neighbours",
+        sklearn__neighbors="KNeighborsRegressor KNeighborsClassifier",
+    ),
+    *_family(
         "_models.readers.meta",
         "read_stacking",
         sklearn__ensemble="StackingRegressor StackingClassifier",

@@ -5,6 +5,7 @@ import numpy as np
 from skvarimp._data.table import FrameTable
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
+from skvarimp._models.neighbours import Neighbours
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.probe import probe
@@ -14,6 +15,7 @@ from skvarimp._response.responses.columnwise import ColumnwiseResponse, Transfor
 from skvarimp._response.responses.composite import CombinedResponse
 from skvarimp._response.responses.kernel import kernel_response
 from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._response.responses.neighbours import NeighboursResponse
 from skvarimp._response.responses.network import NetworkResponse
 from skvarimp._response.responses.trees.response import tree_response
 from skvarimp._running.warn import warn
@@ -53,6 +55,11 @@ def _behind_steps(model, form, table):
     return ColumnwiseResponse(inner, transformed)
 
 
+def _neighbours(model, form, table):
+    _refuse_single(form, table)
+    return NeighboursResponse(model, form)
+
+
 # The response of each kind of form: function(model, form, table).
 RESPONSES = {
     Additive: _additive,
@@ -61,6 +68,7 @@ RESPONSES = {
     Combined: _combined,
     BehindSteps: _behind_steps,
     Trees: tree_response,
+    Neighbours: _neighbours,
 }
 
 

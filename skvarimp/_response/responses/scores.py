@@ -82,11 +82,16 @@ class ScoreResponse(Response):
             scores = self.scores(table, rows, move)
         return self.linked(scores, table, rows, move, base)
 
-    def linked(self, scores, table, rows, move, base):
-        """Curves from scores; the model itself is asked where the link is in doubt."""
+    def linked(self, scores, table, rows, move, base, tied=None):
+        """Curves from scores; the model itself is asked where the link is in doubt.
+
+        So it is where the scores are: `tied`, a mask (n_rows, n_cells).
+        """
         with np.errstate(over="ignore"):
             ice, doubtful = self.link(scores)
             total = ice.sum()
+        if tied is not None:
+            doubtful = tied if doubtful is None else tied | doubtful
         if not np.isfinite(total):  # the model itself says what is wrong
             doubtful = ~np.all(np.isfinite(ice), axis=0)
         if doubtful is not None and doubtful.any():
