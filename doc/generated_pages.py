@@ -27,6 +27,7 @@ FAMILIES = {
     "_models.readers.catboost": "trees",
     "_models.readers.kernels": "kernel machine",
     "_models.readers.networks": "network",
+    "_models.readers.neighbours": "nearest neighbours",
     "_models.readers.pipelines": "column-wise steps, then that of the last step",
     "_models.readers.wrappers": "that of the estimators inside",
     "_models.readers.meta": "that of the estimators inside",

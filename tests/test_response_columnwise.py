@@ -76,7 +76,7 @@ def neighbours_lowered(monkeypatch):
         _registry.Entry("sklearn.neighbors", name, "_models.registry", read)
         for name in ("KNeighborsRegressor", "KNeighborsClassifier")
     ]
-    monkeypatch.setattr(_registry, "REGISTRY", _registry.REGISTRY + more)
+    monkeypatch.setattr(_registry, "REGISTRY", more + _registry.REGISTRY)
 
 
 def frame(n=60):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._models.forms import LinkedForm, numbers
-from skvarimp._models.links import IDENTITY
+from skvarimp._models.links import IDENTITY, NoGradient
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,6 +36,10 @@ class Neighbours(LinkedForm):
         nearest = np.argpartition(squared, self.n_neighbours - 1, axis=1)
         nearest = nearest[:, : self.n_neighbours]
         return self.means(nearest, np.take_along_axis(squared, nearest, axis=1)).T
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`."""
+        raise NoGradient("nearest neighbours jump where the nearest rows change")
 
     def means(self, nearest, squared):
         """Means of the targets of given neighbours.

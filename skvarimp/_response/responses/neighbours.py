@@ -13,6 +13,7 @@ where the set changes.
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._running.memory import at_once, slices
 
@@ -41,10 +42,12 @@ class NeighboursResponse(ScoreResponse):
         each = self.form.n_neighbours * (n_cells if self.form.by_distance else 1)
         return at_once(max(len(self.form.rows), n_cells * self.n_scores, each))
 
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`: the fewer columns, the more changes."""
-        share = max(2.0 / self.form.rows.shape[1] ** 2, 1.0 / 60.0)
-        return n_rows + n_rows * n_cells * min(1.0, share)
+    def costs(self):
+        """See `Response.costs`; with few columns the nearest rows change often."""
+        n_training, n_columns = self.form.rows.shape
+        call = 50.0 + 0.1 * n_training
+        cell = 2.5 + min(500.0 / n_columns**2, call)
+        return Costs(call, 1.5 * n_training, cell, call)
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
