@@ -81,8 +81,7 @@ def quantile_codes(values, weights, n_bins):
     position = middle / mass_seen.sum() * n_bins + 1e-12 if mass_seen.any() else middle
     bins = np.minimum(position.astype(int), n_bins - 1)
     bins[missing] = n_bins
-    _, bins = np.unique(bins, return_inverse=True)
-    return bins[codes]
+    return np.cumsum(np.diff(bins, prepend=bins[0]) > 0)[codes]  # none empty
 
 
 def conditional_means(codes, scores, name):
@@ -103,12 +102,11 @@ def conditional_means(codes, scores, name):
     means : ndarray of shape (n_groups, n_outputs)
         Conditional expected scores.
     """
-    groups = Groups.of(codes, scores)
+    groups = Groups(codes, scores)
     n_groups = len(groups.sizes)
     if n_groups == 1:  # exactly 0
         nothing = np.zeros((1, scores.n_outputs))
         return Root(nothing[0], 0.0, np.zeros(len(codes))), scores.in_units(nothing)
-    means = groups.sums / groups.sizes
     if groups.unknown_share > MOST_UNKNOWN:
         warn(
             f"The importance of {name!r} cannot be estimated: it has {n_groups} "
@@ -117,10 +115,11 @@ def conditional_means(codes, scores, name):
             "such as Level. Sample weights must be counts of rows."
         )
         unknown = Root(np.full(scores.n_outputs, np.nan), np.nan)
-        return unknown, scores.in_units(means)
+        return unknown, scores.in_units(groups.means)
     variance = groups.between()
     influence = (scores.total - 1.0) * (variance - groups.between_without_each_row())
-    return root_with_error(variance, influence, scores), scores.in_units(means)
+    root = root_with_error(variance, influence, scores)
+    return root, scores.in_units(groups.means)
 
 
 @dataclass
@@ -170,39 +169,38 @@ def root_with_error(variance, influence, scores):
     return Root(root, float(scores.error(w @ influence**2)), influence)
 
 
-@dataclass
 class Groups:
     """Sizes and sums of the scores in each group of rows.
 
-    Attributes
+    Parameters
     ----------
     codes : ndarray of shape (n_samples,)
-    values : ndarray of shape (n_samples, n_outputs)
-        The centred scores.
+    scores : Scores
+
+    Attributes
+    ----------
     total : float
         Number of rows n.
     sizes : ndarray of shape (n_groups, 1)
         Number of rows n_b.
-    sums : ndarray of shape (n_groups, n_outputs)
-    squares : ndarray of shape (n_groups, n_outputs)
-        Sums of squares about the groups' means.
+    means, squares, own : ndarray of shape (n_groups, n_outputs)
+        Means, sums of squares about them, and variances; 0 for groups of one row.
+    alone : ndarray of shape (n_groups, 1)
+        Which groups are of one row.
+    deviations : ndarray of shape (n_samples, n_outputs)
+        The scores minus the means.
     """
 
-    codes: np.ndarray
-    values: np.ndarray
-    total: float
-    sizes: np.ndarray
-    sums: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, codes, scores):
-        """From each row's group."""
-        counts, S = scores.total * scores.weights, scores.values
-        sizes = np.bincount(codes, counts)[:, np.newaxis]
-        sums = _group_sums(codes, counts, S)
-        squares = _group_sums(codes, counts, (S - (sums / sizes)[codes]) ** 2)
-        return cls(codes, S, scores.total, sizes, sums, squares)
+    def __init__(self, codes, scores):
+        self.codes, self.values, self.total = codes, scores.values, scores.total
+        counts = scores.total * scores.weights
+        self.sizes = np.bincount(codes, counts)[:, np.newaxis]
+        self.means = _group_sums(codes, counts, self.values) / self.sizes
+        self.deviations = self.values - self.means[codes]
+        self.squares = _group_sums(codes, counts, self.deviations**2)
+        self.alone = self.sizes < ALONE
+        divisor = np.where(self.alone, 1.0, self.sizes - 1.0)
+        self.own = np.where(self.alone, 0.0, self.squares / divisor)
 
     @property
     def freedom(self):
@@ -212,69 +210,48 @@ class Groups:
     @property
     def unknown_share(self):
         """Error of what is taken off for groups of one row, by the score's variance."""
-        alone = np.sum(self.sizes < ALONE)
+        alone = self.alone.sum()
         if alone == 0:
             return 0.0
         return alone / self.total * np.sqrt(2.0 / max(self.freedom, 1e-300))
 
     def between(self):
         """Q^2, the formula of the module, (n_outputs,)."""
-        own, alone = _own_variances(self.sizes, self.squares)
-        return _corrected(
-            (self.sums**2 / self.sizes).sum(axis=0),
-            own.sum(axis=0),
-            (self.sizes * own).sum(axis=0),
-            alone.sum(),
-            _divided(self.squares.sum(axis=0), self.freedom),
-            self.total,
-            0.0,
-        )
+        pooled = self.squares.sum(axis=0) / max(self.freedom, 1e-300)
+        variances = np.where(self.alone, pooled, self.own)
+        chance = (1.0 - self.sizes / self.total) * variances
+        return (self.sizes * self.means**2 - chance).sum(axis=0) / self.total
 
     def between_without_each_row(self):
-        """Q^2 of the other rows, for each row, (n_samples, n_outputs)."""
-        own, alone = _own_variances(self.sizes, self.squares)
-        size, total = self.sizes[self.codes], self.sums[self.codes]
-        within, own_of_row = self.squares[self.codes], own[self.codes]
-        stays = size >= ALONE  # else the group goes with its row
-        left = np.where(stays, size - 1.0, 1.0)
-        deviation = self.values - total / size
-        rest = np.where(stays, within - size / left * deviation**2, 0.0)
-        left_own, left_alone = _own_variances(left, rest)
-        left_alone &= stays
-        squares = self.squares.sum(axis=0) - within + rest
-        return _corrected(
-            (self.sums**2 / self.sizes).sum(axis=0)
-            + np.where(stays, (total - self.values) ** 2 / left, 0.0)
-            - total**2 / size,
-            own.sum(axis=0) - own_of_row + left_own,
-            (self.sizes * own).sum(axis=0) - size * own_of_row + left * left_own,
-            alone.sum() - ~stays + left_alone,
-            _divided(squares, self.freedom - stays),
-            self.total - 1.0,
-            -self.values / (self.total - 1.0),
+        """Q^2 of the other rows, for each row, (n_samples, n_outputs).
+
+        With e the row's deviation from its group's mean q, leaving it out takes
+        q^2 + 2 q e - e^2 / (n_b - 1) off the group's n_b q^2, and n_b / (n_b - 1) e^2
+        off its sum of squares: for each group the result is quadratic in e.
+        """
+        n, size, means = self.total - 1.0, self.sizes, self.means
+        alone, own = self.alone, self.own
+        left = np.where(alone, 1.0, size - 1.0)  # a group of one row goes with it
+        left_alone = ~alone & (left < ALONE)
+        off = np.where(alone, 0.0, size / left)
+        several = ~alone & ~left_alone
+        by_own = np.where(several, (1.0 - left / n) / np.where(several, left - 1, 1), 0)
+        n_alone, freedom = alone.sum() - alone + left_alone, self.freedom - ~alone
+        known = np.where(freedom > 0, freedom, np.nan)
+        by_pooled = np.where(n_alone > 0, n_alone / known, 0.0) * (1.0 - 1.0 / n)
+        kept = (1.0 - size / n) * own  # of each other group
+        constant = (
+            (size * means**2 - kept).sum(axis=0)
+            - np.where(alone, size, 1.0) * means**2
+            + kept
+            - by_own * self.squares
+            - by_pooled * self.squares.sum(axis=0)
         )
-
-
-def _own_variances(sizes, squares):
-    """Variance in each group of several rows, else 0; which groups are of one row."""
-    alone = sizes < ALONE
-    return np.where(alone, 0.0, squares / np.where(alone, 1.0, sizes - 1.0)), alone
-
-
-def _corrected(between, own, weighted, alone, pooled, n, mean):
-    """Q^2 from sums over the groups.
-
-    Of sum_b n_b (1 - n_b / n) s_b^2 / n_b = own - weighted / n, groups of one row, of
-    which there are `alone`, take the pooled variance.
-    """
-    chance = own + alone * pooled - (weighted + alone * pooled) / n
-    return (between - chance) / n - mean**2
-
-
-def _divided(squares, freedom):
-    """Pooled variance; NaN without a degree of freedom, where it is not 0."""
-    unknown = np.where(squares > 0, np.nan, 0.0)
-    return np.divide(squares, freedom, out=unknown, where=np.asarray(freedom) > 0)
+        quadratic = np.where(alone, 0.0, 1.0 / left) + off * (by_own + by_pooled)
+        slope = np.where(alone, 0.0, -2.0 * means)
+        e = self.deviations
+        moved = (quadratic[self.codes] * e + slope[self.codes]) * e
+        return (constant[self.codes] + moved) / n - (self.values / n) ** 2
 
 
 def _group_sums(codes, w, values):
