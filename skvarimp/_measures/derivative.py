@@ -87,8 +87,9 @@ default="auto"
     Notes
     -----
     For a linear model abs(coefficient) x standard deviation (divisor n). Analytic for
-    linear models, kernel machines and multilayer perceptrons, alone or behind
-    column-wise scaling; else central differences with a step of 1e-5 standard
+    linear models, kernel machines, multilayer perceptrons and Gaussian naive Bayes,
+    alone, behind scaling, selection or projection of columns, and inside searches,
+    votes and bagging; else central differences with a step of 1e-5 standard
     deviations (5e-3 where column or response are in single precision): 2 n_samples
     predictions per entry.
 
