@@ -1,0 +1,202 @@
+"""Impurity importance on rows that the trees were not grown on: bias, AUC, time.
+
+    python benchmarks/impurity_unseen.py bias [regression|classes] [data sets]
+    python benchmarks/impurity_unseen.py auc [regression|classes] [problems]
+    python benchmarks/impurity_unseen.py time
+
+bias: y depends on one column of six; the others are noise with 2, 10, 100 and 1000
+values and continuous. Means over the data sets in per cent of the true column's.
+auc: of telling used from unused columns of many kinds, against permutation importance
+with ten shuffles on the same rows and against impurity on the training rows.
+time: processor time, in units of the forest's fit or the booster's `predict`.
+"""
+
+import sys
+import time
+import warnings
+from collections import defaultdict
+
+import catboost
+import lightgbm
+import numpy as np
+import xgboost
+from sklearn import ensemble
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import roc_auc_score
+
+from skvarimp import ImpurityImportance, PermutationImportance
+
+QUIET = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+
+
+def models(kind):
+    """Name -> (unfitted model with default settings, rows that splits earn on)."""
+    suffix = "Classifier" if kind == "classes" else "Regressor"
+    return {
+        "forest": (getattr(ensemble, f"RandomForest{suffix}")(), "oob"),
+        "gradient boosting": (
+            getattr(ensemble, f"GradientBoosting{suffix}")(),
+            "unseen",
+        ),
+        "histograms": (
+            getattr(ensemble, f"HistGradientBoosting{suffix}")(early_stopping=False),
+            "unseen",
+        ),
+        "xgboost": (getattr(xgboost, f"XGB{suffix}")(n_jobs=1), "unseen"),
+        "lightgbm": (
+            getattr(lightgbm, f"LGBM{suffix}")(n_jobs=1, verbose=-1),
+            "unseen",
+        ),
+        "catboost": (
+            getattr(catboost, f"CatBoost{suffix}")(iterations=200, **QUIET),
+            "unseen",
+        ),
+    }
+
+
+def seeded(model, seed):
+    """The model with a seed."""
+    return model.set_params(random_state=seed)
+
+
+def target(signal, noise, kind):
+    """Numbers of equal parts of signal and noise, or two classes."""
+    y = signal + noise
+    return y if kind == "regression" else (y > np.median(y)).astype(int)
+
+
+def bias(kind, n_sets):
+    """Means over data sets of 300 rows, and as many unseen ones."""
+    found = defaultdict(list)
+    for seed in range(n_sets):
+        rng = np.random.default_rng(seed)
+        true = rng.normal(size=600)
+        noise = [rng.integers(0, k, 600).astype(float) for k in (2, 10, 100, 1000)]
+        X = np.column_stack([true, *noise, rng.normal(size=600)])
+        y = target(true, rng.normal(size=600), kind)
+        for name, (model, rows) in models(kind).items():
+            seeded(model, seed).fit(X[:300], y[:300])
+            part = slice(0, 300) if rows == "oob" else slice(300, 600)
+            imp = ImpurityImportance(rows=rows).fit(model, X[part], y[part])
+            found[name].append(imp.importances_)
+            if name == "forest":
+                found["forest, training rows"].append(model.feature_importances_)
+    print(f"{kind}, {n_sets} data sets: mean in % of the true column's (its error)")
+    print(f"{'':24}" + "".join(f"{k:>14}" for k in (2, 10, 100, 1000, "continuous")))
+    for name, importances in found.items():
+        importances = np.array(importances)
+        share = 100 * importances[:, 1:] / importances[:, 0].mean()
+        mean, error = share.mean(axis=0), share.std(axis=0, ddof=1) / n_sets**0.5
+        cells = "".join(f"{m:8.2f} ({e:.2f})" for m, e in zip(mean, error))
+        high, low = mean.argmax(), mean.argmin()
+        difference = share[:, high] - share[:, low]
+        spread = difference.mean() / (difference.std(ddof=1) / n_sets**0.5)
+        print(f"{name:24}{cells}   spread {spread:.1f} errors", flush=True)
+
+
+LEVELS = (2, 3, 5, 10, 50, 1000)
+
+
+def auc(kind, n_problems):
+    """20 columns of different numbers of values, a third of them used."""
+    found = defaultdict(list)
+    for seed in range(n_problems):
+        rng = np.random.default_rng(seed)
+        levels = rng.choice(LEVELS, 20)
+        X = np.column_stack([rng.integers(0, k, 600) / (k - 1) for k in levels])
+        used = rng.permutation(20) < 7
+        signal = (X - X.mean(axis=0)) / X.std(axis=0) @ (used * rng.normal(size=20))
+        y = target(signal / signal.std(), rng.normal(size=600), kind)
+        for name, (model, rows) in models(kind).items():
+            seeded(model, seed).fit(X[:300], y[:300])
+            part = slice(0, 300) if rows == "oob" else slice(300, 600)
+            data = X[part], y[part]
+            scores = {
+                "on other rows": ImpurityImportance(rows=rows)
+                .fit(model, *data)
+                .importances_,
+                "permutation": shuffled(model, rows, kind, *data),
+                "on training rows": model.feature_importances_
+                if hasattr(model, "feature_importances_")
+                else ImpurityImportance(convention="sklearn").fit(model).importances_,
+            }
+            for measure, importances in scores.items():
+                found[name, measure].append(roc_auc_score(used, importances))
+    print(f"{kind}, {n_problems} problems: mean AUC")
+    for name in models(kind):
+        cells = (
+            f"{measure} {np.mean(found[name, measure]):.3f}"
+            for measure in ("on other rows", "permutation", "on training rows")
+        )
+        print(f"{name:20}" + "   ".join(cells), flush=True)
+
+
+def shuffled(model, rows, kind, X, y):
+    """Permutation importance with ten shuffles."""
+    if rows == "oob":
+        imp = PermutationImportance(
+            subset="oob", estimation="sampled", n_repeats=10, random_state=0
+        )
+        return imp.fit(model, X, y).importances_
+    scoring = "neg_log_loss" if kind == "classes" else "neg_mean_squared_error"
+    return permutation_importance(
+        model, X, y, n_repeats=10, random_state=0, scoring=scoring
+    ).importances_mean
+
+
+def seconds(function, *data, calls=3):
+    """Least processor time of a few calls."""
+    taken = []
+    for _ in range(calls):
+        start = time.process_time()
+        function(*data)
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def times():
+    """100 trees: a forest on 10 000 x 20, boosting on 100 000 x 20."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 20))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=100_000)
+    few = X[:10_000], y[:10_000]
+    classes = few[0], (few[1] > 0).astype(int)
+    forests = (
+        (ensemble.RandomForestRegressor, few),
+        (ensemble.RandomForestClassifier, classes),
+    )
+    for kind, data in forests:
+        model = kind(random_state=0)
+        grown = seconds(model.fit, *data, calls=1)
+        imp = ImpurityImportance(rows="oob")
+        taken = seconds(imp.fit, model, *data)
+        print(f"{kind.__name__:34} fit {grown:6.2f} s, out of bag {taken / grown:.2f}")
+    for kind in ("regression", "classes"):
+        labels = y if kind == "regression" else (y > 0).astype(int)
+        for name, (model, rows) in models(kind).items():
+            if rows == "oob":
+                continue
+            if name == "catboost":
+                model.set_params(iterations=100)
+            model.fit(X[:20_000], labels[:20_000])
+            ask = model.predict if kind == "regression" else model.predict_proba
+            asked = seconds(ask, X)
+            imp = ImpurityImportance(rows="unseen")
+            taken = seconds(imp.fit, model, X, labels)
+            print(
+                f"{name:18}{kind:16} predict {asked:.3f} s, "
+                f"importance {taken / asked:.1f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    command, *options = sys.argv[1:]
+    kind = options[0] if options else "regression"
+    if command == "time":
+        times()
+    elif command == "bias":
+        bias(kind, int(options[1]) if len(options) > 1 else 200)
+    else:
+        auc(kind, int(options[1]) if len(options) > 1 else 50)
