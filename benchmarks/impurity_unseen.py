@@ -3,6 +3,7 @@
     python benchmarks/impurity_unseen.py bias [regression|classes] [data sets]
     python benchmarks/impurity_unseen.py auc [regression|classes] [problems]
     python benchmarks/impurity_unseen.py time
+    python benchmarks/impurity_unseen.py picture doc/images/impurity_rows.png
 
 bias: y depends on one column of six; the others are noise with 2, 10, 100 and 1000
 values and continuous. Means over the data sets in per cent of the true column's.
@@ -144,6 +145,29 @@ def shuffled(model, rows, kind, X, y):
     ).importances_mean
 
 
+def picture(file):
+    """A column of noise with 1000 values, by both impurity importances of a forest."""
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "strong, 2 values": rng.integers(0, 2, 400),
+            "weak, 5 values": rng.integers(0, 5, 400),
+            "noise, 1000 values": rng.integers(0, 1000, 400),
+        }
+    )
+    y = X["strong, 2 values"] + 0.15 * X["weak, 5 values"] + rng.normal(size=400)
+    forest = ensemble.RandomForestRegressor(random_state=0).fit(X, y)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
+    ImpurityImportance(convention="sklearn").fit(forest).plot(ax=axes[0])
+    ImpurityImportance(rows="oob").fit(forest, X, y).plot(ax=axes[1])
+    axes[0].set_title("feature_importances_")
+    axes[1].set_title('ImpurityImportance(rows="oob")')
+    figure.savefig(file, dpi=90)
+
+
 def seconds(function, *data, calls=3):
     """Least processor time of a few calls."""
     taken = []
@@ -196,6 +220,8 @@ if __name__ == "__main__":
     kind = options[0] if options else "regression"
     if command == "time":
         times()
+    elif command == "picture":
+        picture(options[0])
     elif command == "bias":
         bias(kind, int(options[1]) if len(options) > 1 else 200)
     else:
