@@ -96,12 +96,14 @@ class _RowMean(Reduction):
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        theta = np.matmul(state.rows, sample.weights[..., np.newaxis])[..., 0]
-        psi = state.rows - theta[:, :, np.newaxis]
+        theta = np.matmul(state.rows, sample.weights[..., np.newaxis])
         if self.donor_factor and sample.codes is not None:
-            donors = sample.donated(state.cells)
-            psi = psi + self.donor_factor * (donors - theta[:, :, np.newaxis])
-        return sample.finished(theta / sample.scale, psi, state.rows)
+            # (r_i - theta) + c (d_i - theta)
+            psi = state.rows - (1 + self.donor_factor) * theta
+            psi += self.donor_factor * sample.donated(state.cells)
+        else:
+            psi = state.rows - theta
+        return sample.finished(theta[..., 0] / sample.scale, psi, state.rows)
 
 
 @dataclass(frozen=True)
