@@ -71,8 +71,9 @@ class AllRelevantSelector(
     importance : importance, callable or None, default=None
         Any importance class of skvarimp with one entry a column, or a callable
         (estimator, X, y) -> (n_features,), measured on the rows the estimator was
-        fitted to. None: `ImpurityImportance()` for trees and their ensembles,
-        `SensitivityImportance(contrast="observed", scale=None)` for other models.
+        fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,
+        `ImpurityImportance()` for other trees, and for other models
+        `SensitivityImportance(contrast="observed", scale=None)`.
     max_iter : int, default=100
         The largest number of rounds.
     n_iter_no_change : int, default=5
@@ -306,10 +307,10 @@ class AllRelevantSelector(
 
 
 def default_importance(estimator):
-    """Impurity of trees and their ensembles, observed sensitivity otherwise."""
-    impurity = ImpurityImportance()
-    if impurity._cannot_serve(estimator) is None:
-        return impurity
+    """Impurity, on unseen rows where trees have some; else observed sensitivity."""
+    for importance in (ImpurityImportance(rows="oob"), ImpurityImportance()):
+        if importance._cannot_serve(estimator) is None:
+            return importance
     return SensitivityImportance(contrast="observed", scale=None)
 
 
