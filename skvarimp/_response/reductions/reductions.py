@@ -193,12 +193,13 @@ class PartialDependence(_OfStatistic):
         if shape.parallel:  # the mean curve is each row's: no error
             return State(cells=cells)
         n_rows = len(weights)
-        if self.keeps_apart(cells[0].size):
+        n_numbers = cells.shape[1] * shape.n_summed(cells.shape[2])
+        if self.keeps_apart(n_numbers):
             own = np.ones(n_rows), np.arange(n_rows), n_rows
             apart, basis = shape.sums_by_group(*own)
             return State(cells=cells, apart=apart, basis=basis)
         signs = self.signs[rows] * np.sqrt(weights)
-        n_groups = self.groups_that_fit(cells[0].size)
+        n_groups = self.groups_that_fit(n_numbers)
         groups = self.groups[rows] % n_groups
         sketch, basis = shape.sums_by_group(signs, groups, n_groups)
         return State(cells=cells, sketch=sketch, basis=basis)

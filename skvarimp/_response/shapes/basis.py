@@ -94,6 +94,10 @@ class Basis(Shape):
         values, matrix = self.moved
         return self._to_cells(np.matmul(weights, values), matrix)
 
+    def n_summed(self, n_cells):
+        """See `Shape.n_summed`: the nodes."""
+        return self.moved[0].shape[-1]
+
     def sums_by_group(self, weights, groups, n_groups):
         """See `Shape.sums_by_group`; of the nodes, with `matrix` as basis."""
         values, matrix = self.moved

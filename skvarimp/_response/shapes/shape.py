@@ -146,6 +146,10 @@ class Shape:
         """See the module; `weights` c of shape (n_rows,)."""
         raise NeedsValues
 
+    def n_summed(self, n_cells):
+        """Numbers that `sums_by_group` holds per output and group."""
+        return n_cells
+
     def sums_by_group(self, weights, groups, n_groups):
         """See the module.
 
