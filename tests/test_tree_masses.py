@@ -110,6 +110,7 @@ def test_numbers_of_sets():
 @pytest.mark.parametrize("name", MODELS)
 def test_partial_dependence_from_masses_of_groups(name, monkeypatch):
     """The same numbers, curves and errors as from each row's own steps."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []
