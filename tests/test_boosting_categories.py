@@ -9,7 +9,7 @@ from response_oracle import check_equal
 
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
-from skvarimp._models.tree_encoders import Band, Marked, Positions, Recoded
+from skvarimp._models.trees.encoders import Band, Marked, Positions, Recoded
 from skvarimp._response.lowering import lowered
 
 

@@ -23,9 +23,9 @@ from skvarimp import (
 from skvarimp._compiled import built, use_compiled
 from skvarimp._data.entries import resolve_features
 from skvarimp._measures.response_importance import make_problem
-from skvarimp._models.tree_encoders import Encoding
-from skvarimp._models.tree_table import TreeTable
 from skvarimp._models.trees import Tree
+from skvarimp._models.trees.encoders import Encoding
+from skvarimp._models.trees.table import TreeTable
 from skvarimp._response.engine import run_walk
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import response

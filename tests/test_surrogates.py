@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skvarimp import ImpurityImportance
 from skvarimp._compiled import built
 from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._measures.impurity import surrogates as _surrogates
-from skvarimp._measures.impurity.surrogate_levels import SortedColumns
-from skvarimp._measures.impurity.surrogate_splits import Rules
-from skvarimp._measures.impurity.surrogates import find_surrogates
+from skvarimp._measures.impurity.surrogates import find as _surrogates
+from skvarimp._measures.impurity.surrogates.find import find_surrogates
+from skvarimp._measures.impurity.surrogates.levels import SortedColumns
+from skvarimp._measures.impurity.surrogates.splits import Rules
 from skvarimp._measures.impurity.tables import Grove, Training
 
 

@@ -25,11 +25,11 @@ from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._models.delegation import TakesAnyContainer
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
-from skvarimp._selection.delegation import TakesAnyContainer
 from skvarimp._selection.splits import generator, seeded, seeds_of
 from skvarimp._selection.steps import (
     check_copies_reach,

@@ -10,8 +10,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import validate_params
 from skvarimp._measures.base import BaseImportance
+from skvarimp._models.delegation import Delegating
 from skvarimp._running.whole_fit import whole_fit
-from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.steps import (
     check_one_a_column,
     check_refittable,

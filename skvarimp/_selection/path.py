@@ -33,9 +33,9 @@ from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._models.delegation import Delegating
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
-from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.splits import splits_of
 from skvarimp._selection.steps import (
     ONE_STANDARD_ERROR,

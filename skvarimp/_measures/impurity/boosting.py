@@ -11,7 +11,7 @@ from skvarimp._data.labels import class_lists, positions
 from skvarimp._measures.impurity.readers import Rows, TreeReader, declined
 from skvarimp._measures.impurity.tables import Training
 from skvarimp._models.readers.sklearn_trees import read_trees
-from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees.table import NodeTable
 
 
 class GradientBoosting(TreeReader):

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import xlogy
 
-from skvarimp._measures.impurity.surrogate_levels import levels
+from skvarimp._measures.impurity.surrogates.levels import levels
 from skvarimp._measures.impurity.tables import LEAF
 
 

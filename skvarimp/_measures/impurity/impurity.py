@@ -32,8 +32,8 @@ from skvarimp._measures.impurity.readers import not_trees
 from skvarimp._measures.impurity.registry import READERS, read_trees
 from skvarimp._measures.impurity.row_credit import row_credit
 from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
-from skvarimp._measures.impurity.surrogate_levels import SortedColumns
-from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.impurity.surrogates.levels import SortedColumns
+from skvarimp._measures.impurity.surrogates.splits import Rules
 from skvarimp._measures.impurity.unseen import (
     earns,
     not_bagged,

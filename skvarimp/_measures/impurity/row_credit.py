@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import expit
 
 from skvarimp._compiled import use_compiled
-from skvarimp._models.tree_losses import TreeLoss
-from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees.losses import TreeLoss
+from skvarimp._models.trees.table import NodeTable
 from skvarimp._running.memory import CACHE, slices
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._measures.impurity.surrogate_splits import Rules, Surrogates
-from skvarimp._measures.impurity.surrogates import BLOCK_SIZE, find_surrogates
+from skvarimp._measures.impurity.surrogates.find import BLOCK_SIZE, find_surrogates
+from skvarimp._measures.impurity.surrogates.splits import Rules, Surrogates
 from skvarimp._measures.impurity.tables import Grove, check_training
 
 

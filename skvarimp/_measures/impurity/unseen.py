@@ -17,8 +17,8 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import entry_of, read
-from skvarimp._models.tree_losses import TreeLoss
 from skvarimp._models.trees import Trees
+from skvarimp._models.trees.losses import TreeLoss
 
 # Which method's trees earn, by what scikit-learn calls the model.
 METHODS = {

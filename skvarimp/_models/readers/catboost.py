@@ -17,8 +17,9 @@ from skvarimp._data.table import Table
 from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.tree_encoders import Encoding
-from skvarimp._models.tree_links import (
+from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees.encoders import Encoding
+from skvarimp._models.trees.links import (
     Exponential,
     Labels,
     Logistic,
@@ -26,7 +27,6 @@ from skvarimp._models.tree_links import (
     Sign,
     Softmax,
 )
-from skvarimp._models.trees import Tree, Trees
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)

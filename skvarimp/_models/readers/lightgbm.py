@@ -13,8 +13,9 @@ import numpy as np
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.tree_encoders import Band, Encoding, Positions, Recoded
-from skvarimp._models.tree_links import (
+from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees.encoders import Band, Encoding, Positions, Recoded
+from skvarimp._models.trees.links import (
     Exponential,
     Labels,
     Logistic,
@@ -24,7 +25,6 @@ from skvarimp._models.tree_links import (
     Softmax,
     Softplus,
 )
-from skvarimp._models.trees import Tree, Trees
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type

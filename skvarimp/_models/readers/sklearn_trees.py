@@ -9,8 +9,9 @@ import numpy as np
 from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import RESPONSE_METHODS, Model
-from skvarimp._models.tree_encoders import Encoding, Recoded
-from skvarimp._models.tree_links import (
+from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees.encoders import Encoding, Recoded
+from skvarimp._models.trees.links import (
     Exponential,
     Labels,
     Logistic,
@@ -20,7 +21,6 @@ from skvarimp._models.tree_links import (
     Softmax,
     shown,
 )
-from skvarimp._models.trees import Tree, Trees
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some

@@ -15,14 +15,15 @@ from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.native_boosters import missing_marker, rows_for
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.tree_encoders import (
+from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees.encoders import (
     Band,
     Encoding,
     Marked,
     Positions,
     Recoded,
 )
-from skvarimp._models.tree_links import (
+from skvarimp._models.trees.links import (
     Exponential,
     Labels,
     LargestNumber,
@@ -31,8 +32,7 @@ from skvarimp._models.tree_links import (
     Sign,
     Softmax,
 )
-from skvarimp._models.tree_table import NodeTable
-from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees.table import NodeTable
 
 IDENTITY = {
     "reg:squarederror",

@@ -11,7 +11,7 @@ import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
-from skvarimp._models.tree_table import TreeTable
+from skvarimp._models.trees.table import TreeTable
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.trees import walks
 from skvarimp._response.responses.trees.curves import Member, distinct, steps_of_rows

@@ -1,6 +1,6 @@
 """Surrogate splits of fitted trees, by the engine at hand."""
 
-from skvarimp._measures.impurity.surrogates_numpy import search_levels
+from skvarimp._measures.impurity.surrogates.numpy_search import search_levels
 
 BLOCK_SIZE = 2**18  # (column, slot) pairs that array operations work on at once
 
@@ -25,7 +25,7 @@ def find_surrogates(grove, columns, rules, compiled=False):
         By node and rank.
     """
     if compiled and (rules.criterion is None or rules.criterion.of_sums):
-        from skvarimp._measures.impurity.surrogates_compiled import search_trees
+        from skvarimp._measures.impurity.surrogates.compiled_search import search_trees
 
         return search_trees(grove, columns, rules)
     return search_levels(grove, columns, rules, BLOCK_SIZE)

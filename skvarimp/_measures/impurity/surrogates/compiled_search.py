@@ -1,6 +1,6 @@
 """Surrogate splits by compiled kernels.
 
-`surrogates_numpy` says what is computed; the kernels do the same work in another order.
+`numpy_search` says what is computed; the kernels do the same work in another order.
 The slots of a node follow each other, those of its left child first, so that one
 comparison of a slot's number tells where its row goes.
 """
@@ -9,8 +9,8 @@ import numpy as np
 
 from skvarimp._compiled.surrogate_ranks import by_rank
 from skvarimp._compiled.surrogates import Search
-from skvarimp._measures.impurity.surrogate_levels import MISSING
-from skvarimp._measures.impurity.surrogate_splits import (
+from skvarimp._measures.impurity.surrogates.levels import MISSING
+from skvarimp._measures.impurity.surrogates.splits import (
     TOLERANCE,
     Surrogates,
     class_codes,

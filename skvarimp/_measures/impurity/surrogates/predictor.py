@@ -24,11 +24,11 @@ from skvarimp._measures.impurity.readers import (
 )
 from skvarimp._measures.impurity.registry import READERS
 from skvarimp._measures.impurity.search import Plan, batches, search_batch
-from skvarimp._measures.impurity.surrogate_levels import SortedColumns
-from skvarimp._measures.impurity.surrogate_splits import Rules
+from skvarimp._measures.impurity.surrogates.levels import SortedColumns
+from skvarimp._measures.impurity.surrogates.splits import Rules
 from skvarimp._measures.impurity.tables import LEAF
+from skvarimp._models.delegation import estimator_has
 from skvarimp._running.whole_fit import whole_fit
-from skvarimp._selection.delegation import estimator_has
 from skvarimp._types import AnyEstimator, Matrix
 
 

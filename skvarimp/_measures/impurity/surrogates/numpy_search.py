@@ -15,8 +15,8 @@ exists (between tied values, behind the last one) |E| is set to 0: never above 0
 
 import numpy as np
 
-from skvarimp._measures.impurity.surrogate_levels import MISSING, levels
-from skvarimp._measures.impurity.surrogate_splits import (
+from skvarimp._measures.impurity.surrogates.levels import MISSING, levels
+from skvarimp._measures.impurity.surrogates.splits import (
     TOLERANCE,
     Surrogates,
     class_codes,

@@ -6,7 +6,7 @@ import numpy as np
 
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import Form
-from skvarimp._models.tree_encoders import Encoding
+from skvarimp._models.trees.encoders import Encoding
 
 ROUNDING = 1e-11  # of sums over the trees; shares are larger
 
@@ -160,7 +160,7 @@ class Trees(Form):
 
     def scores(self, X):
         """See `Form.scores`; the raw outputs, (n_raw, n_samples)."""
-        from skvarimp._models.tree_table import NodeTable
+        from skvarimp._models.trees.table import NodeTable
 
         nodes = NodeTable(self.trees, self.encoding)
         sums = nodes.raw(nodes.codes_of(as_table(X)))
