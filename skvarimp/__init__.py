@@ -5,7 +5,8 @@ from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_difference
 from skvarimp._comparing.ranks import rank_intervals
 from skvarimp._display.all_relevant import AllRelevantDisplay
-from skvarimp._display.bars import ComparisonDisplay, ImportanceDisplay
+from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._display.matrix import MatrixDisplay
 from skvarimp._display.points import RowsDisplay

@@ -66,6 +66,6 @@ class Comparison(pd.DataFrame):
         display : ComparisonDisplay
             Holds `ax_` and `figure_`.
         """
-        from skvarimp._display.bars import ComparisonDisplay
+        from skvarimp._display.comparison import ComparisonDisplay
 
         return ComparisonDisplay.from_comparison(self, ax=ax, **kwargs)

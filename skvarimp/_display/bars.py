@@ -1,13 +1,19 @@
 """Displays of importances as horizontal bars; matplotlib is imported when drawing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.drawing import COLORS, check_axes, drawable, keywords_for
+from skvarimp._display.drawing import (
+    COLORS,
+    check_axes,
+    columns_of,
+    drawable,
+    keywords_for,
+)
 from skvarimp._display.rows import (
     finish_rows,
     most_important,
@@ -18,7 +24,6 @@ from skvarimp._display.rows import (
 from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
-HATCHES = ("", "//", "..", "xx")  # once the colours are used up
 ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
 
 
@@ -109,8 +114,44 @@ class ImportanceDisplay:
         display = cls(
             importance.importances_,
             importance.entry_names_,
-            standard_errors=_whole_error(importance),
+            standard_errors=whole_error(importance),
             label=type(importance).__name__ if label is None else label,
+            intervals=_corrected_intervals(importance),
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_ranks(cls, frame: Any, *, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the table of `rank_intervals`: simultaneous intervals and ranks.
+
+        Parameters
+        ----------
+        frame : frame
+            As `rank_intervals` returns it, in any library.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            The drawn display.
+        """
+        table = columns_of(frame)
+        names = [
+            f"{entry} (rank {low})"
+            if low == high
+            else f"{entry} (rank {low} to {high})"
+            for entry, low, high in zip(
+                table["entry"], table["lowest_rank"], table["highest_rank"]
+            )
+        ]
+        display = cls(
+            table["importance"],
+            names,
+            intervals=np.column_stack([table["lower"], table["upper"]]),
+            label="importance, with simultaneous intervals",
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -143,7 +184,7 @@ class ImportanceDisplay:
         with keywords_for("barh", kwargs):
             self.bars_ = ax.barh(at, values[shown], **style)
         if self.intervals is None:
-            self.errors_ = _draw_errors(ax, at, values, self.standard_errors, shown)
+            self.errors_ = draw_errors(ax, at, values, self.standard_errors, shown)
         else:
             ends = drawable(self.intervals, (len(values), 2), "intervals")[shown]
             self.errors_ = _draw_intervals(ax, at, values[shown], ends)
@@ -152,192 +193,7 @@ class ImportanceDisplay:
         return self
 
 
-class ComparisonDisplay:
-    """Importances of several models side by side, one panel per measure.
-
-    Parameters
-    ----------
-    importances : dict
-        Measure -> {model -> array of shape (n_entries,)}; NaN is not drawn.
-    entry_names : sequence of str
-        Names of the entries.
-    standard_errors : dict, default=None
-        Of the same form, drawn as 95% intervals; models may be missing.
-
-    Attributes
-    ----------
-    axes_ : ndarray of shape (n_measures,)
-        The panels, matplotlib Axes.
-    ax_ : matplotlib Axes
-        The first of them.
-    figure_ : matplotlib Figure
-        Their figure.
-    bars_ : dict
-        (measure, model) -> matplotlib BarContainer.
-    errors_ : dict
-        (measure, model) -> matplotlib ErrorbarContainer or None.
-
-    See Also
-    --------
-    compare_importances : Makes the table.
-    ImportanceDisplay : One model under one measure.
-
-    Notes
-    -----
-    Measures have scales of their own, so each has its panel; the models within a
-    panel share one. Entries are in the order of their mean importance, each column
-    divided by its largest.
-
-    Examples
-    --------
-    >>> from skvarimp import ComparisonDisplay
-    >>> bars = {"pairs": {"ridge": [0.2, 0.9], "lasso": [0.0, 1.0]}}
-    >>> display = ComparisonDisplay(bars, ["age", "bmi"]).plot()
-    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
-    ['bmi', 'age']
-    """
-
-    def __init__(
-        self,
-        importances: Mapping[str, Mapping[str, ArrayLike]],
-        entry_names: Sequence[str],
-        *,
-        standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None,
-    ) -> None:
-        self.importances = importances
-        self.entry_names = entry_names
-        self.standard_errors = standard_errors
-
-    @classmethod
-    def from_comparison(cls, frame: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the table of `compare_importances`.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            As `compare_importances` returns it, columns and rows may be left out.
-        ax : matplotlib Axes or array-like of them, default=None
-            One a measure; None makes a figure.
-        **kwargs : dict
-            Passed to `plot`.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            The drawn display.
-        """
-        fitted = getattr(frame, "fitted", None) or {}
-        labels = getattr(frame, "labels", None) or {}
-        names = [str(name) for name in frame.index]
-        importances, errors = {}, {}
-        for column in frame.columns:
-            if column.endswith(" rank") and column[: -len(" rank")] in frame.columns:
-                continue
-            by_name = column.rpartition("/")[::2]  # of a table made by hand
-            model, measure = labels.get(column, by_name)
-            of_measure = importances.setdefault(measure, {})
-            of_measure[model] = frame[column].to_numpy(dtype=np.float64)
-            known = _whole_error(fitted[column]) if column in fitted else None
-            if known is not None:
-                by_name = dict(zip(fitted[column].entry_names_, known))
-                of_column = [by_name.get(name, np.nan) for name in names]
-                errors.setdefault(measure, {})[model] = np.array(of_column)
-        if not importances:
-            raise ValueError(
-                "The table has no column of importances to draw. Pass the table that "
-                "compare_importances returned."
-            )
-        return cls(importances, names, standard_errors=errors).plot(ax=ax, **kwargs)
-
-    def plot(self, ax: Any = None, *, max_entries: int = 30, **kwargs: Any) -> Self:
-        """Draw the panels.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or array-like of them, default=None
-            One a measure; None makes a figure that is large enough.
-        max_entries : int, default=30
-            Entries shown, the most important; a note says how many are not.
-        **kwargs : dict
-            Passed to `matplotlib.axes.Axes.barh`.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            This object.
-        """
-        shape = (len(self.entry_names),)
-        columns = [
-            drawable(values, shape, f"importances[{measure!r}][{model!r}]")
-            for measure, of_measure in self.importances.items()
-            for model, values in of_measure.items()
-        ]
-        if not columns:
-            raise ValueError("`importances` holds no model's importances to draw.")
-        models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
-        order = _mean_share(columns)
-        shown = most_important(order, max_entries)
-        names = row_names(self.entry_names, shown)
-        n_panels = len(self.importances)
-        own_figure = ax is None
-        if own_figure:
-            ax = row_axes(names, max(1.0, 0.4 + 0.45 * len(models)), n_panels)
-        self.axes_ = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-        if len(self.axes_) != n_panels:
-            raise ValueError(
-                f"`ax` has {len(self.axes_)} axes for {n_panels} measures: "
-                f"{list(self.importances)}. Pass one per measure, or ax=None."
-            )
-        self.ax_, self.figure_ = check_axes(self.axes_[0]), self.axes_[0].figure
-        self.bars_, self.errors_ = {}, {}
-        for panel, measure in zip(self.axes_, self.importances):
-            self._panel(panel, measure, models, shown, kwargs)
-            finish_rows(panel, names)
-        note = not_shown(order, shown, threshold=False)
-        self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
-        self._legend(models, own_figure)
-        return self
-
-    def _panel(self, ax, measure, models, shown, kwargs):
-        height = 0.8 / len(models)
-        for m, model in enumerate(models):
-            values = self.importances[measure].get(model)
-            if values is None:
-                continue
-            values = np.asarray(values, dtype=np.float64)
-            at = np.arange(len(shown)) - 0.4 + (m + 0.5) * height
-            style = {
-                "height": 0.92 * height,
-                "color": COLORS[m % len(COLORS)],
-                "hatch": HATCHES[m // len(COLORS) % len(HATCHES)],
-                "label": model,
-            }
-            key = measure, model
-            with keywords_for("barh", kwargs):
-                self.bars_[key] = ax.barh(at, values[shown], **(style | kwargs))
-            errors = (self.standard_errors or {}).get(measure, {}).get(model)
-            self.errors_[key] = _draw_errors(ax, at, values, errors, shown)
-        ax.set_xlabel(measure)
-
-    def _legend(self, models, own_figure):
-        by_model = {model: bars for (_, model), bars in self.bars_.items()}
-        handles = [by_model[model] for model in models]
-        if own_figure:
-            width = self.figure_.get_figwidth()
-            longest = max(len(model) for model in models)
-            n_columns = int(max(1, min(len(models), width // (0.8 + 0.08 * longest))))
-            self.figure_.legend(
-                handles,
-                models,
-                loc="outside upper center",
-                ncols=n_columns,
-                frameon=False,
-            )
-        else:
-            self.ax_.legend(handles, models, fontsize="small")
-
-
-def _whole_error(importance):
+def whole_error(importance):
     """Sampling error and error of drawing together, as far as known; or None."""
     errors = [
         getattr(importance, name, None)
@@ -350,20 +206,16 @@ def _whole_error(importance):
     return np.where(known, np.sqrt(np.nansum(np.square(errors), axis=0)), np.nan)
 
 
-def _mean_share(columns):
-    """Mean over the columns of each column's share of its largest value."""
-    shares = []
-    for values in columns:
-        largest = np.nanmax(np.abs(values), initial=0.0)
-        shares.append(values / largest if largest > 0 else values)
-    shares = np.array(shares)
-    known = ~np.isnan(shares)
-    total = np.where(known, shares, 0.0).sum(axis=0)
-    count = known.sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+def _corrected_intervals(importance):
+    """Intervals corrected for skewness, where the importance has kept its rows."""
+    if getattr(importance, "_rows", None) is None:
+        return None
+    table = columns_of(importance.interval())
+    ends = dict(zip(table["entry"], zip(table["lower"], table["upper"])))
+    return np.array([ends[name] for name in importance.entry_names_])
 
 
-def _draw_errors(ax, at, values, errors, shown):
+def draw_errors(ax, at, values, errors, shown):
     if errors is None:
         return None
     errors = drawable(errors, values.shape, "standard_errors")[shown]

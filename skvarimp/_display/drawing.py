@@ -4,6 +4,7 @@ import numbers
 import textwrap
 from contextlib import contextmanager
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -149,3 +150,8 @@ def plain(texts):
     """Show texts as they are: a "$" in a name is a dollar."""
     for text in texts:
         text.set_parse_math(False)
+
+
+def columns_of(frame):
+    """The columns of a frame of any library, name -> list."""
+    return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
