@@ -25,6 +25,7 @@ PUBLIC_MODULES = [
 
 # Pages of the guide that are no page on a measure: no fixed parts asked of them.
 NO_MEASURE = {
+    "rows",
     "compiled",
     "distributed",
     "measures_compared",

@@ -54,6 +54,7 @@ MEASURES = {
         KERNEL,
     ),
     "derivative": (skvarimp.DerivativeImportance(), KERNEL),
+    "ale": (skvarimp.ALEImportance(), TREE),
     "partial_dependence": (skvarimp.PartialDependenceImportance(), TREE),
     "interaction": (skvarimp.InteractionImportance(grid=4), TREE),
     "permutation": (skvarimp.PermutationImportance(), LINEAR),
@@ -78,6 +79,9 @@ ESTIMATORS = {
         Ridge(), skvarimp.SensitivityImportance()
     ),
     "surrogate_predictor": skvarimp.SurrogateTreePredictor(TREE),
+    "all_relevant": skvarimp.AllRelevantSelector(
+        DecisionTreeRegressor(max_depth=3, random_state=0), max_iter=5, random_state=0
+    ),
 }
 LETTERS = ["ACGT", "AACC", "GGTT", "ACAC"]
 WEIGHTS = sequence.OligomerWeights({1: np.arange(16.0).reshape(4, 4)})
@@ -95,6 +99,8 @@ def numbers(instance):
     """What a fitted instance says about the rows."""
     if hasattr(instance, "importances_"):
         return instance.importances_
+    if not hasattr(instance, "predict"):
+        return instance.hits_
     return instance.predict(X)
 
 

@@ -35,7 +35,7 @@ def test_a_fitted_importance_shows_its_entries_most_important_first():
     assert "linear" in page
     assert "<summary>Parameters</summary>" in page
     assert "skvarimp.SensitivityImportance.html" in page
-    assert repr(fitted) == "SensitivityImportance()"
+    assert repr(fitted) == "<SensitivityImportance(): exact, linear>"
 
 
 def test_an_unfitted_importance_shows_its_parameters():

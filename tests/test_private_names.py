@@ -13,6 +13,7 @@ HOOKS = {
     "_init_callback_context",
     "_parent_callback_ctx",
     "_skl_callbacks",
+    "_skl_parameter_constraints",
     "_getframe",
 }
 

@@ -34,6 +34,7 @@ from sklearn.multioutput import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp._data.entries import Entry
@@ -89,6 +90,7 @@ WRAPPERS = {
     "MultiOutputRegressor",
     "MultiOutputClassifier",
     "RegressorChain",
+    "SelfTrainingClassifier",
 }
 SEVERAL_OUTPUTS = ("MultiTask", "PLSCanonical", "CCA", "MultiOutput", "RegressorChain")
 
@@ -139,6 +141,7 @@ def wrapper(name):
         "MultiOutputRegressor": MultiOutputRegressor(tree),
         "MultiOutputClassifier": MultiOutputClassifier(LogisticRegression()),
         "RegressorChain": RegressorChain(LinearRegression()),
+        "SelfTrainingClassifier": SelfTrainingClassifier(LogisticRegression()),
     }[name]
 
 

@@ -116,7 +116,7 @@ class CurvesDisplay:
             curves[:n_curves],
             importance.output_names_,
             importance.deciles_,
-            importance.individual_curves_,
+            getattr(importance, "individual_curves_", None),
         )
         return display.plot(axes=axes, **kwargs)
 

@@ -60,6 +60,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
 
+    # Whether infinity is a proper importance, as F of a perfect column is.
+    _may_be_infinite = False
+
     # Whether X and y must be the rows the model was fitted on; selectors ask.
     _reads_training_rows = False
 
@@ -146,7 +149,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         standard_errors : array-like of shape (n_entries,), default=None
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
-        check_finite_results(per_output)
+        if not self._may_be_infinite:
+            check_finite_results(per_output)
         self.importances_per_output_ = per_output
         self.importances_ = per_output.mean(axis=1)
         self.standard_errors_ = (

@@ -78,6 +78,8 @@ class FilterImportance(BaseImportance):
     array([0.75, 0.5 ])
     """
 
+    _may_be_infinite = True
+
     _parameter_constraints: dict = {"score_func": [callable]}  # noqa: RUF012
 
     def __init__(self, score_func: Callable[..., Any]) -> None:

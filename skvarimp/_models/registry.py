@@ -69,8 +69,9 @@ REGISTRY: list[Entry] = [
     ),
     *_family(
         "_models.readers.wrappers",
-        "read_ransac",
+        "read_only_member",
         sklearn__linear_model="RANSACRegressor",
+        sklearn__semi_supervised="SelfTrainingClassifier",
     ),
     *_family(
         "_models.readers.wrappers",
@@ -212,6 +213,11 @@ REGISTRY: list[Entry] = [
     ),
     *_family(
         "_models.readers.kernels",
+        "read_label_propagation",
+        sklearn__semi_supervised="LabelPropagation LabelSpreading",
+    ),
+    *_family(
+        "_models.readers.kernels",
         "read_gaussian_process",
         sklearn__gaussian_process="GaussianProcessRegressor",
     ),
@@ -307,7 +313,7 @@ def _inside(estimator):
         return getattr(estimator, "best_estimator_", None)
     if entry.function == "read_frozen":
         return estimator.estimator
-    if entry.function == "read_ransac":
+    if entry.function == "read_only_member":
         return getattr(estimator, "estimator_", None)
     if entry.function == "read_pipeline":
         *steps, (_, last) = estimator.steps

@@ -5,8 +5,14 @@ import numpy as np
 from skvarimp._models.array_forms import Additive, KernelSum
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernel_terms import Gaussian, Polynomial, Sigmoid
-from skvarimp._models.label_links import PairwiseVotes, PositiveScore, Sign
-from skvarimp._models.links import IDENTITY, PlattCoupling
+from skvarimp._models.label_links import (
+    LargestScore,
+    PairwiseVotes,
+    PositiveScore,
+    Sign,
+)
+from skvarimp._models.links import IDENTITY, PlattCoupling, Then
+from skvarimp._models.meta_links import EachOutput, Shares
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._models.readers.process_kernels import process_terms
 from skvarimp._running.private_sklearn import private
@@ -88,6 +94,19 @@ def read_kernel_ridge(model, table):
     )
 
 
+def read_label_propagation(model, table):
+    """Shares of the kernel sums over the rows of each label."""
+    estimator = model.estimator
+    if estimator.kernel != "rbf":
+        raise NotReadable("labels that spread by other than the rbf kernel")
+    support = estimator.X_
+    dual = dense(estimator.label_distributions_).T
+    label = LargestScore() if model.method == "predict" else None
+    link = Then(Shares(), EachOutput((len(dual),), label))
+    terms = [_gaussian(estimator.gamma, support)]
+    return _machine(terms, support, dual, np.zeros(len(dual)), link, is_single(support))
+
+
 def read_gaussian_process(model, table):
     """The form of a Gaussian process regressor's mean."""
     estimator = model.estimator
@@ -113,8 +132,7 @@ def _named_terms(estimator, gamma, support):
     if kernel == "linear":
         return [Polynomial(1.0, 1.0, 0.0, 1)]
     if kernel == "rbf":
-        origin = np.asarray(support.mean(axis=0)).reshape(-1)
-        return [Gaussian(1.0, np.full(len(origin), float(gamma)), origin)]
+        return [_gaussian(gamma, support)]
     if kernel == "sigmoid":
         return [Sigmoid(gamma, coef0)]
     if kernel in ("poly", "polynomial"):
@@ -122,6 +140,11 @@ def _named_terms(estimator, gamma, support):
             raise NotReadable("the degree of its polynomial kernel is not whole")
         return [Polynomial(1.0, gamma, coef0, int(degree))]
     raise NotReadable(f"the kernel {kernel!r} has no fast form")
+
+
+def _gaussian(gamma, support):
+    origin = np.asarray(support.mean(axis=0)).reshape(-1)
+    return Gaussian(1.0, np.full(len(origin), float(gamma)), origin)
 
 
 def _machine(terms, support, dual, intercept, link, single, by_products=False):

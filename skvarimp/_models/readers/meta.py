@@ -27,7 +27,7 @@ from skvarimp._models.registry import read
 def read_stacking(model, table):
     """The final estimator's response of the members' outputs, and perhaps of X."""
     stack = model.estimator
-    if isinstance(getattr(stack, "_label_encoder", None), list):
+    if isinstance(getattr(stack, "classes_", None), list):
         raise NotReadable("a stack for several labels at once")
     final = Model(stack.final_estimator_, model.method)
     kept = [e for e in stack.estimators_ if not isinstance(e, str)]

@@ -8,6 +8,8 @@ from skvarimp._models.label_links import LargestScore, MostVotes
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.meta_links import EachOutput
 from skvarimp._models.neighbours import Neighbours
+from skvarimp._models.readers.arrays import is_single
+from skvarimp._running.private_sklearn import private
 
 
 def read_neighbours(model, table):
@@ -17,11 +19,12 @@ def read_neighbours(model, table):
         raise NotReadable(f"neighbours by the metric {estimator.effective_metric_!r}")
     if estimator.weights not in ("uniform", "distance"):
         raise NotReadable("neighbours with weights of a function")
-    rows = estimator._fit_X
+    rows = private(estimator, "_fit_X")
     if sparse.issparse(rows):
         raise NotReadable("neighbours among sparse rows")
+    single = is_single(rows)
     rows = np.asarray(rows, dtype=np.float64)
-    targets, link = np.asarray(estimator._y), IDENTITY
+    targets, link = np.asarray(private(estimator, "_y")), IDENTITY
     targets = targets.reshape(len(rows), -1)
     if model.classifier:
         targets, link = _indicators(model, targets)
@@ -31,7 +34,7 @@ def read_neighbours(model, table):
         n_neighbours=min(estimator.n_neighbors, len(rows)),
         by_distance=estimator.weights == "distance",
         link=link,
-        single=estimator._fit_X.dtype == np.float32,
+        single=single,
     )
 
 

@@ -28,8 +28,8 @@ def read_frozen(model, table):
     return read(Model(model.estimator.estimator, model.method), table)
 
 
-def read_ransac(model, table):
-    """RANSAC predicts by the estimator it fitted to the inliers."""
+def read_only_member(model, table):
+    """RANSAC's model of the inliers, self-training's model of all labels."""
     return read(Model(model.estimator.estimator_, model.method), table)
 
 
