@@ -1,18 +1,17 @@
-"""scikit-learn's trees and ensembles of trees.
-
-`HistGradientBoosting*` publish neither their trees nor the encoding in front of them;
-`_read_hist_boosting` is the one place that looks at their private attributes.
-"""
+"""scikit-learn's trees and ensembles of trees."""
 
 import numpy as np
 
-from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import RESPONSE_METHODS, Model
+from skvarimp._models.readers.sklearn_histograms import (
+    boosting_link,
+    in_column,
+    loss_arguments,
+    read_hist_boosting,
+)
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.encoders import Encoding, Recoded
 from skvarimp._models.trees.links import (
-    Exponential,
     Labels,
     Logistic,
     Outlier,
@@ -65,7 +64,10 @@ def n_training_rows(forest):
 
     The public `estimators_samples_` holds the rows drawn, not how many there were.
     """
-    return getattr(forest, "_n_samples", None)
+    try:
+        return private(forest, "_n_samples")
+    except AttributeError:
+        return None
 
 
 def _refuse_replaced(estimator):
@@ -171,18 +173,12 @@ def _read_forest(estimator, method, table):
     return Trees([_tree(t, v) for t, v in zip(trees, values)], link=link)
 
 
-def _in_column(values, k, n_raw):
-    result = np.zeros((len(values), n_raw))
-    result[:, k] = values
-    return result
-
-
 def _read_boosting(estimator, method, table):
     _check_constant(estimator.init_)
     members = estimator.estimators_
     rate, n_raw = estimator.learning_rate, members.shape[1]
     trees = [
-        _tree(m.tree_, _in_column(rate * m.tree_.value[:, 0, 0], k, n_raw))
+        _tree(m.tree_, in_column(rate * m.tree_.value[:, 0, 0], k, n_raw))
         for stage in members
         for k, m in enumerate(stage)
     ]
@@ -190,23 +186,15 @@ def _read_boosting(estimator, method, table):
     if hasattr(estimator, "classes_"):
         # the exponential loss models half of the log-odds
         factor = 2.0 if estimator.loss == "exponential" else 1.0
-        link = _boosting_link(method, n_raw, factor, zero_is_second=True)
+        link = boosting_link(method, n_raw, factor, zero_is_second=True)
         raw_method = "decision_function"
     stages = np.repeat(np.arange(len(members)), n_raw)
-    form = Trees(trees, link=link, stages=stages, loss=_loss(estimator, n_raw))
+    form = Trees(trees, link=link, stages=stages, loss=loss_arguments(estimator, n_raw))
     # what is added to the trees, off one row
     one = table.take([0])
     (raw,) = Model(estimator, raw_method)(one.native)
     form.offset = raw - form.scores(one)[:, 0]
     return form
-
-
-def _boosting_link(method, n_raw, factor, zero_is_second):
-    if method == "decision_function":
-        return None
-    if method == "predict":
-        return Sign(zero_is_second) if n_raw == 1 else Labels((n_raw,))
-    return Logistic(factor) if n_raw == 1 else Softmax(factor)
 
 
 def _check_constant(init):
@@ -221,92 +209,6 @@ def _check_constant(init):
     )
     if not constant:
         raise NotReadable(f"its init estimator {name} is no constant")
-
-
-def _read_hist_boosting(estimator, method, table):
-    # No public attribute holds the trees, the column order in front of them, the
-    # categories or the baseline; they are read here and nowhere else.
-    stages = private(estimator, "_predictors")
-    encoding = private(estimator, "_preprocessor")
-    columns, categories = np.arange(estimator.n_features_in_), {}
-    if encoding is not None:  # categorical columns first
-        nominal = np.asarray(estimator.is_categorical_)
-        columns = np.concatenate([np.flatnonzero(nominal), np.flatnonzero(~nominal)])
-        encoder = encoding.named_transformers_["encoder"]
-        categories = dict(zip(columns.tolist(), encoder.categories_))
-    n_raw = len(stages[0])
-    trees = [
-        _hist_tree(predictor, columns, k, n_raw)
-        for stage in stages
-        for k, predictor in enumerate(stage)
-    ]
-    if hasattr(estimator, "classes_"):
-        link = _boosting_link(method, n_raw, 1.0, zero_is_second=False)
-    else:
-        link = Exponential() if estimator.loss in ("poisson", "gamma") else None
-    return Trees(
-        trees,
-        Encoding(
-            False,
-            {j: len(known) for j, known in categories.items()},
-            {j: (_positions(known),) for j, known in categories.items()},
-        ),
-        link,
-        np.ravel(private(estimator, "_baseline_prediction")).astype(np.float64),
-        np.repeat(np.arange(len(stages)), n_raw),
-        loss=_loss(estimator, n_raw),
-    )
-
-
-LOSSES = {
-    "squared_error": "squared error",
-    "absolute_error": "absolute error",
-    "quantile": "quantile",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    "exponential": "exponential",
-}
-
-
-def _loss(estimator, n_raw):
-    """Arguments of `TreeLoss`."""
-    name = estimator.loss
-    if name == "log_loss":
-        return ("softmax" if n_raw > 1 else "log loss"), 1.0
-    if name == "quantile":  # `quantile` of histograms, `alpha` of the others
-        return name, getattr(estimator, "quantile", getattr(estimator, "alpha", None))
-    if name == "huber":
-        return "huber at quantile", estimator.alpha
-    return LOSSES.get(name, f"{name}"), 1.0
-
-
-def _positions(categories):
-    """The encoder of categories; those never seen are as good as missing."""
-    return Recoded({c: k for k, c in enumerate(categories) if not is_missing(c)})
-
-
-def _hist_tree(predictor, columns, k, n_raw):
-    nodes = predictor.nodes
-    leaf = nodes["is_leaf"].astype(bool)
-    nominal = nodes["is_categorical"].astype(bool) & ~leaf
-    words = np.ascontiguousarray(predictor.raw_left_cat_bitsets, dtype="<u4")
-    sets = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-    count = nodes["count"].astype(np.intp)
-    return Tree(
-        np.where(leaf, -1, columns[np.where(leaf, 0, nodes["feature_idx"])]),
-        nodes["num_threshold"],
-        np.where(leaf, -1, nodes["left"].astype(np.intp)),
-        np.where(leaf, -1, nodes["right"].astype(np.intp)),
-        nodes["missing_go_to_left"].astype(bool),
-        _in_column(nodes["value"], k, n_raw),
-        np.where(nominal, nodes["bitset_idx"].astype(np.int64), -1),
-        sets.astype(bool),
-        weight=count.astype(np.float64),
-        count=count,
-        # G_L^2 / H_L + G_R^2 / H_R - G^2 / H takes the place of the decrease: for a
-        # loss of constant hessian it is the decrease of the sum of squares
-        decrease=np.where(leaf, 0.0, nodes["gain"]),
-    )
 
 
 def _read_adaboost(estimator, method, table):
@@ -422,8 +324,8 @@ READERS = {
     "ExtraTreesClassifier": _read_forest,
     "GradientBoostingRegressor": _read_boosting,
     "GradientBoostingClassifier": _read_boosting,
-    "HistGradientBoostingRegressor": _read_hist_boosting,
-    "HistGradientBoostingClassifier": _read_hist_boosting,
+    "HistGradientBoostingRegressor": read_hist_boosting,
+    "HistGradientBoostingClassifier": read_hist_boosting,
     "AdaBoostClassifier": _read_adaboost,
     "AdaBoostRegressor": _read_adaboost_regressor,
     "IsolationForest": _read_isolation_forest,
