@@ -1,5 +1,7 @@
 """What `ImpurityImportance` is given, checked against the trees."""
 
+import inspect
+
 import numpy as np
 from sklearn.utils.validation import validate_data
 
@@ -81,3 +83,17 @@ def check_training_data(trees, table, y, sample_weight):
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, table.n_samples)
     return rows, y, sample_weight
+
+
+def check_training_only(measure, tree_weights):
+    """Raise where a parameter is set that means something on training rows only."""
+    set_here = {"tree_weights": tree_weights is not None}
+    for name in ("criterion", "surrogates", "convention", "surrogate_cuts"):
+        default = inspect.signature(type(measure)).parameters[name].default
+        set_here[name] = getattr(measure, name) != default
+    for name, is_set in set_here.items():
+        if is_set:
+            raise ValueError(
+                f"`{name}` is for rows='training'; with rows={measure.rows!r} splits "
+                "earn in the units of the model's own loss. Leave it out."
+            )

@@ -1,13 +1,11 @@
 """`ImpurityImportance`: what the splits of trees earn, on training or other rows."""
 
-import inspect
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._compiled import use_compiled
 from skvarimp._data.entries import column_names
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
@@ -21,19 +19,11 @@ from skvarimp._data.validation import (
 )
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.impurity.checks import (
-    check_criterion,
-    check_training_data,
-    check_tree_weights,
-    known_criterion,
-)
-from skvarimp._measures.impurity.credit import Tally
+from skvarimp._measures.impurity.checks import check_training_only
 from skvarimp._measures.impurity.readers import not_trees
-from skvarimp._measures.impurity.registry import READERS, read_trees
+from skvarimp._measures.impurity.registry import READERS
 from skvarimp._measures.impurity.row_credit import row_credit
-from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
-from skvarimp._measures.impurity.surrogates.levels import SortedColumns
-from skvarimp._measures.impurity.surrogates.splits import Rules
+from skvarimp._measures.impurity.training import fit_training_rows
 from skvarimp._measures.impurity.unseen import (
     earns,
     not_bagged,
@@ -42,10 +32,7 @@ from skvarimp._measures.impurity.unseen import (
 )
 from skvarimp._measures.rows import store_rows
 from skvarimp._models.registry import unwrapped
-from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import no_overflow
-from skvarimp._running.progress import Progress, within_callbacks
-from skvarimp._running.warn import warn
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Matrix
 
@@ -337,12 +324,12 @@ class ImpurityImportance(BaseImportance):
         check_no_pipeline(type(self).__name__, estimator)
         self.association_ = self.surrogate_splits_ = None
         if self.rows == "training":
-            self._fit_training(estimator, X, y, sample_weight, tree_weights)
+            fit_training_rows(self, estimator, X, y, sample_weight, tree_weights)
         else:
             self._fit_other_rows(estimator, X, y, sample_weight, tree_weights)
 
     def _fit_other_rows(self, estimator, X, y, sample_weight, tree_weights):
-        self._check_only_rows(tree_weights)
+        check_training_only(self, tree_weights)
         if not earns(estimator):
             raise not_trees(type(estimator).__name__)
         if X is None:
@@ -384,119 +371,6 @@ class ImpurityImportance(BaseImportance):
                 influences,
                 contributions,
             )
-
-    def _check_only_rows(self, tree_weights):
-        """Raise where a parameter is set that means something on training rows only."""
-        set_here = {"tree_weights": tree_weights is not None}
-        for name in ("criterion", "surrogates", "convention", "surrogate_cuts"):
-            default = inspect.signature(type(self)).parameters[name].default
-            set_here[name] = getattr(self, name) != default
-        for name, is_set in set_here.items():
-            if is_set:
-                raise ValueError(
-                    f"`{name}` is for rows='training'; with rows={self.rows!r} splits "
-                    "earn in the units of the model's own loss. Leave it out."
-                )
-
-    def _fit_training(self, estimator, X, y, sample_weight, tree_weights):
-        if self.keep_rows:
-            raise ValueError(
-                "keep_rows=True needs rows='oob' or rows='unseen': on the training "
-                "rows the trees' own numbers are read, not rows."
-            )
-        trees = read_trees(estimator)
-        table = self._set_columns(estimator, X)
-        weights = check_tree_weights(tree_weights, trees)
-        plan = self._plan(trees)
-        tally = Tally(
-            self.convention,
-            trees,
-            weights,
-            self.n_features_in_,
-            record=plan is not None and plan.rules is not None,
-        )
-        if plan is None:
-            for tree in trees.tables:
-                tally.add(Findings(tree.decrease))
-        else:
-            training = check_training_data(trees, table, y, sample_weight)
-            within_callbacks([self], lambda: self._search(plan, trees, tally, training))
-        names = getattr(self, "feature_names_in_", None)
-        self._store(
-            tally.credit.importances()[:, np.newaxis],
-            column_names(names, self.n_features_in_),
-            ["y"],
-        )
-        if tally.records is not None:
-            self.association_ = tally.association.finish()
-            self.surrogate_splits_ = tally.records.records
-
-    def _set_columns(self, estimator, X):
-        """Set what is known about the columns; X as a table, or None."""
-        names = getattr(estimator, "feature_names_in_", None)
-        self._frame_library = "pandas"
-        if X is None:
-            self._set_input(estimator.n_features_in_, names)
-            return None
-        table = as_table(X)
-        self._set_entries(table, None, estimator)
-        if table.names is None:
-            self._set_input(estimator.n_features_in_, names)
-        return table
-
-    def _plan(self, trees):
-        """What to compute from the training data; None where nothing is needed."""
-        own = self.criterion in ("auto", trees.criterion)
-        if not own:
-            check_criterion(self.criterion, trees)
-        if own and not self.surrogates:
-            return None
-        criterion = rules = None
-        own_credit = self.convention != "rpart"  # surrogates earn by their own split
-        if not own or own_credit:
-            name = trees.criterion if self.criterion == "auto" else self.criterion
-            criterion = known_criterion(name, trees)
-        if self.surrogates:
-            boundary = self.surrogate_cuts == "class_boundary"
-            if boundary and (trees.n_classes is None or not trees.knows_target):
-                raise ValueError(
-                    "surrogate_cuts='class_boundary' needs classification trees; those "
-                    f"of {type(trees.estimator).__name__} are grown on numbers. Use "
-                    "surrogate_cuts='all'."
-                )
-            every = isinstance(self.surrogates, bool | np.bool_)
-            rules = Rules(
-                n_kept=None if every else min(self.surrogates, self.n_features_in_),
-                min_rows=1 if own_credit else 2,
-                class_boundary=boundary,
-                criterion=criterion if own_credit else None,
-            )
-        return Plan(criterion, own, rules, compiled=use_compiled())
-
-    def _search(self, plan, trees, tally, training):
-        rows, y, sample_weight = training
-        columns = SortedColumns(rows.matrix, rows.nominal)
-        with_target = plan.with_target or (y is not None and trees.knows_target)
-        trainings = trees.trainings(rows, y, sample_weight, with_target)
-        tasks = batches(trees.tables, trainings, len(columns))
-        with Progress([self], len(trees.tables)) as progress:
-            results = in_order(
-                search_batch,
-                tasks,
-                (columns, plan),
-                self.n_jobs,
-                prefer="threads" if plan.compiled else None,
-            )
-            for _, of_batch in results:
-                for findings in of_batch:
-                    tally.add(findings)
-                stop = progress.step(len(of_batch))
-                if stop and tally.n_trees < len(trees.tables):
-                    warn(
-                        f"A callback stopped ImpurityImportance after {tally.n_trees} "
-                        f"of {len(trees.tables)} trees; the average is over those."
-                    )
-                    break
 
     def plot_association(
         self, ax: Axes | None = None, **kwargs: Any
