@@ -170,7 +170,7 @@ callable, default="auto"
     array([0.96, 0.  , 0.  ])
     >>> both = leave_out_importances(Ridge(), X, y, features=[0, [1, 2]])
     >>> both.importances.round(2)
-    array([0.94, 1.02])
+    array([0.96, 1.24])
     """
     caller = "leave_out_importances"
     given = {"features": features, "loss": loss, "cv": cv, "removal": removal}
