@@ -1,0 +1,93 @@
+"""The rooms of the package: which may import which, and how large they are."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import skvarimp
+
+ROOT = Path(skvarimp.__file__).parent
+FLOORS = (  # each imports those before it
+    "_running",
+    "_compiled",
+    "_data",
+    "_models",
+    "_response",
+    "_display",
+    "_measures",
+    "_selection",
+    "_stability",
+    "_comparing",
+)
+FREE = {"exceptions", "_types", "feature_functions"}  # any room may import these
+LINES, MODULES = 400, 16
+
+SOURCES = {
+    path.relative_to(ROOT): path.read_text("utf8") for path in ROOT.rglob("*.py")
+}
+
+
+def imported_rooms(source):
+    """The names right below `skvarimp` that a module imports, wherever in its text."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module == "skvarimp":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [alias.name for alias in node.names]
+            modules = names if isinstance(node, ast.Import) else [node.module or ""]
+            yield from (m.split(".")[1] for m in modules if m.startswith("skvarimp."))
+
+
+def upward_imports(sources):
+    """(module, room) for every import of a room that does not lie below."""
+    for path, source in sources.items():
+        room = path.parts[0]
+        if room in FLOORS:
+            allowed = {room, *FLOORS[: FLOORS.index(room)], *FREE}
+            found = set(imported_rooms(source)) - allowed
+            yield from ((path.as_posix(), name) for name in sorted(found))
+
+
+def test_rooms_import_downwards_only():
+    """A room knows those below it; none knows the public modules on top."""
+    assert not list(upward_imports(SOURCES))
+
+
+@pytest.mark.parametrize(
+    ("line", "room"),
+    [
+        ("from skvarimp._measures.base import BaseImportance", "_measures"),
+        ("def f():\n    import skvarimp._selection.steps", "_selection"),
+        ("from skvarimp import filters", "filters"),
+    ],
+)
+def test_an_upward_import_is_found(line, room):
+    """Of a name, of a module within a function, and of a public module."""
+    found = upward_imports({Path("_models/a.py"): line})
+    assert list(found) == [("_models/a.py", room)]
+
+
+def test_no_module_is_long():
+    """In Python; the kernels in Cython may be longer."""
+    lengths = {path.as_posix(): len(s.splitlines()) for path, s in SOURCES.items()}
+    assert not {path: n for path, n in lengths.items() if n > LINES}
+
+
+def test_no_folder_is_full():
+    """Modules that lie in one folder, without its `__init__`."""
+    counts = Counter(p.parent.as_posix() for p in SOURCES if p.name != "__init__.py")
+    assert not {folder: n for folder, n in counts.items() if n > MODULES}
+
+
+def test_every_room_says_what_it_is_for():
+    """In the docstring of its `__init__`."""
+    folders = {path.parent for path in SOURCES}
+    silent = [
+        folder.as_posix()
+        for folder in folders
+        if not ast.get_docstring(ast.parse(SOURCES.get(folder / "__init__.py", "")))
+    ]
+    assert not silent
+    assert set(FLOORS) <= {folder.as_posix() for folder in folders}
