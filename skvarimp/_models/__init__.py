@@ -1,4 +1,5 @@
 """What a fitted model is and how it answers: `Model`, its links, its gradients.
 
-Reads models; moves no entry and computes no importance. Imports `_data`, `_running`.
+Reads models; moves no entry and computes no importance. Imports `_data`, `_compiled`
+and `_running`.
 """
