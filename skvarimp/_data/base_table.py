@@ -31,6 +31,10 @@ class Table:
         """Names of the columns, `x0, x1, ...` where there are none."""
         return column_names(self.names, self.n_columns)
 
+    def copy(self):
+        """X as the user passed it, for code of theirs that may write into its input."""
+        raise NotImplementedError
+
     def take(self, rows):
         """Table of the given rows, repetitions allowed."""
         raise NotImplementedError
@@ -133,6 +137,10 @@ class Table:
 
 class ArrayTable(Table):
     """A NumPy array, numeric or of objects."""
+
+    def copy(self):
+        """See `Table.copy`; rows or columns first, as in X."""
+        return self.native.copy(order="K")
 
     def take(self, rows):
         """See `Table.take`."""

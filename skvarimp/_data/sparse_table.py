@@ -41,6 +41,10 @@ class SparseTable(Table):
             self._csc.sum_duplicates()
         return self._csc
 
+    def copy(self):
+        """See `Table.copy`."""
+        return self.native.copy()
+
     def take(self, rows):
         """See `Table.take`."""
         return SparseTable(self._like(self._sliced()[rows]))

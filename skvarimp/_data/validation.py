@@ -30,6 +30,7 @@ __all__ = [
     "check_feature_names",
     "check_features_seen",
     "check_finite_response",
+    "check_length",
     "check_not_tiny",
     "check_fitted",
     "check_no_data",
@@ -254,6 +255,20 @@ def is_structured(y):
     return isinstance(y, np.ndarray) and y.dtype.names is not None
 
 
+def check_length(y, n_samples):
+    """Raise ValueError where a y that has a length is not as long as X.
+
+    All that is said of a y that nobody but a scorer looks at.
+    """
+    listed = isinstance(y, list | tuple)  # maybe with rows of different lengths
+    shape = (len(y),) if listed else getattr(y, "shape", ())
+    if len(shape) > 0 and shape[0] != n_samples:
+        raise ValueError(
+            f"y has {shape[0]} entries, but X has {n_samples} rows. Pass the y that "
+            "belongs to X."
+        )
+
+
 def check_target(y, n_samples, structured=False):
     """Return y as an array with one entry (or row of outputs) per row of X, or None.
 
@@ -272,11 +287,7 @@ def check_target(y, n_samples, structured=False):
         raise ValueError(f"y must be 1- or 2-dimensional, got {y.ndim} dimensions.")
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    if y.shape[0] != n_samples:
-        raise ValueError(
-            f"y has {y.shape[0]} entries, but X has {n_samples} rows. Pass the y that "
-            "belongs to X."
-        )
+    check_length(y, n_samples)
     if y.dtype.kind in "mM":
         raise ValueError(
             f"y must hold numbers or labels, got dates or times of dtype {y.dtype}. "

@@ -159,7 +159,7 @@ class MeanCurves:
         for cell in range(first.n_cells):
             cells = np.full(len(rows), cell)
             table = as_table(moved_rows(self.table, rows, first, cells))
-            base = np.ascontiguousarray(self.model(table.native).T)
+            base = np.ascontiguousarray(self.model(table.copy()).T)
             black_box = BlackBoxResponse(self.model, len(base))
             curve = black_box.mean_curves(table, rows, self.weights, second, base)
             shift = (base - self.base) @ self.weights

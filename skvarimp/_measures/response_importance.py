@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 
 from skvarimp._data.entries import resolve_columns
 from skvarimp._data.table import as_table, rows_of_target
-from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.validation import check_length, check_sample_weight, check_target
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import store_rows
 from skvarimp._models.model import Model
@@ -178,6 +178,7 @@ def make_problem(estimator, X, y, sample_weight, response_method):
     """Validate what `fit` was given and watch the unmoved response."""
     table = as_table(X)
     weights = check_sample_weight(sample_weight, table.n_samples)
+    check_length(y, table.n_samples)
     model = Model(estimator, response_method)
     kept = weights > 0
     if not kept.all():
@@ -190,12 +191,12 @@ def make_problem(estimator, X, y, sample_weight, response_method):
 def unmoved_response(model, table):
     """The response at every row, (n_outputs, n_samples).
 
-    Block by block where X is large: models copy what they are given, and X may be a
-    memory map larger than the memory.
+    The model gets copies, into which it may write; block by block where X is large,
+    as X may be a memory map larger than the memory.
     """
     parts = even_slices(table.n_samples, call_rows(table.n_columns))
     if len(parts) <= 1:
-        return np.ascontiguousarray(model.unmoved(table.native).T)
+        return np.ascontiguousarray(model.unmoved(table.copy()).T)
     rows = [np.arange(part.start, part.stop) for part in parts]
     first = model.unmoved(table.take(rows[0]).native).T
     others = [model(table.take(part).native).T for part in rows[1:]]

@@ -52,7 +52,7 @@ class ScoreLost:
             weights,
         )
         try:
-            lost.baseline = lost.score(problem.table.native)
+            lost.baseline = lost.score(problem.table.copy())
         except ValueError as error:
             if callable(scoring):
                 raise

@@ -144,7 +144,7 @@ class Values:
     def _of_function(self, feature):
         known = isinstance(feature.function, FeatureFunction)
         with users_code():
-            raw = feature.function(self.table if known else self.table.native)
+            raw = feature.function(self.table if known else self.table.copy())
         try:
             values = np.asarray(raw, dtype=np.float64)
         except (TypeError, ValueError):

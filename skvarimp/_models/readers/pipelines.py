@@ -57,7 +57,7 @@ def _columnwise(pipeline, table):
 
 def _transformed(steps, table):
     with users_code():
-        return as_table(steps.transform(table.native))
+        return as_table(steps.transform(table.copy()))
 
 
 def _behind(model, table, reason):

@@ -32,7 +32,7 @@ class Transformed:
     def __init__(self, form, raw):
         self.steps, self.raw = form.steps, raw
         self.source, self.model = form.source, form.model
-        self.table = self._transform(raw.native)
+        self.table = self._transform(raw.copy())
         self.monotone = all(is_monotone(step) for _, step in self.steps.steps)
         # model columns in the order of their sources, and where each source starts
         self._order = np.argsort(self.source, kind="stable")
@@ -45,7 +45,7 @@ class Transformed:
 
     def of(self, raw):
         """The transformed table of a raw one."""
-        return self.table if raw is self.raw else self._transform(raw.native)
+        return self.table if raw is self.raw else self._transform(raw.copy())
 
     def entry(self, entry):
         """The model columns that move with an entry."""
@@ -66,7 +66,7 @@ class Transformed:
         columns = [behind.column(j)[rows] for j in entry.columns]
         values = _values(columns, move.n_cells)
         if move.donors is None and not _finite(values):
-            self.model(behind.native)  # may refuse what the steps made of them
+            self.model(behind.copy())  # may refuse what the steps made of them
         return Move(
             entry,
             values,

@@ -15,7 +15,7 @@ class OwnOutputs:
         self.model, self._outputs = model, Memo(travels=True)
 
     def __call__(self, table):
-        return self._outputs.get(table, lambda: self.model(table.native).T)
+        return self._outputs.get(table, lambda: self.model(table.copy()).T)
 
 
 class CombinedResponse(ScoreResponse):
