@@ -12,7 +12,6 @@ from skvarimp._measures.response_importance import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import in_order, merged_states
 from skvarimp._response.reductions.losses import LossDraw, make_loss, unmoved_loss
-from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import sample_repeats
 
 
@@ -290,7 +289,7 @@ def _sampled(t, of, entries, seeds, n_repeats):
     """(gains, Monte Carlo errors, unmoved loss of the rows, path)."""
     problem, loss = of.problem(t)
     draw = LossDraw(loss, unmoved_loss(loss, problem))
-    black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
+    black_box = problem.drawing()
     request = Request("all", [], [])
     walk = problem.walk(black_box, entries, [request])
     sampled = [

@@ -31,7 +31,6 @@ from skvarimp._response.reductions.losses import (
     make_loss,
     unmoved_loss,
 )
-from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
@@ -296,7 +295,7 @@ default="auto"
     def _from_draws(self, draw, baseline, plan, outcomes):
         """From drawn donors, which the model itself is asked for."""
         problem, n = plan.problem, len(plan.entries)
-        black_box = BlackBoxResponse(problem.model, len(problem.base), "drawn rows")
+        black_box = problem.drawing()
         walk = problem.walk(
             black_box, plan.entries, [Request("all", [], [])], self.keep_rows
         )

@@ -17,6 +17,7 @@ from skvarimp._response.contract import Walk
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Moves
 from skvarimp._response.lowering import respond
+from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.memory import call_rows, even_slices
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
@@ -74,6 +75,15 @@ class Problem:
                 self.model, self.table, self.base, self.weights, entries
             )
         return self._responses[key]
+
+    def drawing(self):
+        """The response that drawn rows are asked for: the model itself.
+
+        Its path says why no other serves, where that is known.
+        """
+        reasons = [getattr(r, "reason", "") for r in self._responses.values()]
+        reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
+        return BlackBoxResponse(self.model, len(self.base), reason)
 
     def moves(self, entries, requests):
         """The values that the entries move through."""

@@ -27,7 +27,6 @@ from skvarimp._measures.response_importance import (
 from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.kalman import Filters, draw_in_rounds
 from skvarimp._response.reductions.reductions import Observed, Pairs, Range
-from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.row_sampling import RowDraws, rows_per_repeat
 from skvarimp._response.sampling import (
     DonorDraws,
@@ -321,8 +320,7 @@ default="auto"
 
     def _black_box_walk(self, plan):
         """Draws of (row, donor) ask the model itself, whatever response it has."""
-        model, n_outputs = plan.problem.model, len(plan.scale)
-        black_box = BlackBoxResponse(model, n_outputs, "drawn rows")
+        black_box = plan.problem.drawing()
         self.response_path_ = black_box.path
         return plan.problem.walk(
             black_box, plan.entries, [plan.request], self.keep_rows

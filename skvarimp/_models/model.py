@@ -274,8 +274,14 @@ def _numbers(raw):
     except (TypeError, ValueError):
         raise ValueError(
             "The model's response must be an array of numbers, one row per row of X, "
-            f"got {raw!r:.60}. Watch a score or a probability instead."
+            f"got values such as {_first(raw)!r}. Watch a score or a probability "
+            "instead."
         ) from None
+
+
+def _first(raw):
+    values = np.ravel(np.asarray(raw, dtype=object))
+    return values[0] if len(values) else raw
 
 
 def _choose_method(estimator, response_method, classifier, prefer):

@@ -1,7 +1,9 @@
 """What selectors share: the checks, the splits, the path of subsets, the rule."""
 
 import time
+from functools import update_wrapper
 from numbers import Integral, Real
+from types import FunctionType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -141,6 +143,12 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         if not hasattr(self, "support_"):
             return estimator_html_repr(self)
         return selector_html(self)
+
+    def __init_subclass__(cls, **options):
+        """Let a wrong keyword name the class that was called, not this one."""
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _renamed(cls.__init__, f"{cls.__qualname__}.__init__")
 
     def __init__(
         self,
@@ -339,3 +347,18 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             scorer=scorer,
             method_mapping=MethodMapping().add(caller="fit", callee="score"),
         )
+
+
+def _renamed(function, name):
+    """A copy of a function that errors call by another name."""
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy = update_wrapper(copy, function)
+    del copy.__wrapped__
+    copy.__qualname__, copy.__kwdefaults__ = name, function.__kwdefaults__
+    return copy

@@ -304,8 +304,9 @@ def _loss_of_values(loss, model, y, n_outputs):
             ) from None
     if len(Values()(y[:1])) != n_outputs:
         raise ValueError(
-            f"loss={loss!r} needs one column of y an output, got y of shape {y.shape} "
-            f"for {n_outputs} outputs. Use a callable loss."
+            f"loss={loss!r} needs one column of y per output, got y of shape {y.shape} "
+            f"for {n_outputs} outputs. Pass the classifier itself in place of its "
+            "`predict_proba`, or use a callable loss."
         )
     kinds = {"absolute_error": AbsoluteErrorLoss, "zero_one": ZeroOneLoss}
     return kinds.get(loss, SquaredErrorLoss)(Values())

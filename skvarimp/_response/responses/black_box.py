@@ -20,6 +20,7 @@ class BlackBoxResponse(Response):
     def __init__(self, model, n_outputs, reason=""):
         self.model = model
         self.n_outputs = n_outputs
+        self.reason = reason
         self.path = f"black box ({reason})" if reason else "black box"
 
     def curves(self, table, rows, move, base):
