@@ -251,7 +251,7 @@ def test_compiled_work_is_shared_by_threads(measure, monkeypatch):
     else:
         owner, name = _impurity_search, "find_surrogates"
         fitted = ImpurityImportance(surrogates=True, n_jobs=2)
-        monkeypatch.setattr(owner, "BLOCK_SIZE", 1)
+        monkeypatch.setattr(owner, "CACHE", 1)
     monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # before threads start
     seen, work = [], getattr(owner, name)
 

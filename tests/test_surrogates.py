@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skvarimp import ImpurityImportance
 from skvarimp._compiled import built
 from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._measures.impurity.surrogates import find as _surrogates
+from skvarimp._measures.impurity.surrogates import numpy_search as _surrogates
 from skvarimp._measures.impurity.surrogates.find import find_surrogates
 from skvarimp._measures.impurity.surrogates.levels import SortedColumns
 from skvarimp._measures.impurity.surrogates.splits import Rules
@@ -224,8 +224,8 @@ def test_block_sizes_and_jobs_change_nothing(monkeypatch, weighted):
     jobs = ImpurityImportance(surrogates=True, n_jobs=2)
     jobs.fit(forest, X, y, sample_weight=weight)
     for size in (1, 400, 10**6):
-        monkeypatch.setattr(_surrogates, "BLOCK_SIZE", size)
-        monkeypatch.setattr(_impurity_search, "BLOCK_SIZE", size)
+        monkeypatch.setattr(_surrogates, "CACHE", size)
+        monkeypatch.setattr(_impurity_search, "CACHE", size)
         other = ImpurityImportance(surrogates=True)
         other.fit(forest, X, y, sample_weight=weight)
         for got in (other, jobs):

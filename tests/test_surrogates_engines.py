@@ -221,7 +221,7 @@ def test_room_changes_nothing(monkeypatch, capacity):
     model, X, y = PROBLEMS["missing"]()
     model.fit(X, y)
     reference = ImpurityImportance(surrogates=3).fit(model, X, y)
-    monkeypatch.setattr(compiled_search, "CAPACITY", capacity)
+    monkeypatch.setattr(compiled_search, "HELD", capacity)
     other = ImpurityImportance(surrogates=3, n_jobs=2).fit(model, X, y)
     agree(reference.__dict__, other.__dict__)
     np.testing.assert_array_equal(reference.importances_, other.importances_)

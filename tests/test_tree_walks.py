@@ -52,12 +52,11 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     _, reference = walked(model, X, method, some)
     monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
     monkeypatch.setattr(TreeResponse, "TASK_EVALUATIONS", 100)
-    monkeypatch.setattr(_tree_walk, "LEVEL_STATES", 11)
-    monkeypatch.setattr(_tree_walk, "PATHS", 30)
-    monkeypatch.setattr(_tree_curves, "VISITS", 50)
-    monkeypatch.setattr(_tree_incidence, "MEETINGS", 50)
-    monkeypatch.setattr(_tree_incidence, "REACHED", 60)
-    monkeypatch.setattr(_steps, "CHUNK_PIECES", 10)
+    monkeypatch.setattr(_tree_walk, "CACHE", 11)
+    monkeypatch.setattr(_tree_curves, "BLOCK", 50)
+    monkeypatch.setattr(_tree_incidence, "HELD", 50)
+    monkeypatch.setattr(_tree_incidence, "BLOCK", 60)
+    monkeypatch.setattr(_steps, "CACHE", 10)
     with config_context(working_memory=1e-3):
         _, small = walked(model, X, method, some)
     for a, b in zip(reference, small):

@@ -73,7 +73,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_the_line_is_the_users(name, monkeypatch):
     """However many layers and decorators lie between."""
-    monkeypatch.setattr(_impurity_search, "BLOCK_SIZE", 1)  # a tree at a time
+    monkeypatch.setattr(_impurity_search, "CACHE", 1)  # a tree at a time
     with pytest.warns(ImportanceWarning) as caught:
         CALLS[name]()
     assert [warning.filename for warning in caught] == [__file__]

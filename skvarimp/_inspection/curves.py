@@ -7,9 +7,7 @@ from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
 from skvarimp._response.grid import Move
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.memory import even_slices
-
-LARGEST_BLOCK = 2**22  # numbers of a block of curves
+from skvarimp._running.memory import HELD, even_slices
 
 
 class FastCurves:
@@ -67,7 +65,7 @@ class FastCurves:
             predictions = np.zeros((len(base), n, len(back)))
         else:
             curves = np.empty((len(base), n, len(values)))
-            step = max(1, LARGEST_BLOCK // len(values))
+            step = max(1, HELD // len(values))
             for part in even_slices(n, step):
                 rows = np.arange(part.start, part.stop)
                 curves[:, part] = response.curves(

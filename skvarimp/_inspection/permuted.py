@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
+from skvarimp._running.memory import HELD
 
 # Their label is the class of the largest probability, the first of equal ones.
 MOST_PROBABLE = (
@@ -19,7 +20,6 @@ MOST_PROBABLE = (
     RandomForestClassifier,
 )
 TIE = 1e-9  # closer probabilities are left to the model
-LARGEST_STACK = 2**22  # numbers of X stacked over repeats
 # Scores that rounding of the outputs changes by rounding only. Others, such as the area
 # under the ROC curve, look at ties.
 SMOOTH = {
@@ -230,7 +230,7 @@ class Permuted:
     def _asked(self, method):
         """The model's own output for each repeat, several repeats at a time."""
         n_repeats, n = self._donors.shape
-        at_once = max(1, LARGEST_STACK // (n * self._X.shape[1]))
+        at_once = max(1, HELD // (n * self._X.shape[1]))
         parts = []
         for start in range(0, n_repeats, at_once):
             donors = self._donors[start : start + at_once]

@@ -6,9 +6,8 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._measures.response_importance import make_problem
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.memory import even_slices
+from skvarimp._running.memory import HELD, even_slices
 
-LARGEST_BLOCK = 2**22  # numbers of a block of curves
 CHEAP = ("linear", "additive")  # one multiplication a column: asking costs no more
 
 
@@ -70,7 +69,7 @@ class Responses:
             return None
         cells = move.codes[donors]
         result = np.empty((len(problem.base), *donors.shape))
-        for part in even_slices(n, max(1, LARGEST_BLOCK // move.n_cells)):
+        for part in even_slices(n, max(1, HELD // move.n_cells)):
             rows = np.arange(part.start, part.stop)
             base = problem.base[:, part]
             curves = response.curves(problem.table, rows, move, base)

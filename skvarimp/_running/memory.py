@@ -1,11 +1,12 @@
 """How much to work on at once: the one memory policy.
 
-Work goes through the data in blocks. Two sizes of one array of a block are worth
+Work goes through the data in blocks. Three sizes of one array of a block are worth
 having:
 
 ======= ==================================================================
 CACHE   a few such arrays stay in the processor's cache
 BLOCK   arrays that stream through memory; larger ones gain nothing
+HELD    what one task gathers before it hands it on
 ======= ==================================================================
 
 All arrays of a block together take at most a quarter of scikit-learn's
@@ -17,6 +18,7 @@ from sklearn import get_config
 
 CACHE = 2**17  # numbers: 1 MB
 BLOCK = 2**20  # numbers: 8 MB
+HELD = 2**22  # numbers: 32 MB
 CALL_ROWS = 32_768  # per call of a model; 20 000 to 50 000 measured best nearly always
 ARRAYS = 8  # of a block that are alive at the same time, at most
 

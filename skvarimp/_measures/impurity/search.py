@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._measures.impurity.surrogates.find import BLOCK_SIZE, find_surrogates
+from skvarimp._measures.impurity.surrogates.find import find_surrogates
 from skvarimp._measures.impurity.surrogates.splits import Rules, Surrogates
 from skvarimp._measures.impurity.tables import Grove, check_training
+from skvarimp._running.memory import CACHE, numbers_at_once
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def batches(tables, trainings, n_features):
     first, held, size = 0, [], 0
     for t, (table, training) in enumerate(zip(tables, trainings)):
         n_pairs = np.count_nonzero(training.weight) * n_features
-        if held and size + n_pairs > BLOCK_SIZE:
+        if held and size + n_pairs > numbers_at_once(CACHE):
             yield first, *map(list, zip(*held))
             first, held, size = t, [], 0
         held.append((table, training))

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
+from skvarimp._running.memory import CACHE, at_once
 
 
 class NodeTable:
@@ -55,8 +56,6 @@ class NodeTable:
     parent : ndarray of shape (n_nodes,)
         -1 at a root.
     """
-
-    ROWS_AT_ONCE = 2**16  # (row, tree) pairs that go down together
 
     def __init__(self, trees, encoding):
         self.encoding = encoding
@@ -181,7 +180,7 @@ class NodeTable:
         """
         roots = self.roots if trees is None else self.roots[trees]
         leaves = np.empty((len(roots), len(codes)), dtype=np.int32)
-        step = max(1, self.ROWS_AT_ONCE // max(1, len(roots)))
+        step = at_once(len(roots), CACHE)
         for start in range(0, len(codes), step):
             part = np.ascontiguousarray(codes[start : start + step])
             at_end = leaves[:, start : start + step]

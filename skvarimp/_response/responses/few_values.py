@@ -12,9 +12,8 @@ import numpy as np
 from skvarimp._response.reductions.states import Sample
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
-from skvarimp._running.memory import at_once
+from skvarimp._running.memory import CACHE, at_once
 
-BATCH_ELEMENTS = 2**18  # moved sums, or curves, of a batch
 FEW = 16  # values of several columns go together however many rows there are
 
 
@@ -115,7 +114,7 @@ def batches(X, columns, n_units, n_outputs):
         Positions in `columns`. Those of many values are in no batch.
     """
     counts, n_samples = n_distinct(X)[columns], X.shape[0]
-    most = max(BATCH_ELEMENTS, FEW * n_samples * max(n_units, n_outputs))
+    most = max(CACHE, FEW * n_samples * max(n_units, n_outputs))
     for n_cells in np.unique(counts):
         each = n_samples * max(n_units * (n_cells - 1), n_outputs * n_cells)
         if 2 * each <= most:

@@ -12,8 +12,8 @@ from skvarimp._response.reductions.reductions import Range
 from skvarimp._response.reductions.states import Sample
 from skvarimp._response.shapes.line import StraightLines
 from skvarimp._response.shapes.shape import Margins, reduced
+from skvarimp._running.memory import CACHE
 
-BATCH_ELEMENTS = 2**17  # values of a batch: one array stays in the processor's cache
 IN_ORDER = slice(None)  # the cell of row i is i
 
 
@@ -43,7 +43,7 @@ def batches(table, columns):
         Positions in `columns`; of sparse X those with as many stored values together.
     """
     if not isinstance(table, SparseTable):
-        step = max(1, BATCH_ELEMENTS // table.n_samples)
+        step = max(1, CACHE // table.n_samples)
         for start in range(0, len(columns), step):
             yield np.arange(start, min(start + step, len(columns)))
         return
@@ -54,7 +54,7 @@ def batches(table, columns):
     while start < len(order):
         # the last of a batch is its longest
         totals = sizes[order[start:]] * np.arange(1, len(order) - start + 1)
-        stop = start + max(1, int(np.searchsorted(totals, BATCH_ELEMENTS)))
+        stop = start + max(1, int(np.searchsorted(totals, CACHE)))
         yield order[start:stop]
         start = stop
 

@@ -21,8 +21,9 @@ from skvarimp._response.shapes.chebyshev import (
     nodes,
     tail,
 )
-from skvarimp._response.shapes.dense import CHUNK_ELEMENTS, Chunk
+from skvarimp._response.shapes.dense import Chunk
 from skvarimp._response.shapes.shape import NeedsValues, Shape
+from skvarimp._running.memory import CACHE
 
 # What the last coefficients may be of the values, on average over the rows and in any
 # row, and of the numbers that the values are differences of.
@@ -167,7 +168,7 @@ class Basis(Shape):
 
     def _values(self, function, n):
         n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape
-        step = max(1, CHUNK_ELEMENTS // (n * n_outputs * len(self.position)))
+        step = max(1, CACHE // (n * n_outputs * len(self.position)))
         parts = [
             function(self._chunk(slice(start, min(start + step, n_rows)), n))
             for start in range(0, n_rows, step)

@@ -5,8 +5,7 @@ from scipy import sparse
 
 from skvarimp._response.reductions.flatness import flatness
 from skvarimp._response.shapes.shape import Shape
-
-CHUNK_ELEMENTS = 2**17  # one array of them stays in the processor's cache
+from skvarimp._running.memory import CACHE
 
 
 class Dense(Shape):
@@ -25,7 +24,7 @@ class Dense(Shape):
     def parts(self):
         """See `Shape.parts`."""
         n_rows = self.margins.n_rows
-        size = max(1, CHUNK_ELEMENTS * n_rows // self.ice.size)
+        size = max(1, CACHE * n_rows // self.ice.size)
         for part, margins in self.margins.parts(size):
             yield Chunk(margins, self.ice[:, :, part])
 

@@ -15,9 +15,7 @@ import numpy as np
 
 from skvarimp._response.shapes.dense import Chunk
 from skvarimp._response.shapes.shape import Shape
-from skvarimp._running.memory import numbers_at_once
-
-CHUNK_PIECES = 2**17  # of one array, so that a few stay in the processor's cache
+from skvarimp._running.memory import CACHE, numbers_at_once
 
 
 @dataclass
@@ -80,9 +78,9 @@ class Steps:
         return np.repeat(np.arange(self.n_rows), np.diff(self.starts))
 
     def chunks(self):
-        """Slices of rows of about `CHUNK_PIECES` pieces."""
+        """Slices of rows of about `CACHE` pieces."""
         most = int(np.diff(self.starts).max(initial=0)) + 1
-        step = max(1, numbers_at_once(CHUNK_PIECES) // (most * len(self.first)))
+        step = max(1, numbers_at_once(CACHE) // (most * len(self.first)))
         for start in range(0, self.n_rows, step):
             yield slice(start, min(start + step, self.n_rows))
 

@@ -18,8 +18,7 @@ from skvarimp._measures.impurity.surrogates.splits import (
     sums_exactly,
 )
 from skvarimp._measures.impurity.tables import LEAF
-
-CAPACITY = 2**22  # numbers about surrogates that are held until they are judged
+from skvarimp._running.memory import HELD, at_once
 
 
 def search_trees(grove, columns, rules):
@@ -45,7 +44,7 @@ def search_trees(grove, columns, rules):
         TOLERANCE,
     )
     n_branches, n_statistics = len(branches[1]), len(slots[-1])
-    width = max(1, CAPACITY // max(n_branches * (5 + 2 * n_statistics), 1))
+    width = at_once(n_branches * (5 + 2 * n_statistics), HELD)
     parts = []
     for first in range(0, len(columns), width):
         last = min(first + width, len(columns))

@@ -2,8 +2,6 @@
 
 from skvarimp._measures.impurity.surrogates.numpy_search import search_levels
 
-BLOCK_SIZE = 2**18  # (column, slot) pairs that array operations work on at once
-
 
 def find_surrogates(grove, columns, rules, compiled=False):
     """All surrogate splits of a few trees.
@@ -28,4 +26,4 @@ def find_surrogates(grove, columns, rules, compiled=False):
         from skvarimp._measures.impurity.surrogates.compiled_search import search_trees
 
         return search_trees(grove, columns, rules)
-    return search_levels(grove, columns, rules, BLOCK_SIZE)
+    return search_levels(grove, columns, rules)

@@ -24,9 +24,10 @@ from skvarimp._measures.impurity.surrogates.splits import (
     sort_by_rank,
     sums_exactly,
 )
+from skvarimp._running.memory import CACHE, slices
 
 
-def search_levels(grove, columns, rules, block_size):
+def search_levels(grove, columns, rules):
     """All surrogate splits of a few trees, by array operations.
 
     Some 20 of them on n_features times the slots of each level.
@@ -36,18 +37,14 @@ def search_levels(grove, columns, rules, block_size):
     grove : Grove
     columns : SortedColumns
     rules : Rules
-    block_size : int
-        (column, slot) pairs worked on at once.
 
     Returns
     -------
     Surrogates
     """
-    n_blocks = max(1, round(len(columns) * grove.n_slots / block_size))
-    n_columns = -(-len(columns) // n_blocks)
     parts = []
-    for first in range(0, len(columns), n_columns):
-        block = np.arange(first, min(first + n_columns, len(columns)))
+    for part in slices(len(columns), grove.n_slots, CACHE):
+        block = np.arange(part.start, part.stop)
         search = _Search(grove, columns, block, rules)
         for level in levels(grove, *columns.in_bag(grove, block)):
             parts.extend(search.of_level(level))

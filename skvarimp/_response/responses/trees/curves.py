@@ -4,10 +4,7 @@ import numpy as np
 
 from skvarimp._response.responses.trees.descent import Descent, Visits, rows_at_once
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._running.memory import numbers_at_once
-
-VISITS = 2**20  # at a time, but those of one row
-JUMPS = 2**20  # numbers that steps are added up in, at a time: 8 MB
+from skvarimp._running.memory import BLOCK, numbers_at_once
 
 
 class Member:
@@ -172,7 +169,7 @@ def steps_of_rows(table, codes, members, with_raw=False):
     trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
     moving = None if moving.all() else moving
     largest = max(member.n_cells for member in members)
-    jumps = numbers_at_once(JUMPS) // (largest * table.n_raw)
+    jumps = numbers_at_once(BLOCK) // (largest * table.n_raw)
     at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
     buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
     parts, raw = {member.position: [] for member in members}, []
@@ -197,7 +194,7 @@ def steps_of_rows(table, codes, members, with_raw=False):
 
 def _collected(descent, moving):
     """All visits at once; None where they are too many and of several rows."""
-    collected, n, most = [], 0, numbers_at_once(VISITS)
+    collected, n, most = [], 0, numbers_at_once(BLOCK)
     for visits in descent.visits(moving):
         collected.append(visits)
         n += len(visits.path)

@@ -12,18 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._running.memory import numbers_at_once
-
-# How many at a time, where there is memory for them (`numbers_at_once`). States are
-# those on one level, so that arrays stay small whatever the trees.
-LEVEL_STATES = 2**18
-PATHS = 2**16  # (row, tree) of one descent
-CODES = 2**22  # numbers that describe its rows
+from skvarimp._running.memory import CACHE, HELD, numbers_at_once
 
 
 def rows_at_once(table, n_trees):
     """How many rows go down some trees of a table together."""
-    paths, codes = numbers_at_once(PATHS), numbers_at_once(CODES)
+    paths, codes = numbers_at_once(CACHE), numbers_at_once(HELD)
     return max(1, min(paths // n_trees, codes // max(1, len(table.columns))))
 
 
@@ -148,7 +142,7 @@ class Descent:
     def visits(self, moving=None):
         """Yield `Visits` as each feature moves on its own; fills `own` first."""
         path, node = self.go_down(moving)
-        stack, most = [(path, node, node)], numbers_at_once(LEVEL_STATES)
+        stack, most = [(path, node, node)], numbers_at_once(CACHE)
         while stack:
             path, node, edge = stack.pop()
             reached = [(path[:0], node[:0], edge[:0])]
@@ -186,7 +180,7 @@ class Descent:
             None is returned where several rows reach more leaves.
         """
         stack, n_reached = [self._start()], 0
-        reached, most = [(self._rows[:0], self.own[:0])], numbers_at_once(LEVEL_STATES)
+        reached, most = [(self._rows[:0], self.own[:0])], numbers_at_once(CACHE)
         while stack:
             path, node, own = stack.pop()
             while len(node):

@@ -19,10 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._response.responses.trees.descent import Descent, own_raw, rows_at_once
-from skvarimp._running.memory import numbers_at_once
+from skvarimp._running.memory import BLOCK, HELD, numbers_at_once
 
-REACHED = 2**20  # leaves reached at a time, but those of one row
-MEETINGS = 2**22  # numbers of the dense one at a time: 32 MB
 TRIED = 8  # rows and cells that the choice between the two is made on
 
 
@@ -83,7 +81,7 @@ class Group:
         while waiting:
             part = waiting.pop()
             descent = Descent(self.table, codes[part], self.trees)
-            reached = descent.reachable(moving, numbers_at_once(REACHED))
+            reached = descent.reachable(moving, numbers_at_once(BLOCK))
             if reached is None:  # too many at once
                 middle = (part.start + part.stop) // 2
                 waiting += [slice(middle, part.stop), slice(part.start, middle)]
@@ -163,7 +161,7 @@ class Group:
     def _meetings(self, leaves, features, codes):
         """Yield (slice of leaves, which codes meet their conditions on features)."""
         edges = [self.table.last_edge(leaves, feature) for feature in features]
-        step = max(1, numbers_at_once(MEETINGS) // len(codes))
+        step = max(1, numbers_at_once(HELD) // len(codes))
         for start in range(0, len(leaves), step):
             some = slice(start, min(start + step, len(leaves)))
             meets = np.ones((some.stop - some.start, len(codes)), dtype=bool)

@@ -25,10 +25,9 @@ from math import comb
 import numpy as np
 
 from skvarimp._response.responses.trees.curves import Member
-from skvarimp._running.memory import BLOCK, numbers_at_once
+from skvarimp._running.memory import HELD, numbers_at_once
 
 ORDER = 3  # features that move at once, at most
-SETS = 4 * BLOCK  # of features and leaves, whose masses are kept, at most
 
 
 class Paths:
@@ -327,7 +326,7 @@ class Averaged:
         moving = np.zeros(len(response.trees.columns), dtype=bool)
         moving[features] = True
         paths = Paths(response.trees, moving)
-        if paths.n_sets(order) > numbers_at_once(SETS):
+        if paths.n_sets(order) > numbers_at_once(HELD):
             return None
         codes = response.codes(self.table)[self.rows]
         return Means(paths, codes, self.weights, order, response.mass_counter)
@@ -347,7 +346,7 @@ class Averaged:
         if means is None or len(features) > self.order:
             few = len(features) <= ORDER
             means = self._means(features, len(features)) if few else None
-        if means is None or n_cells > numbers_at_once(SETS):
+        if means is None or n_cells > numbers_at_once(HELD):
             return response.mean_of_group(
                 self.table, self.rows, self.weights, features, codes
             )

@@ -21,7 +21,7 @@ from skvarimp._response.responses.trees.links import Asked, Linked
 from skvarimp._response.responses.trees.masses import ORDER, Averaged, count_masses
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memo import Memo
-from skvarimp._running.memory import even_slices
+from skvarimp._running.memory import HELD, even_slices
 
 
 def tree_response(model, form, table):
@@ -58,7 +58,7 @@ class TreeResponse(Response):
     gap = 0.0  # see `Trees.gap`
 
     TASK_PATHS = 100_000  # (row, tree) in one task
-    TASK_VISITS = 2**22  # leaves visited in one task of compiled kernels
+    TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
 
     def __init__(self, model, trees, link):
         self.model, self.trees, self.link = model, trees, link

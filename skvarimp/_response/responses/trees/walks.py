@@ -11,9 +11,7 @@ from skvarimp._response.responses.trees.group_means import group_means, least_ro
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.steps import StepCurves
-from skvarimp._running.memory import even_slices, numbers_at_once, working_bytes
-
-STEPS = 2**22  # of one task's curves, at most: some 50 MB
+from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
 
 
 def task_rows(response, n_cells):
@@ -22,7 +20,7 @@ def task_rows(response, n_cells):
         return 2**20
     steps = response.n_outputs * max(1, min(n_cells, int(response.visits_per_row())))
     paths = response.TASK_PATHS // len(response.trees.roots)
-    return max(1, min(paths, numbers_at_once(STEPS) // steps))
+    return max(1, min(paths, numbers_at_once(HELD) // steps))
 
 
 def tasks(response, walk):
