@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 from skvarimp import (
     ALEImportance,
@@ -287,3 +288,29 @@ def test_missing_values_and_categories_are_told_apart():
     assert np.all(of_c[3::4] == grey)
     assert len(np.unique(of_c, axis=0)) == 3
     assert {"x", "y"} <= {text.get_text() for text in display.ax_.texts}
+
+
+def test_errors_of_draws_count():
+    """Bounds and errors of drawn importances include the error of drawing."""
+    drawn = SensitivityImportance(
+        scale=None, estimation="sampled", n_repeats=2, random_state=0, keep_rows=True
+    )
+    one, other = (clone(drawn).fit(linear(*s), X) for s in ((1, 2, 0), (2, 1, 1)))
+    errors = np.hypot(one.standard_errors_, one.monte_carlo_errors_)
+    assert np.all(errors[:2] > 1.05 * one.standard_errors_[:2])
+
+    t = stats.t.ppf(0.975, N - 1)
+    g = np.mean(one.influences_[:, 0] ** 3) / N**2 / errors[0] ** 3
+    for bound, quantile in (("lower", t), ("upper", -t)):
+        z = (one.importances_[0] - by_entry(one.interval(), bound)[0]) / errors[0]
+        corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
+        np.testing.assert_allclose(corrected, quantile, rtol=1e-9)
+
+    ranks = rank_intervals(one)
+    assert np.all(by_entry(ranks, "lower")[:2] < by_entry(one.interval(), "lower")[:2])
+
+    table = importance_difference(one, other)
+    of_rows = np.mean((one.influences_ - other.influences_) ** 2, axis=0) / N
+    of_draws = one.monte_carlo_errors_**2 + other.monte_carlo_errors_**2
+    found = by_entry(table, "standard_error")
+    np.testing.assert_allclose(found, np.sqrt(of_rows + of_draws), rtol=1e-9)

@@ -9,6 +9,7 @@ from skvarimp._data.validation import check_confidence
 from skvarimp._measures.base import BaseImportance, entry_frame, ranking
 from skvarimp._measures.rows import (
     corrected,
+    drawing_variances,
     interval_bounds,
     rows_of,
     skewness,
@@ -49,9 +50,9 @@ def importance_difference(
     Notes
     -----
     The standard error of a difference on the same rows is that of the difference of
-    the influences; on different rows the variances add up. Statistics are corrected
-    for skewness (Hall 1992) and compared with Student's distribution. Models and
-    scales are held fixed.
+    the influences; on different rows the variances add up. Errors of random draws
+    count as independent. Statistics are corrected for skewness (Hall 1992) and
+    compared with Student's distribution. Models and scales are held fixed.
 
     References
     ----------
@@ -83,6 +84,7 @@ def importance_difference(
         own, others = _moments(psi, ours), _moments(other, theirs)
         variance, third = own[0] + others[0], own[1] - others[1]
         total = min(ours.total_weight, theirs.total_weight)
+    variance += drawing_variances(first) + drawing_variances(second)[order]
     error = np.sqrt(variance)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
     rounding = np.abs(difference) <= 1e-12 * size

@@ -9,6 +9,7 @@ from skvarimp._data.validation import check_confidence
 from skvarimp._measures.base import BaseImportance, entry_frame
 from skvarimp._measures.rows import (
     corrected,
+    drawing_variances,
     interval_bounds,
     rows_of,
     skewness,
@@ -56,12 +57,13 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
 
     Notes
     -----
-    The covariance of the importances is that of their influences. Each difference is
-    divided by its standard error and corrected for its skewness (Hall 1992). Up to
-    300 entries the critical value is a quantile of the largest of all differences
-    that are still undecided, from 5000 normal draws with a fixed seed, again after
-    each step in which pairs were decided (step-down). Above 300 entries Holm's
-    procedure replaces the draws, and Bonferroni's bound the simultaneous quantile.
+    The covariance of the importances is that of their influences; errors of random
+    draws add to the variances. Each difference is divided by its standard error and
+    corrected for its skewness (Hall 1992). Up to 300 entries the critical
+    value is a quantile of the largest of all differences that are still undecided, from
+    5000 normal draws with a fixed seed, again after each step in which pairs were
+    decided (step-down). Above 300 entries Holm's procedure replaces the draws, and
+    Bonferroni's bound the simultaneous quantile.
 
     References
     ----------
@@ -84,14 +86,15 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     check_is_fitted(importance, "importances_")
     check_confidence(confidence)
     rows = rows_of(importance)
-    estimates, errors = importance.importances_, importance.standard_errors_
+    estimates = importance.importances_
     n = len(estimates)
     if n > MOST_ENTRIES:
         raise ValueError(
             f"rank_intervals compares all pairs of at most {MOST_ENTRIES} entries, got "
             f"{n}. Name fewer in `features`."
         )
-    statistics, pair_errors, covariance = _differences(estimates, rows)
+    statistics, pair_errors, covariance = _differences(importance, rows)
+    errors = np.sqrt(np.diag(covariance))
     alpha = 1.0 - confidence
     if n <= SIMULATED_ENTRIES:
         draws = _normal_draws(covariance, DRAWS)
@@ -118,14 +121,14 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     return entry_frame(importance.entry_names_, importance.ranking_, columns, library)
 
 
-def _differences(estimates, rows):
+def _differences(importance, rows):
     """Corrected studentised differences of all pairs, their errors, the covariance.
 
     statistics[j, k] is large where entry j is more important than entry k.
     """
-    psi, total = rows.influences, rows.total_weight
+    estimates, psi, total = importance.importances_, rows.influences, rows.total_weight
     weighted = psi * rows.weights[:, np.newaxis]
-    covariance = weighted.T @ psi / total
+    covariance = weighted.T @ psi / total + np.diag(drawing_variances(importance))
     variances = np.diag(covariance)
     of_sums = variances[:, np.newaxis] + variances
     squared = of_sums - 2.0 * covariance

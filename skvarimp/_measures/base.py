@@ -22,6 +22,7 @@ from skvarimp._data.validation import (
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import (
+    drawing_variances,
     interval_bounds,
     rows_of,
     skewness,
@@ -189,8 +190,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """Confidence interval of each importance, with the model held fixed.
 
         Corrected for the skewness of the estimate by the third moment of the
-        influences (Hall 1992). Each interval holds by itself; `rank_intervals` gives
-        intervals that hold together.
+        influences (Hall 1992). Where donors or rows were drawn, the error of drawing
+        is added to the standard error. Each interval holds by itself;
+        `rank_intervals` gives intervals that hold together.
 
         Parameters
         ----------
@@ -210,7 +212,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "importances_")
         check_confidence(confidence)
         rows = rows_of(self)
-        errors = self.standard_errors_
+        errors = np.sqrt(self.standard_errors_**2 + drawing_variances(self))
         quantile = t_quantile((1 + confidence) / 2, rows.total_weight)
         skew = skewness(third_moments(rows), errors)
         lower, upper = interval_bounds(self.importances_, errors, skew, quantile)

@@ -110,6 +110,12 @@ def rows_of(importance):
     return rows
 
 
+def drawing_variances(importance):
+    """Squared errors of random draws, (n_entries,); 0 where nothing was drawn."""
+    errors = getattr(importance, "monte_carlo_errors_", None)
+    return np.zeros(len(importance.importances_)) if errors is None else errors**2
+
+
 def skewness(third_moment, error):
     """Skewness of an estimate from its third central moment and its standard error."""
     cubed = error**3
