@@ -6,3 +6,17 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+import pytest  # noqa: E402 (NumPy reads the variables when it is imported)
+
+from skvarimp._compiled import built  # noqa: E402
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["numpy", "compiled"])
+def compiled(request):
+    """NumPy, then the compiled kernels."""
+    if request.param and not built():
+        pytest.skip("kernels are not built")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SKVARIMP_COMPILED", str(int(request.param)))
+        yield request.param

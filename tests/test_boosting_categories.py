@@ -7,11 +7,6 @@ from boosting_checks import check_curves, declined, library_of, weights
 from boosting_models import CAT, LGBM, XGB, categorical_frame, frame
 from response_oracle import check_equal
 
-from skvarimp._data.table import as_table
-from skvarimp._models.model import Model
-from skvarimp._models.trees.encoders import Band, Marked, Positions, Recoded
-from skvarimp._response.lowering import lowered
-
 
 @pytest.mark.parametrize("one_hot", [1, 100], ids=["sets", "one each"])
 def test_categories_of_xgboost(one_hot):
@@ -85,34 +80,3 @@ def test_categories_of_catboost(policy, container):
     groups = [0, 1, 2, 3, [1, 0], [1, 2], [2, 3, 4]]
     check_curves(model, X, features=groups)
     check_curves(model, X[: len(X) // 2], features=groups)
-
-
-def test_categories_of_catboost_met_later():
-    """A value that X does not hold is asked for when it comes."""
-    cat = library_of("catboost")
-    X, y = frame()
-    options = {**CAT, "cat_features": [1, 2, 3], "one_hot_max_size": 9}
-    model = cat.CatBoostRegressor(**options).fit(X, y)
-    few = X[X["colour"] != "red"].reset_index(drop=True)
-    trees = lowered(Model(model), as_table(few)).trees
-    feature = trees.columns.tolist().index(1)
-    own, other = np.array(["red", "blue", "new"], dtype=object), np.array(X["colour"])
-    codes = trees.codes(feature, own)
-    assert len(set(codes.tolist())) == 3
-    reading_all = lowered(Model(model), as_table(X)).trees
-    np.testing.assert_array_equal(
-        trees.codes(feature, other), reading_all.codes(feature, other)
-    )
-
-
-def test_encoders_by_hand():
-    """Each on values next to its limits."""
-    values = np.array([0.1, np.float32(0.1), np.nan, 0.2])
-    np.testing.assert_array_equal(Marked(0.1)(values), [np.nan] * 3 + [0.2])
-    near = Band(1.0, 0.0)(np.array([-1.5, -1.0, 0.5, 1.0, 1.5, np.nan]))
-    np.testing.assert_array_equal(near, [-1.5, 0, 0, 0, 1.5, np.nan])
-    named = Positions(np.array([2, 5]))(np.array([2.9, -0.5, 5, 7, np.nan, np.inf]))
-    np.testing.assert_array_equal(named, [0, 2, 1, 2, np.nan, 2])
-    texts = np.array(["b", None, "c", "a"], dtype=object)
-    numbers = Recoded({"a": 0, "b": 1})(texts)
-    np.testing.assert_array_equal(numbers, [1, np.nan, np.nan, 0])

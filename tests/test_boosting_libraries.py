@@ -28,10 +28,6 @@ from response_oracle import check_equal
 from scipy import sparse
 
 from skvarimp import ImpurityImportance, SensitivityImportance
-from skvarimp._data.table import as_table
-from skvarimp._models.model import Model
-from skvarimp._models.registry import REGISTRY
-from skvarimp._response.lowering import lowered
 
 ALL = [(library, name) for library, cases in CASES.items() for name in cases]
 DISCRETE = ("labels", "hinge", "native, softmax", "threshold")
@@ -63,33 +59,6 @@ def check_unused(model, X, method):
     measure = SensitivityImportance(response_method=method, scale=None)
     assert np.all(measure.fit(model, X).importances_[UNUSED] == 0)
     assert measure.response_path_.startswith("trees")
-
-
-@pytest.mark.parametrize("library", CASES)
-def test_every_row_of_the_registry_is_visited(library):
-    """No type is registered without a case above."""
-    visited = {type(fitted(library, name)[0]).__name__ for name in CASES[library]}
-    assert visited == {x.name for x in REGISTRY if x.package == library}
-
-
-# Numbers at thresholds, missing values, containers
-
-
-@pytest.mark.parametrize("library", CASES)
-def test_values_at_thresholds_and_next_to_them(library):
-    """In single and in double precision, on the very threshold and beside it."""
-    X, y = data(120)
-    model, _ = CASES[library]["squares"](library_of(library), X, y)
-    response = lowered(Model(model), as_table(X))
-    for j in (0, 3):
-        critical = response.critical_values(j)
-        X[:, j] = np.resize(critical, len(X))
-        assert len(np.unique(X[:, j])) > 20
-    if library == "xgboost":
-        check_curves(model, X)
-        check_in_double(model, X, "auto", ["all"])
-    else:
-        check_equal(model, X, grids=["all"], features=[0, 3, [0, 3]])
 
 
 @pytest.mark.parametrize("library", CASES)
@@ -191,9 +160,6 @@ def test_frames_of_numbers(library):
             check_curves(model.get_booster(), X.to_numpy(dtype=float))
         else:
             check_equal(model, container, grids=["all"])
-
-
-# Parameters at random
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import FIRMImportance
-from skvarimp._measures.firm import covariance as _firm_covariance
 from skvarimp.feature_functions import Linear, Product
 
+NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
 rng = np.random.default_rng(0)
 MIX = rng.normal(size=(4, 4))
 X = rng.normal(size=(60, 4)) @ MIX + [1.0, 0.0, -2.0, 0.5]
@@ -96,77 +96,6 @@ def test_conditional_scores_are_lines_through_the_mean():
         np.testing.assert_allclose(q, centre + slope * (t - X[:, j].mean()), rtol=1e-9)
 
 
-# --- covariances ---
-
-
-def literal_schaefer_strimmer(X):
-    """The estimator pair by pair, as its definition reads."""
-    n, p = X.shape
-    v = [np.var(X[:, i], ddof=1) for i in range(p)]
-    Z = np.column_stack([(X[:, i] - X[:, i].mean()) / np.sqrt(v[i]) for i in range(p)])
-    r, numerator, denominator = np.eye(p), 0.0, 0.0
-    for i in range(p):
-        for j in range(p):
-            if i == j:
-                continue
-            w = Z[:, i] * Z[:, j]
-            r[i, j] = w.sum() / (n - 1)
-            numerator += n / (n - 1) ** 3 * np.sum((w - w.mean()) ** 2)
-            denominator += r[i, j] ** 2
-    a = min(1.0, numerator / denominator)
-    median = np.median(v)
-    spread = 0.0
-    for i in range(p):
-        w = (X[:, i] - X[:, i].mean()) ** 2
-        spread += n / (n - 1) ** 3 * np.sum((w - w.mean()) ** 2)
-    b = min(1.0, spread / sum((vi - median) ** 2 for vi in v))
-    sd = np.sqrt([b * median + (1 - b) * vi for vi in v])
-    shrunk = (1 - a) * r
-    np.fill_diagonal(shrunk, 1.0)
-    return sd[:, None] * shrunk * sd, a, b
-
-
-@pytest.fixture(scope="module")
-def wide():
-    """20 rows of 200 columns: two factors, a different scale each."""
-    rng = np.random.default_rng(5)
-    factors = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 200))
-    return (factors + rng.normal(size=(20, 200))) * rng.uniform(0.5, 3.0, 200) + 4.0
-
-
-def matrix(covariance, p):
-    """The covariance from its products with unit vectors."""
-    return covariance.product(np.eye(p))
-
-
-def test_schaefer_strimmer_equals_its_definition(wide):
-    """n = 20, p = 200, and a tall sample; positive definite where n < p."""
-    for data in (wide, wide[:, :7], np.random.default_rng(0).normal(size=(50, 3))):
-        expected, a, b = literal_schaefer_strimmer(data)
-        shrunk = _firm_covariance.schaefer_strimmer(data)
-        assert 0 < a <= 1
-        assert 0 < b <= 1
-        assert shrunk.kept == pytest.approx(1 - a, rel=1e-10, abs=1e-12)
-        found = matrix(shrunk, data.shape[1])
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(shrunk.variances, np.diag(expected), rtol=1e-10)
-        assert np.linalg.eigvalsh(found).min() > 0
-    assert np.linalg.eigvalsh(np.cov(wide.T)).min() < 1e-10  # the sample's is not
-
-
-def test_ledoit_wolf_equals_scikit_learn(wide):
-    """The same intensity and matrix without a p x p computation."""
-    for data in (wide, X, wide[:, :1]):
-        expected = LedoitWolf().fit(data)
-        shrunk = _firm_covariance.ledoit_wolf(data)
-        assert shrunk.kept == pytest.approx(1 - expected.shrinkage_, rel=1e-9)
-        p = data.shape[1]
-        np.testing.assert_allclose(matrix(shrunk, p), expected.covariance_, rtol=1e-9)
-        np.testing.assert_allclose(
-            shrunk.variances, np.diag(expected.covariance_), rtol=1e-9
-        )
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -198,7 +127,7 @@ def test_any_covariance_estimator(kind):
     np.testing.assert_allclose(imp.signed_importances_[:, 0], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", _firm_covariance.NAMED)
+@pytest.mark.parametrize("name", NAMED)
 def test_sparse_equals_dense(name):
     """A sparse X is centred implicitly."""
     dense = X * (np.abs(X) > 0.5)
@@ -216,7 +145,7 @@ def test_sparse_equals_dense(name):
         )
 
 
-@pytest.mark.parametrize("name", _firm_covariance.NAMED)
+@pytest.mark.parametrize("name", NAMED)
 def test_integer_weights_are_repeated_rows(name):
     """Importances and standard errors."""
     weights = rng.integers(0, 4, size=len(X))
@@ -243,37 +172,6 @@ def test_fractional_weights_need_the_empirical_covariance():
             )
 
 
-# --- influence functions ---
-
-
-def perturbed(X, row, epsilon, G):
-    """Sigma G and variances of X with more weight on one row, by definition."""
-    weights = np.full(len(X), 1.0 / len(X))
-    weights *= 1 - epsilon
-    weights[row] += epsilon
-    mean = weights @ X
-    C = X - mean
-    S = C.T @ (weights[:, None] * C)
-    return S @ G, np.diag(S)
-
-
-def test_influence_functions_are_derivatives():
-    """Of the product and of the variances, by the weight of each row."""
-    data, G = X, np.random.default_rng(1).normal(size=(4, 2))
-    covariance = _firm_covariance.EmpiricalCovariance(data)
-    changes = covariance.influence(G)
-    moved, variances = changes(data - covariance.mean)
-    h = 1e-5
-    for row in range(0, 60, 11):
-        up, down = (perturbed(data, row, e, G) for e in (h, -h))
-        np.testing.assert_allclose(
-            moved[row], (up[0] - down[0]) / (2 * h), rtol=1e-6, atol=1e-6
-        )
-        np.testing.assert_allclose(
-            variances[row], (up[1] - down[1]) / (2 * h), rtol=1e-6, atol=1e-6
-        )
-
-
 @pytest.mark.parametrize("standardize", [False, True])
 def test_standard_errors_are_of_the_importance(standardize):
     """sum over rows of (dQ / d weight)^2, the derivative taken numerically."""
@@ -298,9 +196,6 @@ def test_standard_errors_are_of_the_importance(standardize):
     )
 
 
-# --- groups and linear features ---
-
-
 def test_groups_take_the_best_combination():
     """The explained sd: no combination of the members has more."""
     model = LinearRegression().fit(X, y)
@@ -321,15 +216,12 @@ def test_groups_take_the_best_combination():
     assert both.importances_[1] == pytest.approx(both.importances_[0], rel=1e-7)
 
 
-# --- edges ---
-
-
 def test_constant_columns_and_scores_are_0():
     """Also where shrinkage gives a constant column a variance."""
     data = np.column_stack([X[:, 0], np.full(60, 3.3), X[:, 1]])
     model = LinearRegression().fit(data, y)
     model.coef_ = np.array([1.0, 5.0, 2.0])
-    for kind in (*_firm_covariance.NAMED, LedoitWolf()):
+    for kind in (*NAMED, LedoitWolf()):
         imp = FIRMImportance(method="gaussian", covariance=kind).fit(model, data)
         assert imp.importances_[1] == 0.0
         assert np.all(imp.importances_[[0, 2]] > 0)
@@ -387,7 +279,7 @@ def test_wide_data_never_forms_p_by_p():
     p = 3000
     data = np.random.default_rng(0).normal(size=(12, p))
     model = Ridge().fit(data, data[:, 0])
-    for kind in _firm_covariance.NAMED:
+    for kind in NAMED:
         imp = FIRMImportance(method="gaussian", covariance=kind)
         tracemalloc.start()
         imp.fit(model, data)

@@ -27,7 +27,6 @@ from threadpoolctl import threadpool_info
 
 import skvarimp
 from skvarimp import feature_functions, sequence
-from skvarimp._running.shared import Shared
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:60, :3], Y[:60] / 100
@@ -39,7 +38,6 @@ NETWORK = MLPRegressor(
 ).fit(X, Y)
 KERNEL = SVR().fit(X, Y)
 LINEAR = LinearRegression().fit(X, Y)
-
 # Fitted by (model, X, y).
 MEASURES = {
     "exact": (skvarimp.SensitivityImportance(), FOREST),
@@ -271,41 +269,6 @@ def test_no_global_state_is_changed(backend):
     after = global_state()
     for part, value in before.items():
         assert after[part] == value, part
-
-
-class Warns:
-    """Warns at every call."""
-
-    def predict(self, X):
-        """Zeros."""
-        warnings.warn("sensor drifts", RuntimeWarning, stacklevel=1)
-        return np.zeros(len(X))
-
-
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_filters_of_warnings_hold_in_workers(backend):
-    """What the caller ignores or turns into an error is so in every task."""
-    measure = skvarimp.SensitivityImportance(scale=None, n_jobs=2)
-    with joblib.parallel_config(backend=backend), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "sensor drifts", RuntimeWarning)
-        assert not measure.fit(Warns(), X).importances_.any()
-    shared = Shared()
-    filters = warnings.filters
-    with joblib.parallel_config(backend=backend):
-        left = joblib.Parallel(n_jobs=2)(
-            joblib.delayed(_warned)(shared, filters) for _ in range(4)
-        )
-    assert left == ["sensor drifts"] * 4
-
-
-def _warned(shared, filters):
-    with shared.settings():
-        same_process = os.getpid() == shared._home
-        assert not same_process or warnings.filters is filters
-        try:
-            Warns().predict(X)
-        except RuntimeWarning as error:  # as pytest is told
-            return str(error)
 
 
 FAILING = """

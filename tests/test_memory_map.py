@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -18,7 +17,6 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
-from skvarimp._data.table import as_table
 
 N_ROWS, N_COLUMNS = 40_000, 60
 
@@ -97,21 +95,3 @@ def test_no_copy_of_a_mapped_x(path, name, mapped, fitted):
         finally:
             tracemalloc.stop()
     assert peak < mapped.nbytes
-
-
-def test_workers_get_the_name_of_the_map(mapped):
-    """The table stays a view of the map, which joblib sends as the file's name."""
-    view = as_table(mapped).native
-    assert np.shares_memory(view, mapped)
-    assert isinstance(view.base, np.memmap)
-    measure = SensitivityImportance(
-        contrast="observed",
-        estimation="sampled",
-        n_repeats=1,
-        features=[0],
-        random_state=0,
-    )
-    here = clone(measure).fit(BlackBox(), mapped)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        there = clone(measure).fit(BlackBox(), mapped)
-    np.testing.assert_array_equal(there.importances_, here.importances_)

@@ -4,19 +4,14 @@ What a subset of entries costs, rows unlike the training data's, what compiled k
 leave to other threads, leakage in growing selections.
 """
 
-import threading
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 from response_oracle import check_equal
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
-    GradientBoostingRegressor,
-    RandomForestRegressor,
     VotingRegressor,
 )
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -24,7 +19,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import cross_val_score
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
@@ -42,17 +37,6 @@ from skvarimp import (
     importance_across_folds,
     null_importances,
 )
-from skvarimp._compiled import built
-from skvarimp._data.table import as_table
-from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._models.forms import NotReadable
-from skvarimp._models.model import Model
-from skvarimp._response import lowering as _lowering
-from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.kernel import KernelResponse
-from skvarimp._response.responses.projection import ProjectionResponse
-from skvarimp._response.responses.trees.response import TreeResponse
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 4)
@@ -61,78 +45,6 @@ LABELS = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
 NETWORK = MLPRegressor(
     hidden_layer_sizes=(5, 4), solver="lbfgs", max_iter=50, tol=1.0, random_state=0
 )
-
-
-def counting(monkeypatch, owner, name, size):
-    """A list that grows by size(result) at every call of a method."""
-    seen, method = [], getattr(owner, name)
-
-    def counted(self, *arguments):
-        result = method(self, *arguments)
-        seen.append(size(result))
-        return result
-
-    monkeypatch.setattr(owner, name, counted)
-    return seen
-
-
-@pytest.mark.parametrize(
-    ("model", "owner", "name"),
-    [
-        (KNeighborsRegressor(metric="l1").fit(X, Y), BlackBoxResponse, "at"),
-        (SVR().fit(X, Y), KernelResponse, "_scores_at"),
-        (NETWORK.fit(X, Y), ProjectionResponse, "moved_scores"),
-        (LogisticRegression().fit(X, LABELS), ProjectionResponse, "moved_scores"),
-    ],
-    ids=["black box", "kernel", "network", "softmax"],
-)
-def test_some_entries_cost_their_share(model, owner, name, monkeypatch):
-    """Responses formed for single entries add up to those formed for all of them."""
-    if owner is ProjectionResponse:
-        owner = next(c for c in type(lowered_of(model)).__mro__ if name in vars(c))
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once a fit
-    seen = counting(monkeypatch, owner, name, np.size)
-    costs = []
-    for features in ([0], [1], [2], [3], None):
-        seen.clear()
-        SensitivityImportance(scale=None, features=features).fit(model, X)
-        costs.append(sum(seen))
-    assert min(costs) > 0
-    assert sum(costs[:-1]) == costs[-1]
-
-
-def lowered_of(model):
-    """The fast response of a model."""
-    return lowered(Model(model), as_table(X))
-
-
-def test_some_entries_cost_compiled_kernels_their_share():
-    """Each split is opened for the one entry that it asks about, and for no other."""
-    if not built():
-        pytest.skip("kernels are not built")
-    from skvarimp._response.grid import make_move
-    from skvarimp._response.responses.trees.compiled_trees import Plan
-    from skvarimp._response.responses.trees.curves import Member
-
-    response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
-    table, weights = as_table(X), np.full(len(X), 1 / len(X))
-    members = []
-    for e, entry in enumerate(SensitivityImportance()._set_entries(table, None)):
-        move = make_move(table, weights, entry, "all")
-        members.append(
-            Member(response.trees, e, move, *response.grid_codes(table, move))
-        )
-    opened = [Plan(response.trees, [m]).arrays[0] for m in members]
-    assert np.all(np.sum(opened, axis=0) <= 1)
-    together = Plan(response.trees, members)
-    np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays[0])
-    for feature, member in enumerate(members):
-        roots, *_ = Plan(response.trees, [member]).forest(all_trees=False)
-        split = response.trees.feature == feature
-        asking = np.unique(response.trees.tree[split])
-        np.testing.assert_array_equal(roots, response.trees.roots[asking])
-
-
 FAMILIES = {
     "partial least squares": (PLSRegression(2), Y, "predict"),
     "discriminant": (LinearDiscriminantAnalysis(), LABELS, "predict_proba"),
@@ -182,87 +94,6 @@ def test_columns_of_a_frame_in_another_order():
     )
     assert other.response_path_ == "column-wise steps, kernel"
     np.testing.assert_allclose(other.importances_, one.importances_)
-
-
-RARE = X[:, 0].argmax()  # a probe of some rows need not see what is done to one
-
-
-def at_rare(function, change):
-    """The function with another result where the first column is largest."""
-
-    def changed(rows, *arguments, **options):
-        result = np.array(function(rows, *arguments, **options))
-        result[np.asarray(rows)[:, 0] >= X[RARE, 0]] += change
-        return result
-
-    return changed
-
-
-def test_replaced_parts_take_the_black_box():
-    """What an instance inside does otherwise is seen, however rarely it matters."""
-    forest = RandomForestRegressor(3, random_state=0).fit(X, Y)
-    member = forest.estimators_[1]
-    member.predict = at_rare(member.predict, 9.0)
-    scaled = make_pipeline(StandardScaler(), Ridge()).fit(X, Y)
-    scaled[0].transform = at_rare(scaled[0].transform, 9.0)
-    target = TransformedTargetRegressor(Ridge(), transformer=StandardScaler())
-    target.fit(X, Y).transformer_.inverse_transform = lambda rows: rows - rows[::-1]
-    for model in (forest, scaled, target):
-        with pytest.raises(NotReadable, match=r"replaced|element-wise"):
-            lowered_of(model)
-        measure = SensitivityImportance(scale=None, estimation="exact")
-        assert measure.fit(model, X).response_path_.startswith("black box")
-
-
-@pytest.mark.skipif(not built(), reason="kernels are not built")
-def test_kernels_let_go_of_the_interpreter():
-    """Other threads go on while a kernel works: `n_jobs` may mean threads."""
-    from skvarimp._compiled import pieces
-
-    n = 40_000  # pieces of one curve: the sort of its values takes a while
-    curve = np.random.default_rng(0).random((1, n))
-    bounds, cells = np.array([[0], [n]]), np.arange(n, dtype=np.int32)
-    below, weights = np.linspace(0, 1, n + 1), np.ones(1)
-
-    def work():
-        for _ in range(30):
-            rows, sums = np.zeros((1, 1)), np.zeros((1, n))
-            pieces.pairs(bounds, cells, curve, below, weights, rows, sums)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    beats = 0
-    while thread.is_alive():
-        time.sleep(0.001)
-        beats += 1
-    assert beats > 60  # held back, this thread would beat once a call
-
-
-@pytest.mark.parametrize("measure", ["walk", "surrogates"])
-def test_compiled_work_is_shared_by_threads(measure, monkeypatch):
-    """Of this process: work done in another would not be seen here."""
-    if not built():
-        pytest.skip("kernels are not built")
-    monkeypatch.setenv("SKVARIMP_COMPILED", "1")
-    forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
-    if measure == "walk":
-        owner, name, fitted = TreeResponse, "run", SensitivityImportance(n_jobs=2)
-        monkeypatch.setattr(TreeResponse, "TASK_VISITS", 400)
-    else:
-        owner, name = _impurity_search, "find_surrogates"
-        fitted = ImpurityImportance(surrogates=True, n_jobs=2)
-        monkeypatch.setattr(owner, "CACHE", 1)
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # before threads start
-    seen, work = [], getattr(owner, name)
-
-    def noted(*arguments):
-        seen.append(threading.current_thread())
-        return work(*arguments)
-
-    monkeypatch.setattr(owner, name, noted)
-    fitted.fit(forest, X, Y)
-    assert len(seen) > 2
-    assert threading.main_thread() not in seen
 
 
 def test_weights_near_those_of_training_are_refused():

@@ -4,29 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from literal_surrogates import bare_tree, literal_surrogates
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from literal_surrogates import literal_surrogates
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp import ImpurityImportance
-from skvarimp._compiled import built
-from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._measures.impurity.surrogates import numpy_search as _surrogates
-from skvarimp._measures.impurity.surrogates.find import find_surrogates
-from skvarimp._measures.impurity.surrogates.levels import SortedColumns
-from skvarimp._measures.impurity.surrogates.splits import Rules
-from skvarimp._measures.impurity.tables import Grove, Training
 
-
-@pytest.fixture(autouse=True, scope="module", params=[False, True])
-def compiled(request):
-    """Every test here is for both engines."""
-    if request.param and not built():
-        pytest.skip("kernels are not built")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SKVARIMP_COMPILED", str(int(request.param)))
-        yield request.param
-
+pytestmark = pytest.mark.usefixtures("compiled")
 
 FIELDS = ["node", "feature", "threshold", "direction", "association", "rank"]
 
@@ -212,31 +196,6 @@ def test_ranks_follow_association_then_column():
         assert copies in ([], [1, 2], [1], [2])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_block_sizes_and_jobs_change_nothing(monkeypatch, weighted):
-    """One column at a time, one tree at a time, two processes."""
-    X, y = noisy_copies()
-    weight = np.random.default_rng(0).gamma(1, 1, 120) if weighted else None
-    forest = RandomForestRegressor(6, bootstrap=False, max_features=2, random_state=0)
-    forest.fit(X, y, sample_weight=weight)
-    reference = ImpurityImportance(surrogates=True)
-    reference.fit(forest, X, y, sample_weight=weight)
-    jobs = ImpurityImportance(surrogates=True, n_jobs=2)
-    jobs.fit(forest, X, y, sample_weight=weight)
-    for size in (1, 400, 10**6):
-        monkeypatch.setattr(_surrogates, "CACHE", size)
-        monkeypatch.setattr(_impurity_search, "CACHE", size)
-        other = ImpurityImportance(surrogates=True)
-        other.fit(forest, X, y, sample_weight=weight)
-        for got in (other, jobs):
-            np.testing.assert_allclose(got.importances_, reference.importances_)
-            np.testing.assert_allclose(got.association_, reference.association_)
-            for field in reference.surrogate_splits_.dtype.names:
-                np.testing.assert_allclose(
-                    got.surrogate_splits_[field], reference.surrogate_splits_[field]
-                )
-
-
 def test_whole_weights_equal_repeated_rows():
     """In the conventions that do not count rows."""
     X, _ = noisy_copies(60)
@@ -256,33 +215,6 @@ def test_whole_weights_equal_repeated_rows():
     assert np.array_equal(*(r.surrogate_splits_[FIELDS[:4]] for r in results))
 
 
-def test_nodes_of_tiny_weight_are_as_exact_as_others(compiled):
-    """A node's sums are rounded at its own scale, not at the tree's."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 12))
-    X[:, 0] = np.repeat([0.0, 1.0], 40)
-    side = X[:, 1] > 0
-    # A root on column 0 whose children, nodes 1 and 4, split on column 1.
-    table = bare_tree(
-        left=np.array([1, 2, -1, -1, 5, -1, -1]),
-        right=np.array([4, 3, -1, -1, 6, -1, -1]),
-        column=np.array([0, 1, -1, -1, 1, -1, -1]),
-    )
-    leaf = np.where(X[:, 0] == 0, np.where(side, 3, 2), np.where(side, 6, 5))
-    weight = rng.uniform(1, 2, 80)
-    found = []
-    for scale, of_other in ((1.0, 1.0), (2.0**-150, 1.0), (1.0, 2.0**-45)):
-        scaled = np.where(X[:, 0] == 1, weight * scale, weight)
-        scaled[(X[:, 0] == 0) & side] *= of_other  # node 1 is then badly balanced
-        grove = Grove([table], [Training(leaf, scaled)])
-        surrogates = find_surrogates(grove, SortedColumns(X), Rules(), compiled)
-        found.append(surrogates.take(surrogates.node == 4))
-    assert len(found[0].node)
-    for other in found[1:]:
-        assert np.array_equal(other.threshold, found[0].threshold)
-        np.testing.assert_allclose(other.association, found[0].association, rtol=1e-12)
-
-
 def test_class_boundaries_stop_at_the_node():
     """Runs of one class end with the node, also where the next holds the same value."""
     for seed in (0, 1, 223, 272, 299):  # in the last three, neighbours share a value
@@ -295,33 +227,6 @@ def test_class_boundaries_stop_at_the_node():
         agrees_with(
             imp.surrogate_splits_, literal_surrogates(tree, X, np.ones(60), labels=y)
         )
-
-
-ONE_SPLIT = bare_tree(
-    left=np.array([1, -1, -1]),
-    right=np.array([2, -1, -1]),
-    column=np.array([0, -1, -1]),
-)
-
-
-def test_ties_hide_behind_rounding(compiled):
-    """Weights in tenths tie the cuts that whole weights tie: the lowest wins."""
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        X = rng.permuted(np.tile(np.arange(60.0), (20, 1)), axis=1).T
-        left = rng.random(60) < 0.5
-        weight = rng.choice([1.0, 2.0, 3.0, 6.0], 60)
-        whole, tenths = (
-            find_surrogates(
-                Grove([ONE_SPLIT], [Training(np.where(left, 1, 2), weight * unit)]),
-                SortedColumns(X),
-                Rules(),
-                compiled,
-            )
-            for unit in (1.0, 0.1)
-        )
-        assert np.array_equal(whole.feature, tenths.feature)
-        assert np.array_equal(whole.threshold, tenths.threshold)
 
 
 def test_no_surrogate_appears_behind_the_last_value():
@@ -339,21 +244,6 @@ def test_no_surrogate_appears_behind_the_last_value():
         imp.fit(tree, X, X[:, 0] == 1, sample_weight=weight)
         assert tree.tree_.node_count == 3
         assert len(imp.surrogate_splits_) == 0
-
-
-def test_categories_leave_enough_rows_on_each_side(compiled):
-    """Each category goes where most of its weight goes; the sides are then counted."""
-    code = np.array([0.0, 1, 1, 1, 2, 2, 2, 2])
-    goes_left = np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
-    X = np.column_stack([goes_left, code])
-    grove = Grove([ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.ones(8))])
-    columns = SortedColumns(X, nominal=np.array([False, True]))
-    found = find_surrogates(grove, columns, Rules(min_rows=1), compiled)
-    assert found.feature.tolist() == [1]
-    assert found.association.tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
-    assert np.isnan(found.threshold).all()
-    none = find_surrogates(grove, columns, Rules(min_rows=2), compiled)
-    assert len(none.node) == 0
 
 
 def test_thresholds_lie_midway_and_between_neighbours():

@@ -1,0 +1,54 @@
+"""The table of a comparison, and the walk that its measures share."""
+
+from time import process_time
+from types import SimpleNamespace
+
+import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from skvarimp import SensitivityImportance, compare_importances
+from skvarimp._comparing.comparison_frame import Comparison
+from skvarimp._measures import response_importance
+from skvarimp._response.engine import run_walk
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+X, Y = X.iloc[:50, :4], Y[:50]
+MODELS = {"ridge": Ridge(0.1).fit(X, Y), "knn": KNeighborsRegressor(3).fit(X, Y)}
+
+
+def test_most_workers_of_a_shared_walk(monkeypatch):
+    """The measure that asks for most workers gets them, wherever it stands."""
+    used = []
+
+    def noted(walk, n_jobs, *rest):
+        used.append(n_jobs)
+        return run_walk(walk, 1, *rest)
+
+    monkeypatch.setattr(response_importance, "run_walk", noted)
+    measures = [
+        SensitivityImportance(),
+        SensitivityImportance(contrast="observed", n_jobs=2),
+        SensitivityImportance(contrast="observed", n_jobs=1),
+    ]
+    compare_importances(MODELS["ridge"], X, Y, measures)
+    assert used == [2]
+
+
+def test_many_entries():
+    """The table's rows are put in order once, not once an entry."""
+    n_entries = 20_000
+    fitted = {
+        f"model/{label}": SimpleNamespace(
+            entry_names_=[f"x{j}" for j in range(first, first + n_entries)],
+            importances_=np.arange(n_entries),
+            ranking_=np.arange(n_entries),
+        )
+        for label, first in {"one": 5, "other": 0}.items()
+    }
+    start = process_time()
+    table = Comparison.from_fitted(fitted, {})
+    assert process_time() - start < 3.0
+    more = [f"x{j}" for j in range(5)]  # of the other measure only
+    assert list(table.index) == [*fitted["model/one"].entry_names_, *more]

@@ -1,0 +1,25 @@
+"""Weighted medians and Gini's mean difference."""
+
+import numpy as np
+import pytest
+
+from skvarimp._data.statistics import gini_mean_difference, weighted_median
+
+
+def mean_pair_distance(v):
+    """E|V' - V''| over all ordered pairs, self-pairs included."""
+    v = np.asarray(v, dtype=float)
+    return np.abs(v[:, None] - v[None, :]).mean()
+
+
+def test_gini_mean_difference_and_median_with_weights():
+    """Integer weights are repeated values; a constant is exactly 0."""
+    v, counts = np.array([3.0, 1.0, 2.0, 1.0]), np.array([1, 2, 3, 1])
+    repeated = np.repeat(v, counts)
+    assert gini_mean_difference(v, counts / 7) == pytest.approx(
+        mean_pair_distance(repeated), rel=1e-14
+    )
+    assert gini_mean_difference(np.full(9, 0.1), np.full(9, 1 / 9)) == 0
+    for counts in ([1, 2, 3, 1], [1, 1, 1, 1], [0, 1, 2, 1], [4, 1, 1, 2]):
+        expected = np.median(np.repeat(v, counts))
+        assert weighted_median(v, np.array(counts) / 7) == pytest.approx(expected)

@@ -1,0 +1,109 @@
+"""Shrunk covariances of FIRM."""
+
+import numpy as np
+import pytest
+from sklearn.covariance import (
+    LedoitWolf,
+)
+
+from skvarimp._measures.firm import covariance as _firm_covariance
+
+rng = np.random.default_rng(0)
+MIX = rng.normal(size=(4, 4))
+X = rng.normal(size=(60, 4)) @ MIX + [1.0, 0.0, -2.0, 0.5]
+
+
+def literal_schaefer_strimmer(X):
+    """The estimator pair by pair, as its definition reads."""
+    n, p = X.shape
+    v = [np.var(X[:, i], ddof=1) for i in range(p)]
+    Z = np.column_stack([(X[:, i] - X[:, i].mean()) / np.sqrt(v[i]) for i in range(p)])
+    r, numerator, denominator = np.eye(p), 0.0, 0.0
+    for i in range(p):
+        for j in range(p):
+            if i == j:
+                continue
+            w = Z[:, i] * Z[:, j]
+            r[i, j] = w.sum() / (n - 1)
+            numerator += n / (n - 1) ** 3 * np.sum((w - w.mean()) ** 2)
+            denominator += r[i, j] ** 2
+    a = min(1.0, numerator / denominator)
+    median = np.median(v)
+    spread = 0.0
+    for i in range(p):
+        w = (X[:, i] - X[:, i].mean()) ** 2
+        spread += n / (n - 1) ** 3 * np.sum((w - w.mean()) ** 2)
+    b = min(1.0, spread / sum((vi - median) ** 2 for vi in v))
+    sd = np.sqrt([b * median + (1 - b) * vi for vi in v])
+    shrunk = (1 - a) * r
+    np.fill_diagonal(shrunk, 1.0)
+    return sd[:, None] * shrunk * sd, a, b
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """20 rows of 200 columns: two factors, a different scale each."""
+    rng = np.random.default_rng(5)
+    factors = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 200))
+    return (factors + rng.normal(size=(20, 200))) * rng.uniform(0.5, 3.0, 200) + 4.0
+
+
+def matrix(covariance, p):
+    """The covariance from its products with unit vectors."""
+    return covariance.product(np.eye(p))
+
+
+def test_schaefer_strimmer_equals_its_definition(wide):
+    """n = 20, p = 200, and a tall sample; positive definite where n < p."""
+    for data in (wide, wide[:, :7], np.random.default_rng(0).normal(size=(50, 3))):
+        expected, a, b = literal_schaefer_strimmer(data)
+        shrunk = _firm_covariance.schaefer_strimmer(data)
+        assert 0 < a <= 1
+        assert 0 < b <= 1
+        assert shrunk.kept == pytest.approx(1 - a, rel=1e-10, abs=1e-12)
+        found = matrix(shrunk, data.shape[1])
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(shrunk.variances, np.diag(expected), rtol=1e-10)
+        assert np.linalg.eigvalsh(found).min() > 0
+    assert np.linalg.eigvalsh(np.cov(wide.T)).min() < 1e-10  # the sample's is not
+
+
+def test_ledoit_wolf_equals_scikit_learn(wide):
+    """The same intensity and matrix without a p x p computation."""
+    for data in (wide, X, wide[:, :1]):
+        expected = LedoitWolf().fit(data)
+        shrunk = _firm_covariance.ledoit_wolf(data)
+        assert shrunk.kept == pytest.approx(1 - expected.shrinkage_, rel=1e-9)
+        p = data.shape[1]
+        np.testing.assert_allclose(matrix(shrunk, p), expected.covariance_, rtol=1e-9)
+        np.testing.assert_allclose(
+            shrunk.variances, np.diag(expected.covariance_), rtol=1e-9
+        )
+
+
+def perturbed(X, row, epsilon, G):
+    """Sigma G and variances of X with more weight on one row, by definition."""
+    weights = np.full(len(X), 1.0 / len(X))
+    weights *= 1 - epsilon
+    weights[row] += epsilon
+    mean = weights @ X
+    C = X - mean
+    S = C.T @ (weights[:, None] * C)
+    return S @ G, np.diag(S)
+
+
+def test_influence_functions_are_derivatives():
+    """Of the product and of the variances, by the weight of each row."""
+    data, G = X, np.random.default_rng(1).normal(size=(4, 2))
+    covariance = _firm_covariance.EmpiricalCovariance(data)
+    changes = covariance.influence(G)
+    moved, variances = changes(data - covariance.mean)
+    h = 1e-5
+    for row in range(0, 60, 11):
+        up, down = (perturbed(data, row, e, G) for e in (h, -h))
+        np.testing.assert_allclose(
+            moved[row], (up[0] - down[0]) / (2 * h), rtol=1e-6, atol=1e-6
+        )
+        np.testing.assert_allclose(
+            variances[row], (up[1] - down[1]) / (2 * h), rtol=1e-6, atol=1e-6
+        )
