@@ -25,6 +25,7 @@ FAMILIES = {
     "_models.readers.xgboost": "trees",
     "_models.readers.lightgbm": "trees",
     "_models.readers.catboost": "trees",
+    "_models.readers.low_degree.quadratics": "low degree",
     "_models.readers.kernels": "kernel machine",
     "_models.readers.networks": "network",
     "_models.readers.neighbours": "nearest neighbours",

@@ -202,6 +202,11 @@ REGISTRY: list[Entry] = [
         sklearn__dummy="DummyRegressor DummyClassifier",
     ),
     *_family(
+        "_models.readers.low_degree.quadratics",
+        "read_quadratic_discriminant",
+        sklearn__discriminant_analysis="QuadraticDiscriminantAnalysis",
+    ),
+    *_family(
         "_models.readers.kernels",
         "read_support_vectors",
         sklearn__svm="SVR NuSVR SVC NuSVC OneClassSVM",

@@ -5,6 +5,7 @@ import numpy as np
 from skvarimp._data.table import FrameTable
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
+from skvarimp._models.low_degree import LowDegree
 from skvarimp._models.neighbours import Neighbours
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
@@ -15,6 +16,7 @@ from skvarimp._response.responses.columnwise import ColumnwiseResponse, Transfor
 from skvarimp._response.responses.composite import CombinedResponse
 from skvarimp._response.responses.kernel import kernel_response
 from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._response.responses.low_degree import LowDegreeResponse
 from skvarimp._response.responses.neighbours import NeighboursResponse
 from skvarimp._response.responses.network import NetworkResponse
 from skvarimp._response.responses.trees.response import tree_response
@@ -55,6 +57,11 @@ def _behind_steps(model, form, table):
     return ColumnwiseResponse(inner, transformed)
 
 
+def _low_degree(model, form, table):
+    _refuse_single(form, table)
+    return LowDegreeResponse(model, form)
+
+
 def _neighbours(model, form, table):
     _refuse_single(form, table)
     return NeighboursResponse(model, form)
@@ -69,6 +76,7 @@ RESPONSES = {
     BehindSteps: _behind_steps,
     Trees: tree_response,
     Neighbours: _neighbours,
+    LowDegree: _low_degree,
 }
 
 

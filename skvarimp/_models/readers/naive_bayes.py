@@ -88,9 +88,7 @@ def _of_classes(model, constant, part=None, weights=None, single=False):
     n_classes = len(constant)
     if n_classes == 1 and model.method == "predict":
         raise NotReadable("it has seen one class")
-    contrast = np.eye(n_classes)
-    if n_classes == 2:  # of two classes one score, like other classifiers
-        contrast = np.array([[-1.0], [1.0]])
+    contrast, link = contrast_and_link(model, n_classes)
     if weights is None:
         weights = np.zeros((model.estimator.n_features_in_, n_classes))
     parts = () if part is None else (part[0](contrast=contrast, **part[1]),)
@@ -98,9 +96,22 @@ def _of_classes(model, constant, part=None, weights=None, single=False):
         weights=weights @ contrast,
         intercept=constant @ contrast,
         parts=parts,
-        link=_link(model, n_classes),
+        link=link,
         single=single,
     )
+
+
+def contrast_and_link(model, n_classes):
+    """What turns one log-likelihood for each class into scores, and the link.
+
+    Returns
+    -------
+    contrast : ndarray of shape (n_classes, n_scores)
+    link : Link
+    """
+    if n_classes == 2:  # of two classes one score, like other classifiers
+        return np.array([[-1.0], [1.0]]), _link(model, n_classes)
+    return np.eye(n_classes), _link(model, n_classes)
 
 
 def _link(model, n_classes):

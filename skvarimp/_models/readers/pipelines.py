@@ -9,6 +9,7 @@ from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable
 from skvarimp._models.model import Model
+from skvarimp._models.readers.low_degree.quadratics import is_polynomial, polynomial
 from skvarimp._models.registry import read
 from skvarimp._running.arithmetic import users_code
 
@@ -62,15 +63,23 @@ def _transformed(steps, table):
 
 def _behind(model, table, reason):
     """The form of affine steps and a model; the reason is why they are not others."""
-    steps, last = model.estimator[:-1], model.estimator[-1]
-    inner = Model(last, model.method)
-    if len(steps.steps) == 0:
-        return read(inner, table)
+    pipeline = model.estimator
+    inner = Model(pipeline[-1], model.method)
+    products = [m for m, (_, step) in enumerate(pipeline.steps) if is_polynomial(step)]
+    if products:
+        steps, step = pipeline[: products[0]], pipeline[products[0]]
+        behind = Model(pipeline[products[0] + 1 :], model.method)
+        powers = _transformed(pipeline[: products[0] + 1], table)
+        form = polynomial(step, _behind(behind, powers, reason))
+    else:
+        steps = pipeline[:-1]
+        form = read(inner, _transformed(steps, table) if len(steps) else table)
+    if len(steps) == 0:
+        return form
     try:
-        affine_steps = affine(steps, table.n_columns)
+        form = form.after(affine(steps, table.n_columns))
     except NotAffine:
         raise NotReadable(reason) from None
-    form = read(inner, _transformed(steps, table)).after(affine_steps)
     if form is None:
         raise NotReadable(reason)
     return replace(form, single=True)  # single precision of X stays single

@@ -90,9 +90,9 @@ def interpolation(points, low, high, n):
     hits = gaps == 0
     gaps[hits] = 1.0
     result = np.divide(signs, gaps, out=gaps)
-    result /= result.sum(axis=-1, keepdims=True)
     on_node = hits.any(axis=-1)
     result[on_node] = hits[on_node]
+    result /= result.sum(axis=-1, keepdims=True)
     return result
 
 

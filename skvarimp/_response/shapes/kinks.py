@@ -1,8 +1,9 @@
-"""Curves of one hidden layer of rectified linear units: piecewise linear in a value.
+"""Curves that are piecewise linear in a value.
 
-Unit h of a row is max(0, a_h + w_h v): 0 on one side of its kink -a_h / w_h and linear
-on the other. Between sorted kinks the curve is one line, whose slope and intercept are
-running sums, so that a row's curve takes O(h log h + n_cells) and not O(h n_cells).
+In one hidden layer of rectified linear units each row has kinks of its own. Unit h of
+a row is max(0, a_h + w_h v): 0 on one side of its kink -a_h / w_h and linear on the
+other. Between sorted kinks the curve is one line, whose slope and intercept are running
+sums, so that a row's curve takes O(h log h + n_cells) and not O(h n_cells).
 """
 
 import numpy as np
@@ -55,6 +56,24 @@ def kinked_curves(others, slopes, values, output, bias):
         return curves
     result = np.empty_like(curves)
     result[:, :, order] = curves
+    return result
+
+
+def between_kinks(values, at):
+    """What interpolates from a few ascending values: f(values) = result @ f(at).
+
+    For functions that are lines between the neighbours of `at`, whose first and last
+    are the ends.
+
+    Returns
+    -------
+    ndarray of shape (n_values, len(at))
+    """
+    right = np.clip(np.searchsorted(at, values), 1, len(at) - 1)
+    share = (values - at[right - 1]) / (at[right] - at[right - 1])
+    result = np.zeros((len(values), len(at)))
+    cells = np.arange(len(values))
+    result[cells, right - 1], result[cells, right] = 1.0 - share, share
     return result
 
 

@@ -10,7 +10,11 @@ from gradient_rows import SCORE_FIRST, TWO, X, Y, central, y
 from mixed_columns import fitted_quietly
 from scipy import sparse
 from sklearn import config_context
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -44,6 +48,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
+    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
@@ -161,6 +166,10 @@ CURVED = [
     (network(MLPClassifier, activation="tanh"), TWO, "auto"),
     (network(MLPClassifier, activation="relu"), THREE, "auto"),
     (network(MLPClassifier, activation="tanh"), (X[:, :3] > 0).astype(int), "auto"),
+    (QuadraticDiscriminantAnalysis(), TWO, "auto"),
+    (QuadraticDiscriminantAnalysis(), THREE, "predict_proba"),
+    (make_pipeline(PolynomialFeatures(3), Ridge()), Y, "auto"),
+    (make_pipeline(PCA(2), PolynomialFeatures(2), Ridge()), y, "auto"),
     (make_pipeline(StandardScaler(), SVR()), y, "auto"),
     (make_pipeline(MinMaxScaler(), network(MLPClassifier)), THREE, "auto"),
     (

@@ -82,7 +82,7 @@ def test_a_wrong_formula_is_detected_and_said():
         (SVC(kernel=lambda A, B: A @ B.T), "kernel is a function"),
         (KernelRidge(kernel="laplacian"), "kernel 'laplacian'"),
         (GaussianProcessRegressor(Matern(), optimizer=None), "kernel Matern"),
-        (make_pipeline(PolynomialFeatures(), Ridge()), "PolynomialFeatures multiplies"),
+        (make_pipeline(PolynomialFeatures(), SVR()), "a model that is not linear"),
         (make_pipeline(MinMaxScaler(clip=True), Ridge()), "MinMaxScaler clips"),
         (RandomForestRegressor(3), "RandomForestRegressor has no gradient"),
     ],

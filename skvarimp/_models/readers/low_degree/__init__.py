@@ -1,0 +1,1 @@
+"""Readers of polynomials, quadratic discriminants and adaptive splines."""
