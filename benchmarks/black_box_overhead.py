@@ -1,4 +1,4 @@
-"""How much of the black box's time is the model's own: share, rows a call, memory.
+"""How much of the black box's time is the model's own: share, rows per call, memory.
 
     python benchmarks/black_box_overhead.py
 
@@ -31,7 +31,7 @@ class Timed:
 
 
 def share(model, X, y):
-    """(share of time inside predict, total seconds, median rows a call)."""
+    """(share of time inside predict, total seconds, median rows per call)."""
     timed = Timed(model.predict)
     start = time.perf_counter()
     SensitivityImportance(estimation="sampled", random_state=0).fit(timed, X, y)
@@ -61,7 +61,7 @@ def main():
     forest = RandomForestRegressor(100, random_state=0).fit(X, y)
     inside, total, rows = share(forest, X, y)
     print(f"forest 100 trees, 5000 x 20, ten sampled repeats: {total:.1f} s, ", end="")
-    print(f"{inside:.1%} inside predict, {rows:.0f} rows a call (median)")
+    print(f"{inside:.1%} inside predict, {rows:.0f} rows per call (median)")
     X = random.standard_normal((100_000, 20))
     print(f"100 000 x 20: {extra_memory(X, X[:, 0]):.0f} MB extra at the peak")
 

@@ -111,7 +111,7 @@ def classifiers():
 
 
 def table_of(X, y, models, filters):
-    """One column of importances a model and measure, filters last."""
+    """One column of importances per model and measure, filters last."""
     columns = {}
     for name, model in models.items():
         of_model = {**GENERAL, **OF_MODEL[name]}

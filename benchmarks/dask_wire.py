@@ -56,7 +56,7 @@ def measured(action):
 
 
 def sampled(n_entries):
-    """One task an entry."""
+    """One task per entry."""
     return SensitivityImportance(
         contrast="observed",
         estimation="sampled",

@@ -33,7 +33,7 @@ def sample(seed, n, correlation):
 
 
 def study(estimator, n_samples, n, correlation=0.3, known=True, **options):
-    """Print one line a number, one figure a column."""
+    """Print one line per number, one figure per column."""
     found, truth = [], None
     for seed in range(n_samples):
         X, y, truth = sample(seed, n, correlation)

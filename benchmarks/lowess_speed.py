@@ -1,8 +1,8 @@
-"""How long `lowess_r2` takes, against one smoother call a column, and how exact it is.
+"""Time `lowess_r2` against one smoother call per column, and say how exact it is.
 
     python benchmarks/lowess_speed.py [--rows 10000] [--columns 100]
 
-statsmodels' `lowess` (compiled, one column a call) takes part where it is installed:
+statsmodels' `lowess` (compiled, one column per call) takes part where it is installed:
 with `delta` at a hundredth of the column's range, as its manual advises for many rows,
 and exactly, on as many columns as `--exact-columns` says.
 """

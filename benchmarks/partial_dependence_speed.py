@@ -142,7 +142,7 @@ def permutation_problems(sizes):
 
 
 def permutation(runs, sizes):
-    """Exact squared error over all donors against ten shuffles a feature."""
+    """Exact squared error over all donors against ten shuffles per feature."""
     heading("permutation importance, ratio to scikit-learn's ten shuffles")
     for name, model, n, p in permutation_problems(sizes):
         X, y = make_friedman1(n, n_features=p, noise=1.0, random_state=0)

@@ -36,7 +36,7 @@ def model(X):
 
 
 def main():
-    """Print one line a case."""
+    """Print one line per case."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     n_seeds = parser.parse_args().seeds

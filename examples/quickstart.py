@@ -33,7 +33,7 @@ for model in models.values():
 table = compare_importances(models, X, y)
 
 # %%
-# One row an input: importance, standard error (the sampling error of these patients,
+# One row per input: importance, standard error (the sampling error of these patients,
 # the model held fixed) and rank.
 
 fitted = {name.partition("/")[0]: imp for name, imp in table.fitted.items()}

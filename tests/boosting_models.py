@@ -77,7 +77,7 @@ def half_zeros(n=60):
     return X, X[:, 0] + X[:, 1] * X[:, 2] + (X[:, 3] == 0) + (X[:, 1] < 0)
 
 
-# One builder a case: library -> name -> (library, X, y) -> (model, response method)
+# One builder per case: library -> name -> (library, X, y) -> (model, response method)
 
 XGB = {"n_jobs": 1, "n_estimators": 8, "max_depth": 3, "min_child_weight": 0.1}
 

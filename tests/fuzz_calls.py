@@ -412,7 +412,7 @@ def feature_function_call(draw, part):
         repr(function)
         function.label(None, data.p)
         values = function(data.X)
-        require(np.shape(values) == (data.X.shape[0],), "one value a row")
+        require(np.shape(values) == (data.X.shape[0],), "one value per row")
 
     judge(call, (data.X,), (name, arguments, data))
 

@@ -253,7 +253,7 @@ class Duck:
     classes_ = np.array(["no", "yes"])
 
     def predict_proba(self, X):
-        """Two probabilities a row."""
+        """Two probabilities per row."""
         p = 0.5 + 0.4 * bounded(X)
         return np.column_stack([1 - p, p])
 

@@ -62,7 +62,7 @@ def problem_of(model, X, weights=None, method="auto"):
 def check_equal(model, X, weights=None, method="auto", features=None, grids=None):
     """Assert that a lowered response equals the black box in everything.
 
-    Relative 1e-9 an entry plus 1e-12 of the response's scale.
+    Relative 1e-9 per entry plus 1e-12 of the response's scale.
     """
     problem, fast = problem_of(model, X, weights, method)
     assert not fast.path.startswith("black box")

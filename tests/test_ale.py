@@ -146,7 +146,7 @@ def test_unused_and_constant_columns_are_exactly_zero():
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_frames_classes_and_jobs_give_the_same_numbers(make):
-    """One curve a class; the number of workers changes nothing."""
+    """One curve per class; the number of workers changes nothing."""
     data, classes = load_iris(return_X_y=True)
     names = ["sl", "sw", "pl", "pw"]
     forest = RandomForestClassifier(10, random_state=0).fit(data, classes)

@@ -47,7 +47,7 @@ def importance(request):
 
 
 def test_every_entry_is_a_step(importance):
-    """One step an entry, within one fit, set up and torn down once."""
+    """One step per entry, within one fit, set up and torn down once."""
     recorder = Recorder()
     importance.set_callbacks(recorder).fit(model, X)
     assert recorder.events[:2] == ["setup", "begin fit"]
@@ -171,7 +171,7 @@ def test_other_measures_report_progress(importance):
 
 
 def test_progress_bar_of_scikit_learn(monkeypatch):
-    """Drawn by rich, once a fit, and complete at the end."""
+    """Drawn by rich, once per fit, and complete at the end."""
     rich = pytest.importorskip("rich.progress")
     finished = []
     stop = rich.Progress.stop
@@ -190,7 +190,7 @@ def test_progress_bar_of_scikit_learn(monkeypatch):
 
 
 def test_compare_importances_reports_through_the_measures():
-    """Clones carry their originals' callbacks: one fit a model."""
+    """Clones carry their originals' callbacks: one fit per model."""
     recorder = Recorder()
     measure = SensitivityImportance(scale=None).set_callbacks(recorder)
     compare_importances([model, lambda X: X[:, 1]], X, None, measure)

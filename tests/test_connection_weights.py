@@ -140,7 +140,7 @@ def test_garson_ignores_output_weights_unless_zero():
 
 
 def test_networks_of_classifiers():
-    """One output for two classes, named by the second; else one a class."""
+    """One output for two classes, named by the second; else one per class."""
     net, X = network([[2, 1], [-1, 3]], [[4], [-2]], classes=["no", "yes"])
     assert ConnectionWeightImportance().fit(net, X).output_names_ == ["yes"]
     net, X = network([[2, 1], [-1, 3]], np.ones((2, 3)), classes=["a", "b", "c"])

@@ -150,7 +150,7 @@ MEASURES = {
 
 
 def test_comparison_has_a_panel_a_measure():
-    """One scale a measure; every number is that of the table."""
+    """One scale per measure; every number is that of the table."""
     table = compare_importances(MODELS, X, Y, MEASURES)
     display = table.plot()
     assert isinstance(display, ComparisonDisplay)
@@ -193,7 +193,7 @@ def test_comparison_order_and_top():
 
 
 def test_comparison_axes_and_errors():
-    """One axes a measure, else an error; tables without importances are refused."""
+    """One axes per measure, else an error; tables without importances are refused."""
     table = compare_importances(MODELS, X, Y, MEASURES)
     _, axes = plt.subplots(1, 2)
     display = table.plot(ax=axes)

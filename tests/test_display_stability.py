@@ -25,7 +25,7 @@ def test_plot_of_folds():
 
 
 def test_plot_of_null():
-    """A panel an entry, the most important first; the importance is marked."""
+    """A panel per entry, the most important first; the importance is marked."""
     null = np.random.default_rng(0).exponential(size=(19, 4))
     own = np.array([1.0, 9.0, 0.0, 2.0])
     found = NullImportances(["a", "b", "c", "d $"], own, null)

@@ -27,7 +27,7 @@ def test_conditional_means_by_loops(n_bins):
     """Exact means for few values, quantile bins for many; two outputs."""
     imp = FIRMImportance(method="conditional_mean", n_bins=n_bins).fit(score, X)
     S = score(X)
-    k = 9 if n_bins == "auto" else n_bins  # 90 rows: 10 a bin
+    k = 9 if n_bins == "auto" else n_bins  # 90 rows: 10 per bin
     for j, column in enumerate(X.T):
         few = len(set(column)) <= k
         codes = column.tolist() if few else literal_bins(column, k)

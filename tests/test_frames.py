@@ -51,7 +51,7 @@ def test_sparse_columns_of_pandas_are_numbers():
 
 
 def calls_in(function):
-    """How many Python and C functions a call enters: a time without a clock."""
+    """How many Python and C functions per call enters: a time without a clock."""
     profile = cProfile.Profile()
     profile.runcall(function)
     return sum(entry.callcount for entry in profile.getstats())

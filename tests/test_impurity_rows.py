@@ -337,7 +337,7 @@ def test_adaboost_for_regression_is_a_weighted_mean():
 
 
 def test_several_targets_of_libraries():
-    """One importance a target; the mean over them is the importance."""
+    """One importance per target; the mean over them is the importance."""
     xgb = pytest.importorskip("xgboost")
     cat = pytest.importorskip("catboost")
     boosters = [

@@ -204,7 +204,7 @@ FILES = {
 def test_own_tests_of_scikit_learn(name, tmp_path):
     """scikit-learn's test file with only the import changed; no exception is needed.
 
-    Of the two files on partial dependence a part, unless SKVARIMP_ALL_TESTS is set.
+    Of the two files on partial dependence per part, unless SKVARIMP_ALL_TESTS is set.
     """
     source = FILES[name].read_text("utf8")
     source, n_changed = re.subn(

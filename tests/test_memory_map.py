@@ -60,7 +60,7 @@ MEASURES = {
 
 @pytest.fixture(scope="module")
 def mapped(tmp_path_factory):
-    """A read-only map of few distinct values a column."""
+    """A read-only map of few distinct values per column."""
     path = tmp_path_factory.mktemp("map") / "x"
     X = np.memmap(path, np.float64, "w+", shape=(N_ROWS, N_COLUMNS))
     X[:] = np.random.default_rng(0).integers(0, 20, X.shape) / 7.0

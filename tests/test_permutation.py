@@ -318,7 +318,7 @@ def test_bad_input():
         PermutationImportance(loss="zero_one").fit(FOREST, X, Y)
     with pytest.raises(ValueError, match="one finite number"):
         PermutationImportance(scoring=lambda m, X, y: np.nan).fit(FOREST, X, Y)
-    with pytest.raises(ValueError, match="one loss a row"):
+    with pytest.raises(ValueError, match="one loss per row"):
         PermutationImportance(loss=lambda y, f: 0.0).fit(f, X, Y)
     assert all(n == len(X) for n in calls)
 

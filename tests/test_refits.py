@@ -234,7 +234,7 @@ def test_nothing_is_modified(function):
 
 @BOTH
 def test_callbacks(function, capsys):
-    """One step a refit; what was done before a stop is kept."""
+    """One step per refit; what was done before a stop is kept."""
     callback = Recorder(step="refit")
     function(LINEAR, X, Y, OBSERVED, callbacks=callback, **few(function))
     assert callback.steps == (5 if function is importance_across_folds else 4)

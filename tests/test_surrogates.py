@@ -159,7 +159,7 @@ def test_association_is_unchanged_by_monotone_recoding(data, how):
 
 
 def test_only_kept_surrogates_enter_any_result():
-    """The k best a node, and sums over those alone."""
+    """The k best per node, and sums over those alone."""
     X, y = noisy_copies()
     X = np.column_stack([X, X[:, :3] + 0.5 * np.sin(np.arange(120))[:, np.newaxis]])
     tree = grown(X, y)

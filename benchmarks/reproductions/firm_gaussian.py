@@ -22,7 +22,7 @@ BLUE, ORANGE, BLACK = "#0072B2", "#E69F00", "#000000"
 
 
 def simulate(seed, n=200):
-    """n rows a class, labels -1 and +1."""
+    """n rows per class, labels -1 and +1."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((2 * n, 3))
     X[:, 0] = CORRELATION * X[:, 1] + np.sqrt(1 - CORRELATION**2) * X[:, 0]

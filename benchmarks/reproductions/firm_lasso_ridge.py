@@ -45,7 +45,7 @@ def sampled(n_samples):
 
 
 def draw(weights, firm, directory):
-    """One dot a sample and model: the first column against the second."""
+    """One dot per sample and model: the first column against the second."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")

@@ -89,7 +89,7 @@ def print_tables(shares, quality):
 
 
 def draw(shares, path):
-    """Bars of the means and a dot a sample, one panel a measure."""
+    """Bars of the means and a dot per sample, one panel per measure."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(

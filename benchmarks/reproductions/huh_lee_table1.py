@@ -41,7 +41,7 @@ def diabetes():
 
 
 def models(X, y):
-    """Fitted: inputs on [0, 1], one indicator a level; the network's y on [0, 1]."""
+    """Fitted: inputs on [0, 1], one indicator per level; the network's y on [0, 1]."""
     encode = make_column_transformer(
         (MinMaxScaler(), make_column_selector(dtype_include="number")),
         (OneHotEncoder(), make_column_selector(dtype_exclude="number")),

@@ -1,4 +1,4 @@
-"""One adapter a rival: what it computes, and our measure of the same thing.
+"""One adapter per rival: what it computes, and our measure of the same thing.
 
 Each module has `NAME`, `ESTIMAND`, `run(model, X, y)` -> (n_features,), `ours(model,
 X, y)` -> (n_features,) of the same estimand, and `same(theirs, ours)` -> (bool, text),

@@ -20,7 +20,7 @@ def load():
 
 
 def run(model, X, y):
-    """One number a column."""
+    """One number per column."""
     grid = {
         j: np.unique(np.quantile(np.unique(X[:, j]), np.linspace(0, 1, 11)))
         for j in range(X.shape[1])

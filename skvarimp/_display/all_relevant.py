@@ -51,7 +51,7 @@ class AllRelevantDisplay:
     figure_ : matplotlib Figure
         Their figure.
     boxes_ : matplotlib BarContainer
-        The middle halves, one a row from the top.
+        The middle halves, one per row from the top.
 
     See Also
     --------

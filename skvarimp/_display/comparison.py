@@ -91,7 +91,7 @@ class ComparisonDisplay:
         frame : DataFrame
             As `compare_importances` returns it, columns and rows may be left out.
         ax : matplotlib Axes or array-like of them, default=None
-            One a measure; None makes a figure.
+            One per measure; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -162,7 +162,7 @@ class ComparisonDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
-            One a measure; None makes a figure that is large enough.
+            One per measure; None makes a figure that is large enough.
         max_entries : int, default=30
             Entries shown, the most important; a note says how many are not.
         **kwargs : dict

@@ -27,7 +27,7 @@ class CurvesDisplay:
     """Partial dependence curves, one panel per entry, on one vertical scale.
 
     Numeric inputs are drawn as lines, with ticks at the deciles of their observed
-    values above the axis; categorical ones as points a level. Missing values, where
+    values above the axis; categorical ones as points per level. Missing values, where
     the data have them, are a point right of the line.
 
     Parameters

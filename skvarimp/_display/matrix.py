@@ -174,7 +174,7 @@ def _size(names):
 
 
 def _write_numbers(ax, matrix, image):
-    """Two significant digits a cell, light on dark and dark on light."""
+    """Two significant digits per cell, light on dark and dark on light."""
     for (row, column), value in np.ndenumerate(matrix.filled(np.nan)):
         if np.isnan(value):
             continue

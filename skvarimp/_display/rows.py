@@ -53,7 +53,7 @@ def row_axes(names, height, n_panels=1):
     Parameters
     ----------
     names : list of str
-        One a row, in lines.
+        One per row, in lines.
     height : float
         Of a row, relative to that of one bar.
     n_panels : int, default=1

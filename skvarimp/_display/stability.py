@@ -236,7 +236,7 @@ class NullDisplay:
         n_entries : int or None, default=9
             Panels, the most important entries first; None: all.
         axes : array-like of matplotlib Axes, default=None
-            One an entry drawn; None makes a figure.
+            One per entry drawn; None makes a figure.
         label : str, default="importance"
             What the positions are.
         **kwargs : dict

@@ -8,7 +8,7 @@ from skvarimp._measures.response_importance import make_problem
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.memory import HELD, even_slices
 
-CHEAP = ("linear", "additive")  # one multiplication a column: asking costs no more
+CHEAP = ("linear", "additive")  # one multiplication per column: asking costs no more
 
 
 class Responses:

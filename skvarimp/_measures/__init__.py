@@ -1,1 +1,1 @@
-"""One file a public measure, `fit(estimator, X, y)` and `importances_`."""
+"""One file per public measure, `fit(estimator, X, y)` and `importances_`."""

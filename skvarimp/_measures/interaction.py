@@ -132,7 +132,7 @@ default="auto"
     pair acts through its interaction alone, and can exceed 1 for dependent inputs;
     it is set to 0 where the pair's joint effect has less than 1e-20 of the response's
     variance. Cost for a model without a fast response: n_samples predictions a grid
-    cell of a pair, n_samples^2 a pair for H. "h_overall" refuses entries for which
+    cell of a pair, n_samples^2 per pair for H. "h_overall" refuses entries for which
     n_samples x n_values exceeds 1e10 (100 000 rows of different values).
 
     References

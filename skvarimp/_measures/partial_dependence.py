@@ -26,7 +26,7 @@ from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
 ROWS_DRAWN, VALUES_DRAWN = 25, 50  # of the rows' own curves in a picture
-SKETCH_SIZE = 5_000_000  # numbers kept an entry and output for the standard error
+SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
 
 
 class PartialDependenceImportance(ResponseImportance):

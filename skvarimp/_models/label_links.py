@@ -55,7 +55,7 @@ class PairwiseVotes(Link):
     what: str
 
     def n_outputs(self, n_scores):
-        """One a class."""
+        """One per class."""
         return self.n_classes
 
     def __call__(self, scores):

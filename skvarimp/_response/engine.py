@@ -95,8 +95,8 @@ def run_walk(walk, n_jobs=None, on_done=None):
 def merged_states(walk, n_jobs=None):
     """Yield (positions, states) as the last of a walk's rows are in.
 
-    Each state has one leading entry a position; one state a reduction. Of a walk that
-    is `final` they may be `Finished` already.
+    There is one state per reduction, with one leading entry per position. The states of
+    a walk that is `final` may be `Finished` already.
     """
     with closing(_merged(walk, n_jobs)) as merged:
         for positions, states in merged:

@@ -260,7 +260,7 @@ def _given_group(table, entry, grid, categorical):
     if given.ndim != 2 or given.shape[1] != len(entry.columns) or len(given) == 0:
         raise ValueError(
             f"The grid of the group {entry.name!r} must have shape (k, "
-            f"{len(entry.columns)}), one column a member, got {given.shape}."
+            f"{len(entry.columns)}), one column per member, got {given.shape}."
         )
     numeric = all(table.column(j).dtype.kind in "fbiu" for j in entry.columns)
     if not numeric or given.dtype.kind not in "fbiu":

@@ -1,4 +1,4 @@
-"""How many draws are enough: one Kalman filter an entry, run in rounds.
+"""How many draws are enough: one Kalman filter per entry, run in rounds.
 
 The state is an entry's importance, which is constant: no process noise. Each draw
 measures it with a variance R that is estimated from the draws. From a diffuse start

@@ -14,7 +14,7 @@ MIN_ROWS = 100  # a repeat, at least
 
 
 def rows_per_repeat(n_samples, n_cells):
-    """Rows drawn a repeat: about n_samples moved rows an entry, and at least 100.
+    """Rows drawn per repeat: about n_samples moved rows per entry, and at least 100.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from skvarimp._running.parallel import in_order
 
 
 def entry_seeds(random_state, n):
-    """One seed an entry, so that no draw depends on the order of the work."""
+    """One seed per entry, so that no draw depends on the order of the work."""
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(2**32, size=n)
     return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
@@ -89,7 +89,7 @@ class Sampled:
 
 
 def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
-    """Draw every row once a repeat, its donors by their probabilities.
+    """Draw every row once per repeat, its donors by their probabilities.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class _Tally:
         self.cell_sums = np.zeros((4, n_cells))  # count, weight, weighted mean, square
 
     def add(self, rows, cells, values, weights, repeats):
-        """Add draws; `values` (n_outputs, n) with every row once a repeat."""
+        """Add draws; `values` (n_outputs, n) with every row once per repeat."""
         shape = (len(values), repeats, -1)
         self.per_output += values.reshape(shape).sum(axis=1)
         mean = values.mean(axis=0)

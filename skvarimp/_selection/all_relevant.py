@@ -69,7 +69,7 @@ class AllRelevantSelector(
     estimator : estimator
         Any estimator, pipelines included; cloned.
     importance : importance, callable or None, default=None
-        Any importance class of skvarimp with one entry a column, or a callable
+        Any importance class of skvarimp with one entry per column, or a callable
         (estimator, X, y) -> (n_features,), measured on the rows the estimator was
         fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,
         `ImpurityImportance()` for other trees, and for other models

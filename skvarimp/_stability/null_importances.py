@@ -377,7 +377,7 @@ class NullImportances:
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            One an entry drawn; None makes a figure.
+            One per entry drawn; None makes a figure.
         **kwargs : dict
             Passed to `NullDisplay.from_null`.
 

@@ -9,7 +9,7 @@ its windows start and end:
     both     start <  j, end >  f
 
 Each kind obeys a recursion that takes one letter at a time out of, or into, a window;
-its tables have one row a start position and one column an oligomer. Taking out a
+its tables have one row per start position and one column per oligomer. Taking out a
 letter averages over it given the d letters next to it (d: order of the chain), which
 are in the window as long as that has at least d letters. So `left` has two parts:
 windows that end exactly at e, one table for each length e - j > d, and all those that

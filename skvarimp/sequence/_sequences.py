@@ -113,7 +113,7 @@ def _as_strings(X, name):
         )
     if hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
         raise ValueError(
-            f"{name} must be one-dimensional, one string a sequence, got "
+            f"{name} must be one-dimensional, one string per sequence, got "
             f"{type(X).__name__} of shape {getattr(X, 'shape', None)}. Pass a single "
             "column."
         )

@@ -121,7 +121,7 @@ class OligomerWeights:
         if table.shape != expected:
             raise ValueError(
                 f"The table of order {order} must have shape {expected}, one row a "
-                f"position and one column an oligomer, got {table.shape}."
+                f"position and one column per oligomer, got {table.shape}."
             )
         if not np.all(np.isfinite(table.data)):
             raise ValueError(f"The table of order {order} holds NaN or infinity.")
@@ -323,7 +323,7 @@ def _as_sparse(order, table):
     except (TypeError, ValueError):
         raise ValueError(
             f"The table of order {order} must be a matrix of numbers, one row a "
-            "position and one column an oligomer."
+            "position and one column per oligomer."
         ) from None
 
 

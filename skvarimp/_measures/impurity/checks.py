@@ -23,7 +23,7 @@ def check_tree_weights(tree_weights, trees):
         ) from None
     if weights.shape != (n_trees,):
         raise ValueError(
-            f"`tree_weights` must have shape ({n_trees},), one weight a tree, got "
+            f"`tree_weights` must have shape ({n_trees},), one weight per tree, got "
             f"{weights.shape}."
         )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():

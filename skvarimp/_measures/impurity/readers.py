@@ -67,7 +67,7 @@ class TreeReader:
     ----------
     estimator : object
     tables : list of Tree
-        One a tree.
+        One per tree.
     weights : ndarray of shape (n_trees,)
         The ensemble's own weights of its trees.
     criterion : str or None

@@ -51,7 +51,7 @@ def gradient(model, X, *, columns=None, steps=None):
     -----
     `gradient_blocks` gives the same block by block, in bounded memory. Kinks (ReLU at
     0) get one of the one-sided derivatives. Cost: analytic about that of one
-    prediction times the number of features; else 2 n_columns predictions a row.
+    prediction times the number of features; else 2 n_columns predictions per row.
 
     Examples
     --------

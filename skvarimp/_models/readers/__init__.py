@@ -1,4 +1,4 @@
-"""Readers of fitted models, one file a library or kind.
+"""Readers of fitted models, one file per library or kind.
 
 The only place that touches the insides of scikit-learn's and other libraries' models.
 """

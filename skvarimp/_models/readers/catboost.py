@@ -195,7 +195,7 @@ def _tree(root, features, scale):
 
 
 def _stub(content, features, path):
-    """A model of one tree a category that splits name, whose leaf says yes or no."""
+    """A model of one tree per category that splits name, whose leaf says yes or no."""
     splits = [s for of_column in features.splits.values() for s in of_column.values()]
     stub = {key: content[key] for key in ("features_info", "model_info")}
     stub["scale_and_bias"] = [1, [0]]

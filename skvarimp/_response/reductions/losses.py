@@ -27,7 +27,7 @@ SMALLEST_PROBABILITY = np.finfo(np.float64).eps  # as in scikit-learn's log_loss
 
 @dataclass(frozen=True)
 class Values:
-    """Targets of outputs that are numbers: y itself, one column an output."""
+    """Targets of outputs that are numbers: y itself, one column per output."""
 
     def __call__(self, y):
         """(n_outputs, n_rows) of y (n_rows, ...)."""
@@ -172,8 +172,8 @@ class CallableLoss(RowLoss):
         of_rows = np.asarray(of_rows)
         if of_rows.shape != (n_rows * n_cells,):
             raise ValueError(
-                f"`loss` must return one loss a row, shape ({n_rows * n_cells},), got "
-                f"{of_rows.shape} from {self.name}."
+                f"`loss` must return one loss per row, shape ({n_rows * n_cells},), "
+                f"got {of_rows.shape} from {self.name}."
             )
         of_rows = of_rows.astype(np.float64)
         if not np.isfinite(of_rows.sum()) and not np.all(np.isfinite(of_rows)):

@@ -1,1 +1,1 @@
-"""One file a kind of model: its ICE curves, exactly."""
+"""One file per kind of model: its ICE curves, exactly."""

@@ -37,7 +37,7 @@ def test_most_workers_of_a_shared_walk(monkeypatch):
 
 
 def test_many_entries():
-    """The table's rows are put in order once, not once an entry."""
+    """The table's rows are put in order once, not once per entry."""
     n_entries = 20_000
     fitted = {
         f"model/{label}": SimpleNamespace(

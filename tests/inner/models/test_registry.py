@@ -185,7 +185,7 @@ IDS = [f"{lowering.package}.{lowering.name}" for lowering in REGISTRY]
 
 
 def test_rows_are_unique():
-    """One lowering a type."""
+    """One lowering per type."""
     assert len(set(IDS)) == len(IDS)
 
 
@@ -194,7 +194,7 @@ OURS = [lowering for lowering in REGISTRY if lowering.package.startswith("sklear
 
 @pytest.mark.parametrize("lowering", OURS, ids=lambda x: f"{x.package}.{x.name}")
 def test_fast_response_equals_black_box(lowering):
-    """With weights and a group, for four reductions, to 1e-9 an entry."""
+    """With weights and a group, for four reductions, to 1e-9 per entry."""
     model = fitted(lowering)
     assert type(model) is lowering.type
     problem = make_problem(model, X, None, WEIGHTS, "auto")

@@ -247,7 +247,7 @@ def test_block_size_changes_nothing(monkeypatch):
 
 
 def test_calls_are_large_and_never_larger_than_stated():
-    """Some ten thousand rows a call, and a row is not asked at its own value."""
+    """Some ten thousand rows per call, and a row is not asked at its own value."""
     sizes = []
 
     def counting(X):

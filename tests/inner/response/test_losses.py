@@ -182,7 +182,7 @@ def test_callables_see_rows():
     [
         (
             lambda y, f: np.mean((y - f) ** 2),
-            r"one loss a row, shape \(40,\), got \(\)",
+            r"one loss per row, shape \(40,\), got \(\)",
         ),
         (lambda y, f: np.full(len(y), np.nan), "NaN or infinity from <lambda>"),
     ],

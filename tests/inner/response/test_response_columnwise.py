@@ -306,7 +306,7 @@ def test_sources():
     ],
 )
 def test_sources_of_a_target_encoder(target, outputs):
-    """One column a class of more than two classes, else one."""
+    """One column per class of more than two classes, else one."""
     X, _ = frame()
     encoder = TargetEncoder(random_state=0).fit(X[["c", "d"]].astype(str), target)
     moved = encoder.transform(X[["c", "d"]].astype(str))

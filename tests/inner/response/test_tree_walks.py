@@ -92,7 +92,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
             visited.append(len(some.leaf))
             yield some
 
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once a fit
+    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
     monkeypatch.setattr(TreeResponse, "visits_per_row", lambda self: 1.0)
     monkeypatch.setattr(_tree_walk.Descent, "visits", counting)
     each = []

@@ -69,7 +69,7 @@ def test_some_entries_cost_their_share(model, owner, name, monkeypatch):
     """Responses formed for single entries add up to those formed for all of them."""
     if owner is ProjectionResponse:
         owner = next(c for c in type(lowered_of(model)).__mro__ if name in vars(c))
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once a fit
+    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
     seen = counting(monkeypatch, owner, name, np.size)
     costs = []
     for features in ([0], [1], [2], [3], None):
@@ -163,7 +163,7 @@ def test_kernels_let_go_of_the_interpreter():
     while thread.is_alive():
         time.sleep(0.001)
         beats += 1
-    assert beats > 60  # held back, this thread would beat once a call
+    assert beats > 60  # held back, this thread would beat once per call
 
 
 @pytest.mark.parametrize("measure", ["walk", "surrogates"])

@@ -74,7 +74,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
     float32 as scikit-learn does, surrogates in float64. The larger child is the one of
     more training weight, the left one of two equals.
 
-    Cost: `fit` as `ImpurityImportance`, and some 20 bytes a surrogate to keep;
+    Cost: `fit` as `ImpurityImportance`, and some 20 bytes per surrogate to keep;
     `predict` the depth of each tree times the surrogates tried, for rows with missing
     values.
 
@@ -169,7 +169,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_trees)
-            Of a forest, one column a tree.
+            Of a forest, one column per tree.
         """
         matrix = self._checked_rows(X)
         leaves = [leaf for _, leaf in self._leaves(matrix)]
@@ -209,7 +209,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or list of them
-            One array an output.
+            One array per output.
         """
         values = self._mean_values(self._checked_rows(X))
         shares = [

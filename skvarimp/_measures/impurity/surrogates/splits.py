@@ -14,7 +14,7 @@ class Rules:
     Attributes
     ----------
     n_kept : int or None
-        The largest number a node; None for all of positive association.
+        The largest number per node; None for all of positive association.
     min_rows : int
         Rows that a surrogate must leave on each side.
     class_boundary : bool

@@ -172,6 +172,6 @@ class Group:
 
 
 def _key(codes):
-    """One value a row of codes, equal for equal rows."""
+    """One value per row of codes, equal for equal rows."""
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     return codes.view([("", np.int32)] * codes.shape[1]).ravel()
