@@ -1,0 +1,114 @@
+"""A new reduction, a new reader and a new measure, each in a few lines of one file."""
+
+import sys
+import typing
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVR
+
+from skvarimp import SensitivityImportance
+from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._models import registry
+from skvarimp._models.array_forms import Additive
+from skvarimp._response.reductions.reductions import Observed, State
+
+X = np.random.RandomState(0).randn(50, 3)
+Y = X[:, 0] + X[:, 1] * X[:, 2]
+
+
+@dataclass(frozen=True)
+class SquaredGini(Observed):
+    """Mean squared difference of two draws of a row's curve."""
+
+    needs = "moments"
+    donor_factor = 0
+
+    def reduce(self, shape):
+        """2 (E d^2 - (E d)^2) of each row."""
+
+        def powers(chunk):
+            return np.concatenate([chunk.moved, chunk.moved**2], axis=1)
+
+        rows, _ = shape.means(powers, np.square(shape.margins.base).max())
+        first, second = np.split(rows, 2, axis=1)
+        return State(2.0 * (second - first**2))
+
+
+class SquaredGiniImportance(ResponseImportance):
+    """The mean of `SquaredGini` over the rows, in squared units of the response."""
+
+    features, response_method, n_jobs = None, "auto", None
+    _parameter_constraints: typing.ClassVar = {}
+
+    def _plan(self, problem, entries):
+        request = Request("all", [SquaredGini()], [np.ones(len(problem.base))])
+        return Plan(problem, entries, [request])
+
+    def _conclude(self, plan, outcomes):
+        self.estimation_ = "exact"
+        self._store_outcome(plan, outcomes[0][0])
+
+
+MODELS = {
+    "line": Ridge().fit(X, Y),
+    "steps": RandomForestRegressor(10, random_state=0).fit(X, Y),
+    "basis": SVR(C=5.0).fit(X, Y),
+    "link": LogisticRegression().fit(X, Y > 0),
+    "dense": lambda X: np.sin(X).prod(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_new_measure_of_a_new_reduction(name):
+    """Served by every shape, and equal to the plain loop."""
+    model = MODELS[name]
+    method = "predict_proba" if name == "link" else "predict"
+    f = model if name == "dense" else getattr(model, method)
+    found = SquaredGiniImportance().fit(model, X)
+    for j in range(3):
+        curves = []
+        for v in X[:, j]:
+            moved = X.copy()
+            moved[:, j] = v
+            curves.append(f(moved)[:, -1] if name == "link" else f(moved))
+        expected = 2 * np.var(curves, axis=0).mean()
+        assert found.importances_[j] == pytest.approx(expected, rel=1e-9)
+
+
+class Tariff(RegressorMixin, BaseEstimator):
+    """A model that the package does not know: a price for each column."""
+
+    def fit(self, X, y=None):
+        """Prices 1, 2, ..."""
+        self.prices_ = 1.0 + np.arange(X.shape[1])
+        return self
+
+    def predict(self, X):
+        """The sum of the columns times their prices."""
+        return X @ self.prices_
+
+
+def test_a_new_reader(monkeypatch):
+    """One function and one line of the registry give the fast response."""
+
+    def read_tariff(model, table):
+        prices = model.estimator.prices_[:, np.newaxis]
+        return Additive(weights=prices, intercept=np.zeros(1))
+
+    library, readers = ModuleType("tariff"), ModuleType("skvarimp._tariff")
+    library.Tariff, readers.read_tariff = Tariff, read_tariff
+    monkeypatch.setitem(sys.modules, "tariff", library)
+    monkeypatch.setitem(sys.modules, "skvarimp._tariff", readers)
+    model, measure = Tariff().fit(X), SensitivityImportance(scale=None)
+    slow = measure.fit(model, X).importances_
+    assert "black box" in measure.response_path_
+    entry = registry.Entry("tariff", "Tariff", "_tariff", "read_tariff")
+    monkeypatch.setattr(registry, "REGISTRY", [*registry.REGISTRY, entry])
+    np.testing.assert_allclose(measure.fit(model, X).importances_, slow, rtol=1e-10)
+    assert measure.response_path_ == "linear"
