@@ -17,10 +17,12 @@ the root, on whatever rows are given.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
 
 from skvarimp._compiled import use_compiled
 from skvarimp._models.trees.losses import TreeLoss
+from skvarimp._models.trees.sums import Upwards
 from skvarimp._models.trees.table import NodeTable
 from skvarimp._running.memory import CACHE, slices
 
@@ -116,8 +118,9 @@ class _Descent:
         self.form, self.y, self.outputs, self.weights = form, y, outputs, weights
         self.nodes = NodeTable(form.trees, form.encoding)
         self.codes = self.nodes.codes_of(table)
-        values = np.concatenate([tree.node_values() for tree in form.trees])
-        self.values = np.ascontiguousarray(values.T)
+        weight = np.concatenate([tree.weight for tree in form.trees])
+        self.upwards = Upwards(self.nodes)
+        self.values = self.upwards.means(weight)
         parent, roots = self.nodes.parent, self.nodes.roots
         self.changes = np.where(parent >= 0, self.values - self.values[:, parent], 0.0)
         self.at_root = self.values[:, roots]  # (n_raw, n_trees)
@@ -189,38 +192,40 @@ class _Descent:
         rows, everything = np.arange(n_rows), np.arange(len(self.values))
         shares = np.broadcast_to(self.form.shares, len(trees))
         used = trees if outside is None else [t for t in trees if len(outside[t])]
-        totals = np.zeros((len(self.outputs), self.codes.shape[1]))
-        means = np.zeros(self.earned.shape) if outside is not None else None
-        nothing = np.zeros((0, 0, 0))
+        reached, nothing = np.zeros(self.values.shape), np.zeros((0, 0, 0))
         for t in used:
             rows = rows if outside is None else outside[t]
             steps = self.y[:, rows] - self.at_root[:, [t]] / shares[t]
             steps /= self.weights[rows].sum() * shares[used].sum()
             step = Step(steps[np.newaxis] / len(self.outputs), self.one_slot)
             leaves = self._down(t, everything, rows, step, nothing, False, self.earned)
-            of_tree = self._total(t, leaves, steps * self.weights[rows])
-            totals += of_tree
-            if outside is not None:
-                mean = of_tree.mean(axis=0) / self.weights[rows].sum()
-                moved = np.flatnonzero(mean)
-                means[np.ix_(rows, moved)] += mean[moved]
-        return totals, totals.mean(axis=0) if means is None else means
+            own, steps = self._own(t), steps * self.weights[rows]
+            for at_leaves, of_raw in zip(reached, steps):
+                length = own.stop - own.start
+                at_leaves[own] = np.bincount(leaves - own.start, of_raw, length)
+        inner = np.flatnonzero(self.nodes.parent >= 0)
+        earned = np.zeros((len(self.outputs), len(inner)))
+        for output, of_output in zip(self.outputs, earned):
+            for o in output:
+                of_output += (self.upwards.sums(reached[o]) * self.changes[o])[inner]
+        feature = self.nodes.feature[self.nodes.parent[inner]]
+        width = self.codes.shape[1]
+        totals = np.array([np.bincount(feature, one, width) for one in earned])
+        if outside is None:
+            return totals, totals.mean(axis=0)
+        place = self.nodes.tree[inner] * np.intp(width) + feature
+        of_trees = np.bincount(place, earned.mean(axis=0), len(trees) * width)
+        of_trees = of_trees.reshape(len(trees), width)
+        return totals, self._shared_out(outside, of_trees)
 
-    def _total(self, t, leaves, steps):
-        """What each feature earned in tree t, (n_outputs, n_features)."""
-        tree, own = self.form.trees[t], self._own(t)
-        reached = [np.bincount(leaves - own.start, s, len(tree.column)) for s in steps]
-        passing = tree.summed_upwards(np.transpose(reached)).T
-        parent = self.nodes.parent[own]
-        below = np.flatnonzero(parent >= 0)
-        feature = self.nodes.feature[parent[below]]
-        earned = (passing * self.changes[:, own])[:, below]
-        return np.array(
-            [
-                np.bincount(feature, earned[output].sum(axis=0), self.codes.shape[1])
-                for output in self.outputs
-            ]
-        )
+    def _shared_out(self, outside, of_trees):
+        """Each tree's total as the mean of its rows, added up over the trees."""
+        shares = [1.0 / self.weights[rows].sum() for rows in outside if len(rows)]
+        sizes = np.array([len(rows) for rows in outside])
+        at = np.concatenate(outside), np.cumsum([0, *sizes])
+        shape = len(outside), len(self.codes)
+        belongs = sparse.csr_array((np.repeat(shares, sizes[sizes > 0]), *at), shape)
+        return belongs.T @ of_trees
 
     def _own(self, t):
         root = int(self.nodes.roots[t])

@@ -27,7 +27,7 @@ class Tree:
         Whether missing values go left.
     values : ndarray of shape (n_nodes, n_raw)
         What a leaf adds to the raw outputs. Inner nodes hold what the library keeps
-        there, if anything; `node_values` gives them a meaning.
+        there, if anything; `Upwards.means` gives them a meaning.
     left_set : ndarray of shape (n_nodes,) or None
         Row of `sets` at a categorical split, else -1.
     sets : ndarray of shape (n_sets, n_categories) or None
@@ -69,31 +69,6 @@ class Tree:
             result.append(nodes)
             nodes = np.concatenate([self.left[nodes], self.right[nodes]])
         return result
-
-    def summed_upwards(self, at_leaves):
-        """Sums over the leaves below each node, of values of shape (n_nodes, ...)."""
-        sums = np.array(at_leaves, dtype=np.float64)
-        for nodes in reversed(self.levels()):
-            sums[nodes] = sums[self.left[nodes]] + sums[self.right[nodes]]
-        return sums
-
-    def node_values(self):
-        """What each node would add as a leaf: the mean of its leaves by their weight.
-
-        Leaves that no training row reached count only where a node has no others.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes, n_raw)
-        """
-        leaf = self.is_leaf[:, np.newaxis]
-        weight = self.summed_upwards(np.where(leaf, self.weight[:, np.newaxis], 0.0))
-        number = self.summed_upwards(np.where(leaf, 1.0, 0.0))
-        values = np.where(leaf, self.values, 0.0)
-        means = self.summed_upwards(weight * values)
-        plain = self.summed_upwards(values) / number
-        means = np.divide(means, weight, out=plain, where=weight > 0)
-        return np.where(leaf, self.values, means)
 
 
 @dataclass

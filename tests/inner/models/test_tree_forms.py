@@ -10,6 +10,8 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.readers import catboost, lightgbm, sklearn_trees, xgboost
 from skvarimp._models.registry import read
+from skvarimp._models.trees.sums import Upwards
+from skvarimp._models.trees.table import NodeTable
 
 READERS = {"xgboost": xgboost, "lightgbm": lightgbm, "catboost": catboost}
 
@@ -46,5 +48,6 @@ def test_node_values_are_scikit_learns(name):
     """A node's value is the mean of its leaves, which scikit-learn's trees keep."""
     model, X, method = fitted(name)
     form = sklearn_trees.read(Model(model, method), as_table(X))
-    for tree in form.trees:
-        np.testing.assert_allclose(tree.node_values(), tree.values, atol=1e-12)
+    nodes = NodeTable(form.trees, form.encoding)
+    weight = np.concatenate([tree.weight for tree in form.trees])
+    np.testing.assert_allclose(Upwards(nodes).means(weight), nodes.values, atol=1e-12)
