@@ -26,6 +26,7 @@ FAMILIES = {
     "_models.readers.lightgbm": "trees",
     "_models.readers.catboost": "trees",
     "_models.readers.low_degree.quadratics": "low degree",
+    "_models.readers.low_degree.splines": "low degree",
     "_models.readers.kernels": "kernel machine",
     "_models.readers.networks": "network",
     "_models.readers.neighbours": "nearest neighbours",

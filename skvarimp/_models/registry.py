@@ -207,6 +207,21 @@ REGISTRY: list[Entry] = [
         sklearn__discriminant_analysis="QuadraticDiscriminantAnalysis",
     ),
     *_family(
+        "_models.readers.low_degree.splines",
+        "read_spline",
+        pymars="Earth EarthRegressor",
+    ),
+    *_family(
+        "_models.readers.low_degree.splines",
+        "read_spline_classifier",
+        pymars="EarthClassifier",
+    ),
+    *_family(
+        "_models.readers.low_degree.splines",
+        "read_generalised_spline",
+        pymars="GLMEarth",
+    ),
+    *_family(
         "_models.readers.kernels",
         "read_support_vectors",
         sklearn__svm="SVR NuSVR SVC NuSVC OneClassSVM",

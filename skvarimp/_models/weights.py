@@ -43,6 +43,14 @@ def layer_weights(estimator):
     return form.weights
 
 
+def spline_form(estimator, table):
+    """The `LowDegree` form of a spline fitted by least squares, or NotReadable."""
+    entry = entry_of(estimator)
+    if entry is None or entry.function != "read_spline":
+        raise NotReadable("it is no such spline")
+    return read(Model(estimator, "predict"), table)
+
+
 def _form(estimator):
     """The form of an estimator's score; None for trees, which need not be read."""
     if entry_of(estimator).module in TREE_READERS:

@@ -19,6 +19,7 @@ from skvarimp._data.validation import (
     check_target,
 )
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.coefficients.cross_validation import increases_of_gcv
 from skvarimp._measures.coefficients.statistics import (
     check_has_statistic,
     coefficient_statistics,
@@ -93,28 +94,34 @@ class WeightImportance(BaseImportance):
 
 
 class CoefficientImportance(WeightImportance):
-    """Importance of each column from the coefficients of a linear model.
+    """Importance of each column from the coefficients of a linear model or a spline.
 
     With statistic="t", how many standard errors a coefficient lies from 0: evidence
     that the column matters given the others, which grows with the number of rows, and
     not how much it matters. With "standardized", by how many standard deviations of y
-    the prediction moves when the column moves by one of its own.
+    the prediction moves when the column moves by one of its own. With "gcv", by how
+    much the estimated prediction error of a spline grows without the column.
 
     Parameters
     ----------
-    statistic : {"t", "standardized", "absolute"}, default="t"
+    statistic : {"t", "standardized", "absolute", "gcv"}, default="t"
         "t": the absolute t statistic of least squares, or Wald's statistic of a
         generalised linear model, from its training data; for LinearRegression,
         LogisticRegression(C=np.inf), and PoissonRegressor, GammaRegressor and
         TweedieRegressor with alpha=0. "standardized": abs(coefficient) sd(x) / sd(y),
         for any model with `coef_`; without sd(y) where the coefficients are not in y's
         unit, in classifiers and with a log link. "absolute": abs(coefficient), which
-        depends on each column's unit.
+        depends on each column's unit. "gcv": the increase of the criterion of
+        generalised cross-validation when the basis functions that use the column are
+        left out and the others are fitted again to the training data by least
+        squares; for multivariate adaptive regression splines (Earth and
+        EarthRegressor of the package mars-earth).
 
     Attributes
     ----------
     importances_ : ndarray of shape (n_features,)
-        Mean over outputs; 0 for a constant column with "t" and "standardized".
+        Mean over outputs; 0 for a constant column with "t" and "standardized", and
+        for a column without basis functions with "gcv", which may be negative.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
         One column per output, per class of a multinomial model, or per pair of classes
         of a support vector machine.
@@ -163,13 +170,20 @@ class CoefficientImportance(WeightImportance):
     dispersion they count, and integer weights equal repeated rows. Rows with zero
     weight are ignored. "standardized" takes sd with the weights, "absolute" reads no X.
 
+    "gcv": RSS / (n (1 - C / n)²) with RSS the sum of squared residuals, C the number of
+    basis functions plus `penalty` for each that ends in a hinge, as the package counts
+    (Friedman 1991, equations 30 and 32). Where no basis function is left, the mean
+    remains. X and y must be the training data: another criterion than the model's own
+    `gcv_` raises an error. Splines take no sample weights.
+
     Cost: O(n_samples n_features²) for "t", times the cube of the number of classes for
-    a multinomial model.
+    a multinomial model; a fit by least squares for each column for "gcv".
 
     References
     ----------
     Greenwell, McCarthy & Boehmke (2017), A general model-based variable importance
-    metric for supervised learning, sections 2.1 and 3.1; Huh & Lee (2003), Input
+    metric for supervised learning, sections 2.1 and 3.1; Friedman (1991), Multivariate
+    adaptive regression splines; Huh & Lee (2003), Input
     variable importance in supervised learning models, Table 3 (beta coefficients);
     McCullagh & Nelder (1989), Generalized linear models, sections 2.5 and 9.2.
 
@@ -187,21 +201,26 @@ class CoefficientImportance(WeightImportance):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
-        "statistic": [StrOptions({"t", "standardized", "absolute"})]
+        "statistic": [StrOptions({"t", "standardized", "absolute", "gcv"})]
     }
 
     _reads_training_rows = True
 
     def __init__(
-        self, *, statistic: Literal["t", "standardized", "absolute"] = "t"
+        self, *, statistic: Literal["t", "standardized", "absolute", "gcv"] = "t"
     ) -> None:
         self.statistic = statistic
 
     def _fit(self, estimator, X, y, sample_weight):
         names, table = self._set_columns(estimator, X)
         outside, estimator = estimator, unwrapped(estimator)
-        coefficients = _read_coefficients(estimator, len(names))
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
+        if self.statistic == "gcv":
+            signed = self._increases_of_gcv(estimator, table, y, sample_weight)
+            self.signed_importances_ = signed
+            self._store(signed, names, ["y"])
+            return
+        coefficients = _read_coefficients(estimator, len(names))
         if self.statistic == "absolute":
             signed = coefficients
         else:
@@ -246,6 +265,18 @@ class CoefficientImportance(WeightImportance):
         self.dispersion_ = result.dispersion
         self.degrees_of_freedom_ = result.degrees_of_freedom
         return result.statistics
+
+    def _increases_of_gcv(self, estimator, table, y, sample_weight):
+        X, y, weights = self._training_data(table, y, sample_weight)
+        if y is None:
+            raise ValueError("statistic='gcv' needs the training target y.")
+        if len(weights) < table.n_samples or np.ptp(weights) > 0:
+            raise ValueError(
+                f"{type(estimator).__name__} is fitted without sample weights: pass "
+                "sample_weight=None."
+            )
+        y = _numeric_target(y, 1)[:, 0]
+        return increases_of_gcv(estimator, table, X, y)[:, np.newaxis]
 
 
 def _standardized(estimator, coefficients, X, y, weights):
