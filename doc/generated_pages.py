@@ -4,7 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from skvarimp._models.column_sources import columnwise_types
-from skvarimp._models.registry import REGISTRY
+from skvarimp._models.registry import REGISTRY, UNREAD
 
 # The order a reader meets the examples in; new ones come last.
 GALLERY = [
@@ -58,9 +58,14 @@ def write_supported_models(app):
         lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
     steps = ", ".join(f"``{kind.__name__}``" for kind in columnwise_types())
     lines += ["", f"Column-wise steps: {steps}.", ""]
+    lines += [
+        "Classifiers and regressors of scikit-learn that are asked themselves:",
+        "",
+    ]
+    lines += [f"- ``{name}``: {reason}." for (_, name), reason in UNREAD.items()]
     target = Path(app.srcdir) / "generated" / "supported_models.inc"
     target.parent.mkdir(exist_ok=True)
-    target.write_text("\n".join(lines))
+    target.write_text("\n".join([*lines, ""]))
 
 
 def _family(lowering):

@@ -207,6 +207,11 @@ REGISTRY: list[Entry] = [
         sklearn__discriminant_analysis="QuadraticDiscriminantAnalysis",
     ),
     *_family(
+        "_models.readers.low_degree.quadratics",
+        "read_elliptic_envelope",
+        sklearn__covariance="EllipticEnvelope",
+    ),
+    *_family(
         "_models.readers.low_degree.splines",
         "read_spline",
         pymars="Earth EarthRegressor",
@@ -247,6 +252,25 @@ REGISTRY: list[Entry] = [
         sklearn__neural_network="MLPRegressor MLPClassifier",
     ),
 ]
+
+
+# Classifiers and regressors of scikit-learn without a reader, by package and name, with
+# the reason, for `response_path_` and the page of supported models.
+UNREAD = {
+    ("sklearn.gaussian_process", "GaussianProcessClassifier"): (
+        "its probabilities average a link over a normal score"
+    ),
+    ("sklearn.isotonic", "IsotonicRegression"): "it takes a single column",
+    ("sklearn.multioutput", "ClassifierChain"): (
+        "its members read the classes that those before them predict"
+    ),
+    ("sklearn.neighbors", "RadiusNeighborsClassifier"): (
+        "the number of neighbours within a radius changes with the moved value"
+    ),
+    ("sklearn.neighbors", "RadiusNeighborsRegressor"): (
+        "the number of neighbours within a radius changes with the moved value"
+    ),
+}
 
 
 # Readers of nothing but trees: to say that a model has no gradient and no coefficients
@@ -294,7 +318,7 @@ def read(model, table):
     name = type(estimator).__name__
     entry = entry_of(estimator)
     if entry is None:
-        raise NotReadable(f"{name} has no known form")
+        raise NotReadable(f"{name} has no known form{_reason(estimator)}")
     if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:
@@ -312,6 +336,13 @@ def read(model, table):
             ResponseWarning,
         )
         raise NotReadable(f"reading it failed: {what}") from error
+
+
+def _reason(estimator):
+    for (package, name), reason in UNREAD.items():
+        if is_exactly(estimator, package, name):
+            return f": {reason}"
+    return ""
 
 
 def unwrapped(estimator):

@@ -1,17 +1,22 @@
 """The page of supported models is the registry."""
 
+import importlib
 import importlib.util
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import all_estimators
 from test_documentation import DOC
 from test_registry import DECLINES, OURS, X, fitted
 
+from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._models.registry import REGISTRY
+from skvarimp._models.registry import REGISTRY, UNREAD
 from skvarimp._response.lowering import lowered
 
 
@@ -24,16 +29,21 @@ def module_of_site(name):
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """(package, name) -> the path that the page of supported models names."""
+def page(tmp_path_factory):
+    """The generated part of the page of supported models."""
     folder = tmp_path_factory.mktemp("doc")
     site = module_of_site("generated_pages")
     site.write_supported_models(SimpleNamespace(srcdir=folder))
-    text = (folder / "generated" / "supported_models.inc").read_text("utf8")
+    return (folder / "generated" / "supported_models.inc").read_text("utf8")
+
+
+@pytest.fixture(scope="module")
+def table(page):
+    """(package, name) -> the path that the page names."""
     row = r"^   \* - (.+)\n     - ``(.+)``\n     - (.+)$"
     return {
         (package, name): path
-        for path, package, names in re.findall(row, text, re.MULTILINE)
+        for path, package, names in re.findall(row, page, re.MULTILINE)
         for name in re.findall(r"``(\w+)``", names)
     }
 
@@ -41,6 +51,40 @@ def table(tmp_path_factory):
 def test_the_table_of_models_is_the_registry(table):
     """Row by row."""
     assert set(table) == {(row.package, row.name) for row in REGISTRY}
+
+
+EVERY = [
+    kind
+    for what in ("classifier", "regressor")
+    for _, kind in all_estimators(type_filter=what)
+]
+
+
+def test_every_classifier_and_regressor_is_read_or_has_a_reason(page):
+    """Also those that a new scikit-learn adds: they belong into one of both lists."""
+    registered = {row.type for row in OURS if row.name not in DECLINES}
+    read = [kind for kind in EVERY if kind in registered]
+    missing = {kind.__name__ for kind in EVERY} - {kind.__name__ for kind in read}
+    reasons = {name: reason for (_, name), reason in UNREAD.items()}
+    assert missing == reasons.keys() | DECLINES.keys()
+    for name, reason in reasons.items():
+        assert f"- ``{name}``: {reason}.\n" in page
+
+
+@pytest.mark.parametrize(("package", "name"), UNREAD)
+def test_the_reason_stands_in_the_path(package, name):
+    """Of the types that are asked themselves."""
+    kind = getattr(importlib.import_module(package), name)
+    nearest = {"radius": 9.0} if "Radius" in name else {}
+    model = kind(LogisticRegression()) if name == "ClassifierChain" else kind(**nearest)
+    Z = X[:, :1] if name == "IsotonicRegression" else X
+    y = np.digitize(X[:, 0], [1.0])
+    y = np.column_stack([y, X[:, 1] > 1]) if name == "ClassifierChain" else y
+    imp = SensitivityImportance(scale=None, estimation="exact", grid=3).fit(
+        model.fit(Z, y), Z
+    )
+    assert imp.response_path_.startswith("black box")
+    assert UNREAD[package, name] in imp.response_path_
 
 
 LINEAR_TOO = {"kernel machine": "kernel|linear", "additive": "additive|linear"}

@@ -1,10 +1,12 @@
-"""Quadratic discriminant analysis, and polynomials of the columns."""
+"""Quadratic discriminants and distances, and polynomials of the columns."""
 
 import numpy as np
 
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.label_links import Sign
+from skvarimp._models.links import IDENTITY
 from skvarimp._models.low_degree import LowDegree
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._models.readers.naive_bayes import contrast_and_link
@@ -35,6 +37,22 @@ def read_quadratic_discriminant(model, table):
         hinges=np.zeros(len(units), dtype=bool),
         link=link,
         single=is_single(*estimator.rotations_),
+    )
+
+
+def read_elliptic_envelope(model, table):
+    """Minus a squared distance from a robust centre, -(x - m)' P (x - m) - b."""
+    estimator = model.estimator
+    root = np.linalg.cholesky(dense(estimator.precision_))
+    units = np.arange(len(root))
+    return LowDegree(
+        intercept=np.array([-float(estimator.offset_)]),
+        coef=np.full((len(units), 1), -1.0),
+        factors=np.column_stack([units, units]),
+        matrix=root,
+        shift=-dense(estimator.location_) @ root,
+        hinges=np.zeros(len(units), dtype=bool),
+        link=Sign() if model.method == "predict" else IDENTITY,
     )
 
 

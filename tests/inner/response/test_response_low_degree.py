@@ -5,6 +5,7 @@ import pytest
 from mixed_columns import curved_target, fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
+from sklearn.covariance import EllipticEnvelope
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest, f_regression
@@ -99,6 +100,15 @@ def test_classifiers_equal_the_black_box(y, method):
         assert check_equal(fitted, X, WEIGHTS, method, ENTRIES).path.endswith(
             "low degree"
         )
+
+
+@pytest.mark.parametrize("method", ["decision_function", "predict"])
+def test_outliers_equal_the_black_box(method):
+    """Squared distances, and their labels."""
+    model = EllipticEnvelope(random_state=0, support_fraction=0.9)
+    Z = X + 0.1 * np.random.RandomState(1).randn(*X.shape)  # of full rank
+    response = check_equal(model.fit(Z), Z, WEIGHTS, method, ENTRIES)
+    assert response.path == "low degree"
 
 
 def test_far_from_the_origin():
