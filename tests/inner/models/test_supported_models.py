@@ -78,7 +78,7 @@ def test_the_reason_stands_in_the_path(package, name):
     nearest = {"radius": 9.0} if "Radius" in name else {}
     model = kind(LogisticRegression()) if name == "ClassifierChain" else kind(**nearest)
     Z = X[:, :1] if name == "IsotonicRegression" else X
-    y = np.digitize(X[:, 0], [1.0])
+    y = np.digitize(X[:, 0], [1.0]).astype(float)
     y = np.column_stack([y, X[:, 1] > 1]) if name == "ClassifierChain" else y
     imp = SensitivityImportance(scale=None, estimation="exact", grid=3).fit(
         model.fit(Z, y), Z
