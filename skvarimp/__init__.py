@@ -26,6 +26,7 @@ from skvarimp._measures.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._measures.sobol import SobolImportance
 from skvarimp._selection.all_relevant import AllRelevantSelector
 from skvarimp._selection.importance_estimator import ImportanceEstimator
 from skvarimp._selection.selectors import BackwardEliminationSelector, ForwardSelector
@@ -40,6 +41,7 @@ __all__ = [
     "SensitivityImportance",
     "DerivativeImportance",
     "PartialDependenceImportance",
+    "SobolImportance",
     "InteractionImportance",
     "ALEImportance",
     "PermutationImportance",

@@ -57,6 +57,7 @@ OPTIONS = {
     },
     "ALEImportance": {"n_bins": [1, 5, 20, 0, 2.5, None], "response_method": METHODS},
     "DerivativeImportance": {"response_method": METHODS},
+    "SobolImportance": {"order": ["total", "first"], "grid": GRIDS, **COMMON},
     "PartialDependenceImportance": {
         "statistic": ["auto", "std", "range"],
         "kind": ["average", "individual"],
@@ -141,6 +142,7 @@ WITH_FEATURES = {
     "SensitivityImportance",
     "ALEImportance",
     "DerivativeImportance",
+    "SobolImportance",
     "PartialDependenceImportance",
     "InteractionImportance",
     "PermutationImportance",

@@ -19,6 +19,7 @@ from skvarimp._response.reductions.reductions import (
     PartialDependence,
     Range,
 )
+from skvarimp._response.reductions.shares import OwnShare, TotalShare
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
 
@@ -36,6 +37,8 @@ def reductions(problem, n_groups=7):
         IndividualFlatness("auto"),
         AbsoluteErrorLoss(Values()).reduction(False),
         SquaredErrorLoss(Values()).reduction(True),
+        TotalShare(),
+        OwnShare.over("variance", n_rows, n_rows),
     ]
 
 

@@ -32,6 +32,7 @@ INSTANCES = {
     "DerivativeImportance": ({}, LINEAR),
     "ALEImportance": ({}, TREE),
     "PartialDependenceImportance": ({}, TREE),
+    "SobolImportance": ({}, TREE),
     "InteractionImportance": ({"grid": 4}, TREE),
     "PermutationImportance": ({}, TREE),
     "FIRMImportance": ({}, LINEAR),
@@ -100,7 +101,8 @@ def test_fit_attributes_and_refit(case):
     assert importance.importances_per_output_.shape == (4, 1)
     assert len(importance.output_names_) == 1
     frame = importance.to_frame()
-    assert list(frame.columns) == ["entry", "importance", "standard_error", "rank"]
+    expected = ["entry", "importance", "standard_error", "rank"]
+    assert list(frame.columns)[:4] == expected
     assert isinstance(frame, pd.DataFrame)
     assert frame["importance"].is_monotonic_decreasing
 

@@ -54,6 +54,7 @@ MEASURES = {
     "derivative": (skvarimp.DerivativeImportance(), KERNEL),
     "ale": (skvarimp.ALEImportance(), TREE),
     "partial_dependence": (skvarimp.PartialDependenceImportance(), TREE),
+    "sobol": (skvarimp.SobolImportance(), TREE),
     "interaction": (skvarimp.InteractionImportance(grid=4), TREE),
     "permutation": (skvarimp.PermutationImportance(), LINEAR),
     "scoring": (

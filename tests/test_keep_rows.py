@@ -14,6 +14,7 @@ from skvarimp import (
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    SobolImportance,
 )
 
 N = 120
@@ -60,6 +61,8 @@ MEASURES = {
         **KEPT,
     ),
     "dependence": PartialDependenceImportance(statistic="std", **KEPT),
+    "total": SobolImportance(**KEPT),
+    "first order": SobolImportance(order="first", **KEPT),
     "individual": PartialDependenceImportance(
         statistic="range", kind="individual", **KEPT
     ),
@@ -73,6 +76,7 @@ MEASURES = {
     ),
 }
 EXACT = ["pairs", "observed", "range", "dependence", "individual", "permutation"]
+EXACT += ["total", "first order"]
 
 
 def fitted(name, model="callable", X=X, weights=WEIGHTS, y=None, **parameters):
@@ -99,7 +103,7 @@ def test_means_and_norms(name, model):
     np.testing.assert_allclose(weights @ psi[:, known], 0.0, atol=1e-12 * size)
     norms = np.sqrt(weights @ psi**2 / WEIGHTS.sum())
     np.testing.assert_allclose(norms, imp.standard_errors_, rtol=1e-12, atol=1e-15)
-    if name == "dependence":
+    if name in {"dependence", "first order"}:
         assert imp.row_importances_ is None
         return
     means = weights @ imp.row_importances_[kept]

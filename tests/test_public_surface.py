@@ -34,6 +34,7 @@ SURFACE = {
         "PartialDependenceImportance",
         "PermutationImportance",
         "SensitivityImportance",
+        "SobolImportance",
         "SurrogateTreePredictor",
         "compare_importances",
         "rank_intervals",

@@ -30,12 +30,14 @@ from skvarimp import (
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    SobolImportance,
 )
 
 DRIVERS = [
     PermutationImportance(subset="oob"),
     PermutationImportance(),
     PartialDependenceImportance(),
+    SobolImportance(),
     FIRMImportance(),
     ImpurityImportance(convention="sklearn"),
     SensitivityImportance(),

@@ -13,6 +13,7 @@ from skvarimp import (
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    SobolImportance,
 )
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -50,6 +51,7 @@ def writing(X):
         FIRMImportance(),
         InteractionImportance(grid=3),
         ALEImportance(n_bins=4),
+        SobolImportance(),
     ],
     ids=lambda measure: type(measure).__name__,
 )

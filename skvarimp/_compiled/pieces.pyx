@@ -228,6 +228,39 @@ def deviation(
                 rows[o, i] += sqrt(total / (count - 1.0 if count > 2.0 else 1.0))
 
 
+def variances(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] below,
+    const double[::1] weights,
+    double[:, :] rows,
+    double[:, ::1] sums,
+):
+    """Squared distance of each curve from its own mean; parameters as in `pairs`."""
+    cdef Room room = Room(longest(bounds))
+    cdef Py_ssize_t i, o, k, start, n
+    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
+    cdef double *values
+    cdef double first, mean
+    with nogil:
+        values = &room.values[0]
+        for i in range(bounds.shape[1]):
+            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
+            if n == 1:
+                continue
+            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            for o in range(moved.shape[0]):
+                first = moved[o, start]
+                for k in range(n):
+                    values[k] = moved[o, start + k] - first
+                mean = mean_of(values, &room.chances[0], n)
+                for k in range(n):
+                    values[k] = (values[k] - mean) * (values[k] - mean)
+                rows[o, i] += mean_of(values, &room.chances[0], n)
+                add_sums(&sums[o, 0], &cells[start], values, n, weights[i])
+
+
 def means(
     const int64_t[:, :] bounds,
     const int32_t[::1] cells,

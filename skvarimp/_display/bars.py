@@ -24,6 +24,8 @@ from skvarimp._display.rows import (
 from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
+LIGHT = "#99C7E0"  # of COLORS[0]
+PARTS = ["by itself", "with interactions"]
 ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
 
 
@@ -44,6 +46,9 @@ class ImportanceDisplay:
         What the lengths are, below the bars.
     intervals : array-like of shape (n_entries, 2), default=None
         Lower and upper ends, drawn in place of standard errors; NaN: none.
+    own : array-like of shape (n_entries,), default=None
+        The part of each importance that the entry has by itself, drawn as a darker
+        bar in front; the rest it has through interactions.
 
     Attributes
     ----------
@@ -76,12 +81,14 @@ class ImportanceDisplay:
         standard_errors: ArrayLike | None = None,
         label: str = "importance",
         intervals: ArrayLike | None = None,
+        own: ArrayLike | None = None,
     ) -> None:
         self.importances = importances
         self.entry_names = entry_names
         self.standard_errors = standard_errors
         self.label = label
         self.intervals = intervals
+        self.own = own
 
     @classmethod
     def from_importance(
@@ -180,9 +187,14 @@ class ImportanceDisplay:
         ax = row_axes(names, 1.0) if ax is None else check_axes(ax)
         self.ax_, self.figure_ = ax, ax.figure
         at = np.arange(len(shown))
-        style = {"height": 0.7, "color": COLORS[0]} | kwargs
+        color = COLORS[0] if self.own is None else LIGHT
+        style = {"height": 0.7, "color": color} | kwargs
         with keywords_for("barh", kwargs):
             self.bars_ = ax.barh(at, values[shown], **style)
+        if self.own is not None:
+            own = drawable(self.own, values.shape, "own")[shown]
+            alone = ax.barh(at, own, height=0.4, color=COLORS[0])
+            ax.legend([alone, self.bars_], PARTS, fontsize="small", loc="lower right")
         if self.intervals is None:
             self.errors_ = draw_errors(ax, at, values, self.standard_errors, shown)
         else:

@@ -26,7 +26,6 @@ from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
 ROWS_DRAWN, VALUES_DRAWN = 25, 50  # of the rows' own curves in a picture
-SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
 
 
 class PartialDependenceImportance(ResponseImportance):
@@ -168,8 +167,7 @@ default="auto"
     def _plan(self, problem, entries):
         n_rows, one = problem.table.n_samples, np.ones(len(problem.base))
         if self.kind == "average":
-            n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
-            n_groups = n_rows if self.keep_rows else n_groups
+            n_groups = n_rows if self.keep_rows else None
             reductions = [PartialDependence.over(self.statistic, n_rows, n_groups)]
         else:  # the second for the curves alone
             reductions = [
@@ -182,10 +180,10 @@ default="auto"
 
     def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
-        if self.keep_rows and self.kind == "average":
-            self._complete(plan, outcomes[0][0])
-        self._store_outcome(plan, outcomes[0][0])
         (request,) = plan.requests
+        if self.keep_rows and self.kind == "average":
+            complete_influences(plan, request, outcomes[0][0], self.n_jobs)
+        self._store_outcome(plan, outcomes[0][0])
         self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
@@ -197,22 +195,6 @@ default="auto"
             self.curves_[entry.name] = (values, averages)
             if self.individual_curves_ is not None:
                 self.individual_curves_[entry.name] = _some_curves(plan, entry)
-
-    def _complete(self, plan, outcome):
-        """Influences on curves that were too large to be kept row by row."""
-        problem, (request,) = plan.problem, plan.requests
-        missing = {
-            e: curves
-            for e, curves in enumerate(outcome.curves)
-            if curves is not None
-            and (outcome.influences is None or np.isnan(outcome.influences[0, e]))
-        }
-        walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
-        (reduction,) = request.reductions
-        for e, psi in curve_influences(walk, reduction, missing, self.n_jobs):
-            outcome.store_rows([e], influences=psi)
-            variance = problem.weights @ psi**2 / problem.total_weight
-            outcome.standard_errors[e] = np.sqrt(variance)
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""
@@ -267,6 +249,32 @@ default="auto"
             Holds `axes_` and `figure_`.
         """
         return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
+
+
+def complete_influences(plan, request, outcome, n_jobs):
+    """Add influences on mean curves that were too large to be kept row by row.
+
+    Parameters
+    ----------
+    plan : Plan
+    request : Request
+        Of one reduction, a `PartialDependence`.
+    outcome : Outcome
+    n_jobs : int or None
+    """
+    problem = plan.problem
+    missing = {
+        e: curves
+        for e, curves in enumerate(outcome.curves)
+        if curves is not None
+        and (outcome.influences is None or np.isnan(outcome.influences[0, e]))
+    }
+    walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
+    (reduction,) = request.reductions
+    for e, psi in curve_influences(walk, reduction, missing, n_jobs):
+        outcome.store_rows([e], influences=psi)
+        variance = problem.weights @ psi**2 / problem.total_weight
+        outcome.standard_errors[e] = np.sqrt(variance)
 
 
 def _some_curves(plan, entry):

@@ -49,4 +49,7 @@ def _of_entry(task, walk, reduction):
         ice = response.curves(walk.table, walk.rows[part], move, base)
         psi[:, part] = np.einsum("oik,ok->oi", ice - base[:, :, np.newaxis], slope)
     psi -= np.sum(slope * cells, axis=1, keepdims=True)
+    importances = kind.spread(cells[np.newaxis], sample) / scale
+    psi = psi + kind.own_influences(cells[np.newaxis], importances, sample)
+    psi = psi.reshape(walk.base.shape)
     return (psi / scale[:, np.newaxis]).mean(axis=0)

@@ -24,6 +24,7 @@ it works for every shape.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import sparse
 
 from skvarimp._response.reductions.flatness import flatness, flatness_slope
 from skvarimp._response.reductions.states import Finished, Sample, State
@@ -72,6 +73,10 @@ class Reduction:
         """`Finished` from the merged state of all rows."""
         raise NotImplementedError
 
+    def through_scale(self, importances, sample):
+        """What the scale adds to the influences (unscaled); 0: it is held fixed."""
+        return 0.0
+
 
 class _OfStatistic(Reduction):
     """A reduction with a `statistic` that "auto" chooses for each entry."""
@@ -103,7 +108,9 @@ class _RowMean(Reduction):
             psi += self.donor_factor * sample.donated(state.cells)
         else:
             psi = state.rows - theta
-        return sample.finished(theta[..., 0] / sample.scale, psi, state.rows)
+        importances = theta[..., 0] / sample.scale
+        psi += self.through_scale(importances, sample)
+        return sample.finished(importances, psi, state.rows)
 
 
 @dataclass(frozen=True)
@@ -151,6 +158,7 @@ class IndividualFlatness(_OfStatistic, _RowMean):
         return State(shape.deviations())
 
 
+SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
 LEAST_GROUPS = 10  # of rows, whatever they take: errors known to a fifth
 
 
@@ -175,8 +183,13 @@ class PartialDependence(_OfStatistic):
     merges_rows = True
 
     @classmethod
-    def over(cls, statistic, n_rows, n_groups):
-        """For a known number of rows; at most `n_groups` are kept apart."""
+    def over(cls, statistic, n_rows, n_groups=None):
+        """For a known number of rows; at most `n_groups` are kept apart.
+
+        None: 200, or as few as 50 where there are many rows.
+        """
+        if n_groups is None:
+            n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
         n_groups = min(n_groups, n_rows)
         random = np.random.RandomState(0)  # fixed: errors must not vary between runs
         groups = random.permutation(n_rows) % n_groups
@@ -222,23 +235,26 @@ class PartialDependence(_OfStatistic):
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        importances = flatness(state.cells, sample.multiplicity, self.statistic)
-        importances /= sample.scale
+        importances = self.spread(state.cells, sample) / sample.scale
         curves = state.cells + sample.level[:, np.newaxis]
+        own = self.own_influences(state.cells, importances, sample)
         if state.sketch is None and state.apart is None:
-            psi = np.zeros((*importances.shape, sample.weights.shape[-1]))
+            psi = np.zeros((*importances.shape, sample.weights.shape[-1])) + own
             return sample.finished(importances, psi, curves=curves)
         slope = self.slope(state.cells, sample)
-        level = np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
+        own = own - np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
         if state.basis is not None:  # (sums @ basis) @ slope, the short way
             slope = np.einsum("bofk,bok->bof", state.basis, slope)
         if state.apart is not None:
-            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] - level
+            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] + own
             return sample.finished(importances, psi, curves=curves)
         weights = self.signs * np.sqrt(sample.weights)
         n_groups = state.sketch.shape[2]
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
-        psi -= level * np.bincount(self.groups % n_groups, weights, n_groups)
+        where = np.arange(self.n_rows), self.groups % n_groups
+        add = sparse.csr_array((weights, where), (self.n_rows, n_groups))
+        own = np.broadcast_to(own, (*psi.shape[:2], self.n_rows))
+        psi += (own.reshape(-1, self.n_rows) @ add).reshape(psi.shape)
         psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
         errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
         influences = None
@@ -246,8 +262,16 @@ class PartialDependence(_OfStatistic):
             influences = psi[:, self.groups] / weights
         return Finished(importances, errors, curves, influences)
 
+    def spread(self, cells, sample):
+        """What is asked of mean curves (b, o, k), unscaled."""
+        return flatness(cells, sample.multiplicity, self.statistic)
+
+    def own_influences(self, cells, importances, sample):
+        """Influences other than those through the rows' own curves, unscaled."""
+        return self.through_scale(importances, sample)
+
     def slope(self, cells, sample):
-        """How the flatness depends on each value of mean curves (b, o, k)."""
+        """How the spread depends on each value of mean curves; sums to 0 over k."""
         size = np.abs(sample.base).max(axis=1)
         return flatness_slope(cells, sample.multiplicity, self.statistic, size)
 

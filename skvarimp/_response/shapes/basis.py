@@ -119,6 +119,19 @@ class Basis(Shape):
         products = values @ squares[:, np.newaxis]
         return np.sqrt(np.maximum(np.sum(products * values, axis=-1), 0.0))
 
+    def variances(self):
+        """See `Shape.variances`; quadratic forms of the values at the nodes."""
+        values, matrix = self.moved
+        weighted = self.margins.probabilities[:, :, np.newaxis] * matrix
+        mean = np.matmul(values, weighted.sum(axis=1)[:, np.newaxis, :, np.newaxis])
+        centred = values - mean
+        of_cells = (matrix.swapaxes(1, 2) @ weighted)[:, np.newaxis]
+        of_rows = centred.swapaxes(2, 3) @ (self.margins.weights[:, None] * centred)
+        matrix = matrix[:, np.newaxis]
+        rows = np.sum((centred @ of_cells) * centred, axis=-1)
+        cells = np.sum((matrix @ of_rows) * matrix, axis=-1)
+        return np.maximum(rows, 0.0), np.maximum(cells, 0.0)
+
     @cached_property
     def moved(self):
         """Response moved minus unmoved at the nodes, and the matrix."""

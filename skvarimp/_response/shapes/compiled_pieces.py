@@ -16,6 +16,7 @@ from skvarimp._response.reductions.reductions import (
     Range,
     SquaredError,
 )
+from skvarimp._response.reductions.shares import OwnShare, TotalShare
 from skvarimp._response.reductions.states import State
 
 
@@ -93,6 +94,15 @@ class SummedObserved(Summed):
         kernels.distance(*curves, self.below, weights, points, 1.0, of_rows, self.sums)
 
 
+class SummedVariances(Summed):
+    """`TotalShare`."""
+
+    def add(self, curves, rows):
+        """See `Summed.add`."""
+        weights, of_rows = self.weights[rows], self.rows[:, rows]
+        kernels.variances(*curves, self.below, weights, of_rows, self.sums)
+
+
 class SummedLoss(Summed):
     """A loss that is a distance, or its square, from the target."""
 
@@ -161,7 +171,7 @@ class SummedFlatness(SummedRange):
 
 
 class SummedMeans(Summed):
-    """`PartialDependence`."""
+    """`PartialDependence` and `OwnShare`."""
 
     def __init__(self, reduction, member, walk, rows):
         super().__init__(reduction, member, walk, rows)
@@ -196,6 +206,8 @@ KINDS = {
     Range: SummedRange,
     IndividualFlatness: SummedFlatness,
     PartialDependence: SummedMeans,
+    OwnShare: SummedMeans,
+    TotalShare: SummedVariances,
     SquaredError: SummedSquaredError,
     AbsoluteError: SummedAbsoluteError,
 }

@@ -113,6 +113,14 @@ class Chunk(Dense):
         """See `Shape.deviations`."""
         return flatness(self.values, self.multiplicity, "std")
 
+    def variances(self):
+        """See `Shape.variances`."""
+        # from the first value on: a constant curve is centred to exactly 0
+        squares = self.values - self.values[..., :1]
+        squares -= self.over_cells(squares)[..., np.newaxis]
+        np.square(squares, out=squares)
+        return self.over_cells(squares), self.over_rows(squares)
+
     def means(self, function, size=None):
         """See `Shape.means`."""
         values = function(self)

@@ -196,6 +196,14 @@ class StraightLines(Basis):
         """See `Shape.deviations`."""
         return self._of_rows(flatness(self.t, self.margins.multiplicity, "std"))
 
+    def variances(self):
+        """See `Shape.variances`."""
+        chances = self.margins.probabilities[..., np.newaxis]
+        t = self.t - self.t[..., :1]  # a constant stays exactly so
+        cells = (self.slope * (t - np.matmul(t, chances))) ** 2
+        rows = np.repeat(np.matmul(cells, chances), self.s.shape[-1], axis=-1)
+        return rows, cells * self.margins.weights.sum()
+
     def sums(self, weights):
         """See `Shape.sums`."""
         own = np.matmul(self.s, weights[..., np.newaxis])

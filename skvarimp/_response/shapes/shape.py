@@ -15,6 +15,8 @@ squares       rows, cells         the same with squares in place of absolute val
 extremes      lowest, highest     min_k ICE[i, k] and max_k ICE[i, k], up to the same
                                   constant
 deviations    rows                standard deviation over the grid's values, ddof=1
+variances     rows, cells         sum_k p[k] e[i, k]^2, sum_i w[i] e[i, k]^2 with
+                                  e[i, k] = ICE[i, k] - sum_l p[l] ICE[i, l]
 means         rows, cells         sum_k p[k] h[i, k], sum_i w[i] h[i, k] for h a
                                   function of the curves
 sums          cells               sum_i c[i] (ICE[i, k] - f[i])
@@ -124,6 +126,10 @@ class Shape:
         raise NeedsValues
 
     def deviations(self):
+        """See the module."""
+        raise NeedsValues
+
+    def variances(self):
         """See the module."""
         raise NeedsValues
 

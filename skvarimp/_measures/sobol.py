@@ -1,0 +1,258 @@
+"""`SobolImportance`: which share of the variance of the response is due to an input."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._data.validation import (
+    StrOptions,
+    features_constraint,
+    grid_constraint,
+    n_jobs_constraint,
+    response_method_constraint,
+)
+from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._measures.pairs import variance
+from skvarimp._measures.partial_dependence import complete_influences
+from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._response.reductions.shares import OwnShare, TotalShare
+from skvarimp._types import (
+    Axes,
+    CustomGrid,
+    Features,
+    Floats,
+    NamedGrid,
+    ResponseMethod,
+)
+
+# A standard deviation below this part of the response's size is rounding.
+ROUNDING = 1e-13
+
+
+@dataclass
+class SobolPlan(Plan):
+    """The plan of `SobolImportance`.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (n_outputs,)
+        Which outputs are the same at all rows.
+    """
+
+    constant: np.ndarray
+
+
+class SobolImportance(ResponseImportance):
+    """Share of the variance of a model's response that is due to each input.
+
+    The total index is the share that disappears on average if the input is held fixed;
+    the first-order index is the share that the input explains by itself. What lies
+    between them is the input's part in interactions. Both are *marginal* and describe
+    the model, not its accuracy: values are combined as if the inputs were independent.
+
+    Parameters
+    ----------
+    order : {"total", "first"}, default="total"
+        Which index is `importances_`. Both are computed.
+    features : sequence or dict, default=None
+        Entries: names, positions, or lists of them; None: each column. The indices of
+        a group are those of its columns together (closed indices).
+    grid : {"all", "equidistant", "deciles"}, int, array-like or dict, default="all"
+        Values the input moves through, with their probabilities, as in
+        `SensitivityImportance`; "all": every observed value with its frequency.
+    response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
+default="auto"
+        The response watched; "auto": the first of them a classifier has, `predict`
+        of other models.
+    n_jobs : int, default=None
+        Number of joblib workers. The numbers do not depend on it.
+    keep_rows : bool, default=False
+        Whether to keep the numbers of single rows, `influences_` and
+        `row_importances_`, from which `interval` and the comparisons of importances
+        are computed.
+
+    Attributes
+    ----------
+    importances_ : ndarray of shape (n_entries,)
+        `total_` or `first_order_`, as `order` says.
+    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+        The same for each output.
+    total_, first_order_ : ndarray of shape (n_entries,)
+        Shares of the variance of the response, mean over the outputs.
+    total_standard_errors_, first_order_standard_errors_ : ndarray of shape (n_entries,)
+        Sampling errors of the rows with the model held fixed, including that of the
+        variance of the response (infinitesimal jackknife). That of the first order is
+        estimated from random sums of many rows, to about 5%. The number of rows is
+        the sum of `sample_weight`.
+    standard_errors_ : ndarray of shape (n_entries,)
+        Those of `importances_`.
+    influences_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+    row_importances_ : ndarray of shape (n_samples, n_entries) or None
+        With `keep_rows` and order="total": the variance of each row's own curve, as a
+        share.
+    ranking_ : ndarray of shape (n_entries,)
+        1 = most important.
+    estimation_ : str
+        "exact".
+    response_path_ : str
+        How the response was computed.
+    entry_names_ : list of str
+        Names of the entries.
+    output_names_ : list of str
+        Names of the outputs.
+
+    Raises
+    ------
+    ValueError
+        If the response is the same at all rows of X but not at the moved rows: a share
+        of its variance is then undefined.
+
+    See Also
+    --------
+    InteractionImportance : Which pairs of inputs interact.
+    PermutationImportance : The loss that the model's accuracy suffers.
+
+    Notes
+    -----
+    With f(x_i; v_k) the response of row i with the entry moved to the value of row k,
+    F its mean over the rows, and all variances with divisor n:
+
+    - total: mean_i Var_k f(x_i; v_k) / Var f [1]_, eq. 18,
+    - first order: Var_k F(v_k) / Var f [1]_, eq. 15.
+
+    These are the exact values for the rows of X, from all pairs of rows; no random
+    sequence is drawn. For independent inputs first order <= Shapley effect <= total,
+    the first orders sum to at most 1 and the totals to at least 1; a model is additive
+    if and only if all of these sums are 1 [1]_. For correlated inputs none of this
+    holds: combinations of values enter that do not occur together, and an index can
+    exceed 1.
+
+    The first-order index of an input without an effect of its own is a squared
+    estimate of 0: it is positive, of the order of 1 / n_samples, and its standard
+    error is too large. Entries that the model does not use are exactly 0, and so are
+    all entries of a constant response. Cost for a model without a fast response:
+    n_samples x n_cells predictions per entry.
+
+    References
+    ----------
+    .. [1] A. Saltelli, P. Annoni, I. Azzini, F. Campolongo, M. Ratto and S. Tarantola,
+       "Variance based sensitivity analysis of model output", Computer Physics
+       Communications 181 (2010).
+    .. [2] I. M. Sobol', "Sensitivity estimates for nonlinear mathematical models",
+       Mathematical Modelling and Computational Experiments 1 (1993).
+
+    Examples
+    --------
+    On the corners of a cube, the product and the single input have variance 1 each:
+
+    >>> from itertools import product
+    >>> import numpy as np
+    >>> from skvarimp import SobolImportance
+    >>> X = np.array(list(product([-1.0, 1.0], repeat=3)))
+    >>> imp = SobolImportance().fit(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X)
+    >>> imp.total_
+    array([0.5, 0.5, 0.5])
+    >>> imp.first_order_
+    array([0. , 0. , 0.5])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "order": [StrOptions({"total", "first"})],
+        "features": features_constraint,
+        "grid": grid_constraint("all", "equidistant", "deciles"),
+        "response_method": response_method_constraint,
+        "n_jobs": n_jobs_constraint,
+        "keep_rows": ["boolean"],
+    }
+
+    total_: Floats
+    first_order_: Floats
+    total_standard_errors_: Floats
+    first_order_standard_errors_: Floats
+
+    def __init__(
+        self,
+        *,
+        order: Literal["total", "first"] = "total",
+        features: Features = None,
+        grid: NamedGrid | int | CustomGrid = "all",
+        response_method: ResponseMethod = "auto",
+        n_jobs: int | None = None,
+        keep_rows: bool = False,
+    ) -> None:
+        self.order = order
+        self.features = features
+        self.grid = grid
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+        self.keep_rows = keep_rows
+
+    def _plan(self, problem, entries):
+        n_rows = problem.table.n_samples
+        spread = variance(problem.base, problem.weights)
+        constant = spread <= (ROUNDING * np.abs(problem.base).max(axis=1)) ** 2
+        scale = np.where(constant, 1.0, spread)
+        kept = n_rows if self.keep_rows and self.order == "first" else None
+        shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
+        request = Request(self.grid, shares, [scale, scale])
+        return SobolPlan(problem, entries, [request], constant)
+
+    def _conclude(self, plan, outcomes):
+        self.estimation_ = "exact"
+        ((total, first),) = outcomes
+        self._refuse_constant(plan, total)
+        for outcome in (total, first):
+            outcome.importances[:, plan.constant] *= 0.0  # NaN stays
+        if self.keep_rows and self.order == "first":
+            (request,) = plan.requests
+            own = Request(request.grid, request.reductions[1:], request.scales[1:])
+            complete_influences(plan, own, first, self.n_jobs)
+        self.total_ = total.importances.mean(axis=1)
+        self.first_order_ = first.importances.mean(axis=1)
+        self.total_standard_errors_ = total.standard_errors
+        self.first_order_standard_errors_ = first.standard_errors
+        self._store_outcome(plan, total if self.order == "total" else first)
+
+    def _refuse_constant(self, plan, total):
+        """Raise where moved responses vary, but not those of the rows of X."""
+        size = np.abs(plan.problem.base).max(axis=1)
+        varies = total.importances > (10 * ROUNDING * size) ** 2
+        refused = np.argwhere(varies & plan.constant)
+        if len(refused):
+            e, o = refused[0]
+            raise ValueError(
+                f"The response {plan.problem.model.output_names[o]!r} is the same at "
+                f"all rows of X although it moves with {plan.entries[e].name!r}: there "
+                "is no variance to take shares of. Use SensitivityImportance."
+            )
+
+    def _further_columns(self):
+        return {"first_order": self.first_order_, "total": self.total_}
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
+        """Draw the total indices as bars, and in each the share of the input alone.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `ImportanceDisplay.plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            Holds `ax_` and `figure_`.
+        """
+        check_is_fitted(self, "importances_")
+        display = ImportanceDisplay(
+            self.total_,
+            self.entry_names_,
+            standard_errors=self.total_standard_errors_,
+            label="share of the variance of the response",
+            own=self.first_order_,
+        )
+        return display.plot(ax=ax, **kwargs)
