@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import sklearn.inspection
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from skvarimp._inspection.curves import FastCurves
@@ -72,9 +73,10 @@ def permutation_importance(
     Notes
     -----
     The same int `random_state` gives the same permutations, so that `importances`
-    equal scikit-learn's to rounding. Faster are models with a fast response and
-    scorers given by name; with other scorers, or `max_samples` below the number of
-    rows, everything is computed as by scikit-learn.
+    equal scikit-learn's to rounding. For models with a fast response and scorers given
+    by name, all columns and shuffles are served together as far as memory allows. With
+    other scorers, or `max_samples` below the number of rows, everything is computed as
+    by scikit-learn.
 
     Examples
     --------
@@ -103,7 +105,8 @@ def permutation_importance(
     if original is None or not hasattr(X, "shape"):
         return function(estimator, X, y, **options)
     checked(function, {"estimator": estimator, "X": X, "y": y} | options)
-    scores = PermutedScores(original, estimator, X, scoring)
+    together = effective_n_jobs(n_jobs) == 1
+    scores = PermutedScores(original, estimator, X, scoring, together)
     return rebound(function, name, scores)(estimator, X, y, **options)
 
 

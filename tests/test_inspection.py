@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 import sklearn.inspection as original
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
@@ -16,15 +17,16 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer_names
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skvarimp.inspection as ours
 
@@ -47,6 +49,9 @@ MODELS = [
     (DecisionTreeClassifier(max_depth=3, random_state=0), LABELS),
     (GradientBoostingClassifier(n_estimators=5, random_state=0), LABELS),
     (LogisticRegression(), HALVES),
+    (LogisticRegression(), np.array(["a", "b", "c"])[LABELS]),
+    (make_pipeline(SplineTransformer(), LogisticRegression()), LABELS),
+    (VotingRegressor([("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=3))]), Y),
     (SVC(), HALVES),
 ]
 
@@ -165,6 +170,40 @@ def test_fast_responses_are_used():
         RandomForestRegressor.predict = plain
     assert slow == 90 * (1 + 20 * 6)
     assert sum(calls) < slow / 4
+
+
+@pytest.mark.parametrize("how", [{"working_memory": 1e-3}, {}])
+def test_columns_served_together_or_one_by_one(how):
+    """As many as memory allows share their work; workers have a column each."""
+    forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
+    expected = original.permutation_importance(forest, X, Y, random_state=1)
+    with sklearn.config_context(**how):
+        for n_jobs in (None, 2):
+            found = ours.permutation_importance(
+                forest, X, Y, random_state=1, n_jobs=n_jobs
+            )
+            np.testing.assert_allclose(
+                found.importances, expected.importances, rtol=1e-9, atol=1e-9
+            )
+
+
+def test_outputs_that_are_not_finite():
+    """Refused in whichever shuffle they come up, as by scikit-learn."""
+
+    class Breaks(Ridge):
+        """NaN once a moved row lies outside the training rows' diagonal."""
+
+        def predict(self, X):
+            return np.where(X[:, 0] * X[:, 1] > 0.9, np.nan, super().predict(X))
+
+    rows = X[X[:, 0] * X[:, 1] <= 0.9]
+    rows = rows[:70]
+    model = Breaks().fit(rows, Y[:70])
+    for module in (original, ours):
+        with pytest.raises(ValueError, match="NaN"):
+            module.permutation_importance(
+                model, rows, Y[:70], n_repeats=30, random_state=0
+            )
 
 
 def test_scorers_of_ones_own_get_the_model():

@@ -3,10 +3,8 @@
 import numpy as np
 
 from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
 from skvarimp._response.grid import Move
-from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.memory import HELD, even_slices
 
 
@@ -35,18 +33,16 @@ class FastCurves:
         grid = np.asarray(grid)
         if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
             return None
-        made = Responses(est, X).problem(response_method)
+        responses = Responses(est, X)
         columns = tuple(int(j) for j in np.ravel(features))
-        if made is None or len(set(columns)) < len(columns):
-            return None
-        problem, _ = made
-        table = as_table(X)
-        if not all(table.takes_numbers(j) for j in columns):
+        numbers = all(responses.table.takes_numbers(j) for j in columns)
+        if len(set(columns)) < len(columns) or not numbers:
             return None
         entry = Entry("moved", columns, len(columns) > 1)
-        response = problem.response([entry])
-        if isinstance(response, BlackBoxResponse):
+        response = responses.response(response_method, [entry])
+        if response is None:
             return None
+        problem = responses.problem(response_method)
         grid = grid.astype(np.float64)
         values, back = np.unique(grid, axis=0, return_inverse=True)
         back = np.ravel(back)

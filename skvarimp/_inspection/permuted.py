@@ -1,25 +1,14 @@
 """scikit-learn's permutation scores, from outputs found for all repeats at once."""
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
 from sklearn.utils import check_random_state
 
 from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
 from skvarimp._running.memory import HELD
 
-# Their label is the class of the largest probability, the first of equal ones.
-MOST_PROBABLE = (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
-TIE = 1e-9  # closer probabilities are left to the model
 # Scores that rounding of the outputs changes by rounding only. Others, such as the area
 # under the ROC curve, look at ties.
 SMOOTH = {
@@ -43,6 +32,27 @@ SMOOTH = {
 }
 
 
+def _mean(values, weight):
+    return np.average(values, axis=-1, weights=weight)
+
+
+def _squared_error(y, outputs, weight):
+    return _mean((y - outputs) ** 2, weight)
+
+
+# The scores (n_repeats,) of outputs (n_repeats, n_samples), of y and weights.
+FORMULAS = {
+    "accuracy": lambda y, f, w: _mean(y == f, w),
+    "neg_mean_absolute_error": lambda y, f, w: -_mean(np.abs(y - f), w),
+    "neg_mean_squared_error": lambda y, f, w: -_squared_error(y, f, w),
+    "neg_root_mean_squared_error": lambda y, f, w: -np.sqrt(_squared_error(y, f, w)),
+    "r2": lambda y, f, w: (
+        1.0 - _squared_error(y, f, w) / _squared_error(y, _mean(y, w), w)
+    ),
+}
+OWN_SCORES = {RegressorMixin.score: "r2", ClassifierMixin.score: "accuracy"}
+
+
 class PermutedScores:
     """Takes the place of the function that scores one permuted column.
 
@@ -54,11 +64,14 @@ class PermutedScores:
     X : array or frame
     scoring : object
         As given to `permutation_importance`.
+    together : bool
+        Whether one worker scores all columns, which may then share their work.
     """
 
-    def __init__(self, original, estimator, X, scoring):
+    def __init__(self, original, estimator, X, scoring, together):
         self.original, self.scoring = original, scoring
-        self.responses = Responses(estimator, X)
+        self.responses, self.together = Responses(estimator, X), together
+        self._shuffled = None, None  # the last seed and its donors
 
     def __call__(
         self,
@@ -86,17 +99,43 @@ class PermutedScores:
                 scorer,
                 max_samples,
             )
-        donors = shuffles(random_state, X.shape[0], n_repeats)
-        smooth = names <= SMOOTH
-        permuted = Permuted(estimator, self.responses, X, col_idx, donors, smooth)
+        if self._shuffled[0] != random_state:  # the same for all columns
+            donors = shuffles(random_state, X.shape[0], n_repeats)
+            self._shuffled = random_state, donors
+        donors, smooth = self._shuffled[1], names <= SMOOTH
+        permuted = Permuted(
+            estimator, self.responses, X, col_idx, donors, smooth, self.together
+        )
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        scores = []
-        for repeat in range(n_repeats):
-            permuted.repeat = repeat
-            scores.append(scorer(permuted, X, y, **weight))
+        scores = [scorer(permuted, X, y, **weight)]
+        others = self._by_formula(estimator, permuted, y, sample_weight, scores[0])
+        if others is not None:
+            return others
+        # the first has checked everything but the other outputs
+        unchecked = {"assume_finite": True, "skip_parameter_validation": True}
+        for permuted.repeat in range(1, n_repeats):
+            with config_context(**unchecked if permuted.is_finite() else {}):
+                scores.append(scorer(permuted, X, y, **weight))
         if isinstance(scores[0], dict):
             return {name: np.array([s[name] for s in scores]) for name in scores[0]}
         return np.array(scores)
+
+    def _by_formula(self, estimator, permuted, y, weight, first):
+        """The scores of all repeats at once; None where the first is not `first`.
+
+        What a formula leaves out, such as a constant y, is the same for all repeats.
+        """
+        name = self.scoring or OWN_SCORES.get(getattr(type(estimator), "score", None))
+        formula = FORMULAS.get(name) if isinstance(name, str) else None
+        y = np.asarray(y)
+        if formula is None or y.ndim > 1 or not permuted.is_finite():
+            return None
+        outputs = permuted.outputs("predict")
+        if np.shape(outputs) != (len(outputs), *y.shape):
+            return None
+        with np.errstate(all="ignore"):
+            found = formula(y, outputs, weight)
+        return found if np.isclose(found[0], first, rtol=1e-11, atol=1e-13) else None
 
 
 def _names(scoring):
@@ -143,10 +182,12 @@ class Permuted:
     donors : ndarray of shape (n_repeats, n_samples)
     smooth : bool
         Whether outputs may differ from the estimator's by rounding.
+    together : bool
+        Whether other columns will be permuted alike.
     """
 
-    def __init__(self, estimator, responses, X, column, donors, smooth):
-        self.repeat, self._smooth = 0, smooth
+    def __init__(self, estimator, responses, X, column, donors, smooth, together):
+        self.repeat, self._smooth, self._together = 0, smooth, together
         self._estimator, self._responses = estimator, responses
         self._X, self._column, self._donors = X, column, donors
         self._outputs = {}
@@ -159,7 +200,7 @@ class Permuted:
             return value
 
         def of_this_repeat(X):
-            return self._of(name)
+            return self.outputs(name)[self.repeat]
 
         of_this_repeat.__name__ = name  # scikit-learn asks for it
         return of_this_repeat
@@ -181,13 +222,21 @@ class Permuted:
         )
         return self._estimator.score(moved, y, **weight)
 
-    def _of(self, method):
+    def outputs(self, method):
+        """What the method returns for each repeat."""
         if method not in self._outputs:
             self._outputs[method] = self._found(method)
-        return self._outputs[method][self.repeat]
+        return self._outputs[method]
+
+    def is_finite(self):
+        """Whether all outputs asked for so far are finite numbers, or labels."""
+        return all(
+            isinstance(outputs, np.ndarray)
+            and (outputs.dtype.kind != "f" or bool(np.isfinite(outputs).all()))
+            for outputs in self._outputs.values()
+        )
 
     def _found(self, method):
-        """What the method returns for each repeat."""
         if method == "predict" and isinstance(self._estimator, ClassifierMixin):
             return self._labels()
         outputs = self._fast(method) if self._smooth else None
@@ -195,12 +244,10 @@ class Permuted:
 
     def _fast(self, method):
         """The same to rounding, from a fast response; None where there is none."""
-        outputs = self._responses.at_donors(method, self._column, self._donors)
+        outputs = self._of_column(method)
         if outputs is None:
             return None
-        problem, _ = self._responses.problem(method)
-        lists = problem.model.class_lists
-        if method == "predict_proba" and (lists is None or len(lists) != 1):
+        if method == "predict_proba" and len(self._responses.class_lists(method)) != 1:
             return None
         outputs = np.moveaxis(outputs, 0, -1)  # (n_repeats, n_samples, n_outputs)
         if method == "predict_proba" and outputs.shape[2] == 1:
@@ -213,19 +260,19 @@ class Permuted:
         return np.ndim(getattr(self._estimator, method)(rows)) == 1
 
     def _labels(self):
-        """Labels, by the probabilities where these decide without a tie."""
-        if type(self._estimator) not in MOST_PROBABLE:
+        """Labels, from indicators of the classes where a fast response has them."""
+        found = self._of_column("predict")
+        lists = () if found is None else self._responses.class_lists("predict")
+        if len(lists) != 1:
             return self._asked("predict")
-        chances, classes = self._fast("predict_proba"), self._estimator.classes_
-        if chances is None or isinstance(classes, list):
-            return self._asked("predict")
-        labels = classes[chances.argmax(axis=2)]
-        ordered = np.sort(chances, axis=2)
-        near = ordered[:, :, -1] - ordered[:, :, -2] < TIE
-        if near.any():
-            rows, donors = np.nonzero(near)[1], self._donors[near]
-            labels[near] = self._at("predict", rows, donors)
-        return labels
+        if len(found) == 1:  # of two classes the second
+            return lists[0][found[0].astype(np.intp)]
+        return lists[0][found.argmax(axis=0)]
+
+    def _of_column(self, method):
+        return self._responses.at_donors(
+            method, self._column, self._donors, self._together
+        )
 
     def _asked(self, method):
         """The model's own output for each repeat, several repeats at a time."""

@@ -5,10 +5,9 @@ import numpy as np
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._measures.response_importance import make_problem
+from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.memory import HELD, even_slices
-
-CHEAP = ("linear", "additive")  # one multiplication per column: asking costs no more
+from skvarimp._running.memory import at_once
 
 
 class Responses:
@@ -22,28 +21,47 @@ class Responses:
     """
 
     def __init__(self, estimator, X):
-        self.estimator, self.X = estimator, X
-        self._problems = {}
+        self.estimator, self.table = estimator, as_table(X)
+        names = self.table.column_names()
+        self.entries = [Entry(name, (j,)) for j, name in enumerate(names)]
+        self._problems, self._responses, self._served = {}, {}, None
 
     def problem(self, method):
-        """The rows and the response by a method; None where the model is asked."""
+        """The rows watched by a method; None where they cannot be."""
         if method not in self._problems:
             self._problems[method] = self._made(method)
         return self._problems[method]
 
     def _made(self, method):
         try:
-            table = as_table(self.X)
-            problem = make_problem(self.estimator, table, None, None, method)
-            entries = [Entry(n, (j,)) for j, n in enumerate(table.column_names())]
-            response = problem.response(entries)
-            if isinstance(response, BlackBoxResponse):
-                return None
+            return make_problem(self.estimator, self.table, None, None, method)
         except (ValueError, TypeError, AttributeError):  # the caller asks the model
             return None
-        return problem, entries
 
-    def at_donors(self, method, position, donors):
+    def class_lists(self, method):
+        """The classes of each column of y, as far as they are known."""
+        return self.problem(method).model.class_lists or ()
+
+    def response(self, method, entries):
+        """The response by a method, or None where the model is to be asked."""
+        key = method, tuple(entries)
+        if key not in self._responses:
+            self._responses[key] = self._responding(method, entries)
+        return self._responses[key]
+
+    def _responding(self, method, entries):
+        of = self.problem(method)
+        if of is None:
+            return None
+        try:
+            response = respond(
+                of.model, of.table, of.base, of.weights, entries, walked=False
+            )
+        except (ValueError, TypeError, AttributeError):
+            return None
+        return None if isinstance(response, BlackBoxResponse) else response
+
+    def at_donors(self, method, position, donors, together):
         """Outputs with one column's values from other rows, or None.
 
         Parameters
@@ -52,29 +70,40 @@ class Responses:
         position : int
             The column.
         donors : ndarray of shape (n_repeats, n_samples)
+        together : bool
+            Whether the other columns will be asked for with the same donors: then
+            as many as fit in memory are served at once.
 
         Returns
         -------
         ndarray of shape (n_outputs, n_repeats, n_samples)
         """
-        made = self.problem(method)
-        if made is None:
+        response = self.response(method, self.entries)
+        if response is None:
             return None
-        problem, entries = made
-        response, n = problem.response(entries), problem.table.n_samples
-        if response.path in CHEAP:
+        n_columns = len(self.entries)
+        size = at_once(response.n_outputs * donors.size) if together else 1
+        first = position - position % size
+        which = range(first, min(first + size, n_columns))
+        key = method, first, size
+        if self._served is None or self._served[0] != key:
+            found = self._of_columns(method, response, which, donors)
+            self._served = key, found
+        found = self._served[1]
+        return None if found is None else found[position - first]
+
+    def _of_columns(self, method, response, which, donors):
+        problem = self.problem(method)
+        moves = problem.moves(self.entries, [_EVERY_VALUE])
+        moves, n = [moves[e] for e in which], problem.table.n_samples
+        cells = [len(donors) if response.reads_cells else m.n_cells for m in moves]
+        cost = sum(response.evaluations(n, n_cells) for n_cells in cells)
+        if cost > len(moves) * donors.size:
             return None
-        move = problem.moves(entries, [_EVERY_VALUE])[position]
-        if response.evaluations(n, move.n_cells) > donors.size:
-            return None
-        cells = move.codes[donors]
-        result = np.empty((len(problem.base), *donors.shape))
-        for part in even_slices(n, max(1, HELD // move.n_cells)):
-            rows = np.arange(part.start, part.stop)
-            base = problem.base[:, part]
-            curves = response.curves(problem.table, rows, move, base)
-            result[:, :, part] = curves[:, np.arange(len(rows)), cells[:, part]]
-        return result
+        cells = np.stack([move.codes[donors] for move in moves])
+        return response.at_cells(
+            problem.table, np.arange(n), moves, problem.base, cells
+        )
 
 
 class _EveryValue:

@@ -20,7 +20,7 @@ from skvarimp._response.reductions.reductions import Reduction
 from skvarimp._response.reductions.states import Merging, Sample, State
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import Margins, reduced
-from skvarimp._running.memory import BLOCK, at_once, even_slices
+from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
 
 @dataclass(eq=False)
@@ -198,11 +198,14 @@ class Response:
     prefer : {None, "threads"}
         Kind of workers for `run`, where it is free to choose: "threads" for one that
         works without the interpreter's lock.
+    reads_cells : bool
+        Whether `at_cells` computes no more than the cells that it is asked for.
     """
 
     path = "response"
     rounding = 0.0
     prefer = None
+    reads_cells = False
 
     # Evaluations in one task: large enough that a worker is kept busy, small enough
     # that a progress bar moves and a stop is heard.
@@ -247,6 +250,33 @@ class Response:
         )
         shapes = self.shapes(table, rows, move, margins)
         return State.merged(reduced([_Mean()], s)[0] for s in shapes).cells[0]
+
+    def at_cells(self, table, rows, moves, base, cells):
+        """The response of rows that are each moved to a few cells of their own.
+
+            result[m, o, t, i] = curves[o, i, cells[m, t, i]] of moves[m]
+
+        A family that finds these without forming whole curves, or for all moves at
+        once, overrides this.
+
+        Parameters
+        ----------
+        table, rows, base : see `curves`
+        moves : list of Move
+        cells : ndarray of shape (n_moves, n_times, n_rows)
+
+        Returns
+        -------
+        ndarray of shape (n_moves, n_outputs, n_times, n_rows)
+        """
+        n_moves, n_times, n_rows = cells.shape
+        result = np.empty((n_moves, self.n_outputs, n_times, n_rows))
+        for m, move in enumerate(moves):
+            for part in slices(n_rows, move.n_cells * self.n_outputs):
+                ice = self.curves(table, rows[part], move, base[:, part])
+                own = np.arange(part.stop - part.start)
+                result[m, :, :, part] = ice[:, own, cells[m, :, part]]
+        return result
 
     def shapes(self, table, rows, move, margins):
         """Yield the curves of some rows in the shape the family knows, block by block.

@@ -103,7 +103,7 @@ def _refuse_single(form, table):
         raise NotReadable("the model computes in single precision")
 
 
-def respond(model, table, base, weights, entries):
+def respond(model, table, base, weights, entries, walked=True):
     """The response that serves a model on a table: lowered and probed, or black box.
 
     Parameters
@@ -114,6 +114,8 @@ def respond(model, table, base, weights, entries):
         The model's own response of the table's rows.
     weights : ndarray of shape (n_samples,)
     entries : list of Entry
+    walked : bool, default=True
+        Whether importances are wanted, whose walk is then probed as well.
 
     Returns
     -------
@@ -122,7 +124,7 @@ def respond(model, table, base, weights, entries):
     name = type(model.estimator).__name__
     try:
         response = lowered(model, table)
-        difference = probe(response, model, table, base, weights, entries)
+        difference = probe(response, model, table, base, weights, entries, walked)
     except NotReadable as declined:
         return BlackBoxResponse(model, len(base), str(declined))
     except FloatingPointError as error:

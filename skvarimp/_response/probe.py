@@ -46,7 +46,7 @@ class Difference:
         return f"by {self.gap:.3g} {self.where}"
 
 
-def probe(response, model, table, base, weights, entries):
+def probe(response, model, table, base, weights, entries, walked=True):
     """Compare a response with the model's own output; None, or a `Difference`.
 
     A model that computes in single precision may differ by its rounding.
@@ -59,6 +59,8 @@ def probe(response, model, table, base, weights, entries):
     base : ndarray of shape (n_outputs, n_samples)
     weights : ndarray of shape (n_samples,)
     entries : list of Entry
+    walked : bool, default=True
+        Whether to compare the importances of a walk, too.
     """
     black_box = BlackBoxResponse(model, len(base))
     rows = _spread(len(weights), ROWS)
@@ -68,7 +70,7 @@ def probe(response, model, table, base, weights, entries):
     )
     for layer in response.inside(table) if difference is None else ():
         difference = difference or _compare_inside(*layer, rows, weights, some)
-    if difference is None and moving is not None:
+    if walked and difference is None and moving is not None:
         difference = _compare_walks(response, black_box, table, base, weights, moving)
     return difference
 

@@ -158,7 +158,7 @@ class ColumnwiseResponse(Response):
         self.inner, self.transformed = inner, transformed
         self.n_outputs = inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
-        self.rounding = inner.rounding
+        self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
         self._inner_walks = Memo()
 
     def inside(self, table):
@@ -172,6 +172,12 @@ class ColumnwiseResponse(Response):
         return self.inner.curves(
             behind, rows, self.transformed.move(table, behind, move), base
         )
+
+    def at_cells(self, table, rows, moves, base, cells):
+        """See `Response.at_cells`."""
+        behind = self.transformed.of(table)
+        moves = [self.transformed.move(table, behind, move) for move in moves]
+        return self.inner.at_cells(behind, rows, moves, base, cells)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`."""

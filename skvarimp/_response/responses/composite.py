@@ -36,6 +36,7 @@ class CombinedResponse(ScoreResponse):
         self.own = [OwnOutputs(member) for member in form.models]
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
+        self.reads_cells = all(member.reads_cells for member in members)
         if any(member.prefer == "threads" for member in members):
             self.prefer = "threads"
         self.rounding = max(member.rounding for member in members)
@@ -60,6 +61,25 @@ class CombinedResponse(ScoreResponse):
         still = np.all(scores == own[:, :, np.newaxis], axis=0)
         ice = self.linked(scores, table, rows, move, base)
         return np.where(still, base[:, :, np.newaxis], ice)
+
+    def at_cells(self, table, rows, moves, base, cells):
+        """See `Response.at_cells`."""
+        each = zip(self.members, self.own)
+        scores = np.concatenate(
+            [
+                m.at_cells(table, rows, moves, own(table)[:, rows], cells)
+                for m, own in each
+            ],
+            axis=1,
+        )
+        result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
+        for m, move in enumerate(moves):
+
+            def ask(t, i, move=move, at=cells[m]):
+                return self.black_box.at(table, rows[i], move, at[t, i])
+
+            result[m] = self.linked_or_asked(scores[m], ask)
+        return result
 
     def scores(self, table, rows, move):
         """See `ScoreResponse.scores`."""

@@ -30,6 +30,7 @@ class LinearResponse(ProjectionResponse):
 
     path = "linear"
     smooth = True
+    reads_cells = True
 
     def __init__(self, model, form):
         n_scores = len(form.intercept)
@@ -51,6 +52,23 @@ class LinearResponse(ProjectionResponse):
         t, s = self._line(table, rows, move)
         ice = (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
         return own_cells_unmoved(ice, rows, move, base)
+
+    def at_cells(self, table, rows, moves, base, cells):
+        """See `Response.at_cells`."""
+        result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
+        for m, move in enumerate(moves):
+            if not self.changes(move):
+                result[m] = base[:, np.newaxis]
+                continue
+            t, s = self._line(table, rows, move)
+            others = self.sums(table, rows).T - s
+
+            def ask(i, k, move=move, at=cells[m]):
+                return self.black_box.at(table, rows[k], move, at[i, k])
+
+            scores = others[:, np.newaxis] + t[:, cells[m]]
+            result[m] = self.linked_or_asked(scores, ask)
+        return result
 
     def _line(self, table, rows, move):
         """The moved columns' part of the scores, of cells and of rows."""

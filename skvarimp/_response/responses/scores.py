@@ -87,6 +87,23 @@ class ScoreResponse(Response):
 
         So it is where the scores are: `tied`, a mask (n_rows, n_cells).
         """
+
+        def ask(i, k):
+            return self.black_box.at(table, rows[i], move, k)
+
+        ice = self.linked_or_asked(scores, ask, tied)
+        return own_cells_unmoved(ice, rows, move, base)
+
+    def linked_or_asked(self, scores, ask, tied=None):
+        """As `linked`, of any cells.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_scores, n_rows, n_cells)
+        ask : callable
+            ask(i, k) -> (n_outputs, n), the model's own output of rows i, cells k.
+        tied : ndarray of shape (n_rows, n_cells), default=None
+        """
         with np.errstate(over="ignore"):
             ice, doubtful = self.link(scores)
             total = ice.sum()
@@ -96,8 +113,8 @@ class ScoreResponse(Response):
             doubtful = ~np.all(np.isfinite(ice), axis=0)
         if doubtful is not None and doubtful.any():
             i, k = np.nonzero(doubtful)
-            ice[:, i, k] = self.black_box.at(table, rows[i], move, k)
-        return own_cells_unmoved(ice, rows, move, base)
+            ice[:, i, k] = ask(i, k)
+        return ice
 
     def offers(self, n_cells):
         """What the shape of the curves of one column offers, as `Reduction.needs`."""

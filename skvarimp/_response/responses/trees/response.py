@@ -54,6 +54,7 @@ class TreeResponse(Response):
     """
 
     path = "trees"
+    reads_cells = True
     compiled = False
     gap = 0.0  # see `Trees.gap`
 
@@ -160,6 +161,22 @@ class TreeResponse(Response):
         (steps,) = self.steps(table, rows, base, [member], lambda _: move)
         moved = steps.dense()[:, :, member.cell_of_value]
         return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
+
+    def at_cells(self, table, rows, moves, base, cells):
+        """See `Response.at_cells`; all moves share one way down the trees."""
+        coded = [(move, *self.grid_codes(table, move)) for move in moves]
+        if any(len(features) > 1 for _, features, _ in coded):
+            return super().at_cells(table, rows, moves, base, cells)
+        members = [Member(self.trees, m, *move) for m, move in enumerate(coded)]
+        result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
+        for part in even_slices(len(rows), walks.task_rows(self, len(moves))):
+            own = base[:, part]
+            all_steps = self.steps(table, rows[part], own, members, moves.__getitem__)
+            for m, (member, steps) in enumerate(zip(members, all_steps)):
+                moved = steps.at(member.cell_of_value[cells[m, :, part]])
+                moved += own[:, np.newaxis]
+                result[m, :, :, part] = settled(moved, self.gap)
+        return result
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; forms no row's curve."""
