@@ -22,7 +22,7 @@ from skvarimp._measures.filter_importance import FilterImportance
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.impurity.surrogates.predictor import SurrogateTreePredictor
-from skvarimp._measures.interaction import InteractionImportance
+from skvarimp._measures.interaction.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance

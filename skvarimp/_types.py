@@ -42,6 +42,7 @@ Features: TypeAlias = (
     Sequence[Column | Group] | Mapping[str, Column | Group] | SupportsArray | None
 )
 Pairs: TypeAlias = Sequence[Sequence[Column]] | SupportsArray | None
+Triples: TypeAlias = Sequence[Sequence[Column]] | SupportsArray | None
 FeatureFunctions: TypeAlias = (
     Callable[[Any], ArrayLike]
     | Sequence[Callable[[Any], ArrayLike]]

@@ -53,3 +53,14 @@ def holm(pvalues):
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(factors * pvalues[order])
     return np.minimum(adjusted, 1.0)
+
+
+def centred(values, weights):
+    """Minus the weighted mean along the last axis; exactly 0 where constant."""
+    shifted = values - values[..., :1]
+    return shifted - (shifted @ weights)[..., np.newaxis]
+
+
+def variance(values, weights):
+    """Weighted variance along the last axis, with divisor n; 0 where constant."""
+    return centred(values, weights) ** 2 @ weights

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.statistics import variance
 from skvarimp._data.validation import (
     StrOptions,
     features_constraint,
@@ -14,7 +15,6 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._measures.pairs import variance
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.reductions.shares import OwnShare, TotalShare

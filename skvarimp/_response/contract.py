@@ -191,6 +191,8 @@ class Response:
     path : str
         Name shown in `response_path_`.
     n_outputs : int
+    additive : bool
+        Whether the response is a sum of functions of one column of X each.
     rounding : float
         How far the model's own output may be off the sum that the response forms,
         relative to the output's scale: 0 for a model that computes in double
@@ -203,6 +205,7 @@ class Response:
     """
 
     path = "response"
+    additive = False
     rounding = 0.0
     prefer = None
     reads_cells = False

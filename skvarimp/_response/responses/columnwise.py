@@ -159,6 +159,7 @@ class ColumnwiseResponse(Response):
         self.n_outputs = inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
+        self.additive = inner.additive
         self._inner_walks = Memo()
 
     def inside(self, table):

@@ -35,6 +35,7 @@ class LinearResponse(ProjectionResponse):
     def __init__(self, model, form):
         n_scores = len(form.intercept)
         super().__init__(model, form.link, n_scores, form.weights, form.intercept)
+        self.additive = form.link is IDENTITY
 
     def moved_scores(self, others, weights, values):
         """See `ProjectionResponse.moved_scores`."""

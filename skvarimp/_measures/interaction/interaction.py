@@ -1,6 +1,7 @@
 """`InteractionImportance`: which inputs' effects depend on each other."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.validation import (
+    Interval,
     StrOptions,
     categorical_features_constraint,
     features_constraint,
@@ -16,17 +18,28 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.drawing import check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.pairs import (
+from skvarimp._measures.interaction.overall import (
+    OverallInteraction,
+    check_affordable,
+)
+from skvarimp._measures.interaction.sets import (
+    all_pairs,
+    check_asked,
+    check_disjoint,
+    check_several,
+    resolve_sets,
+    screened_pairs,
+)
+from skvarimp._measures.interaction.statistics import (
     ConditionalStd,
+    JointH,
     MeanCurves,
-    PairH,
-    resolve_pairs,
-    variance,
+    together,
 )
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.engine import in_order
-from skvarimp._response.reductions.reductions import Finished, Reduction, State
 from skvarimp._running.progress import Progress
 from skvarimp._types import (
     Axes,
@@ -36,26 +49,30 @@ from skvarimp._types import (
     NamedGrid,
     Pairs,
     ResponseMethod,
+    Triples,
 )
 
-MOST_VALUES = 1e10  # responses of one entry for "h_overall"
+Statistic = Literal["conditional_std", "h", "h_overall", "h_total"]
 
 
 @dataclass
-class PairsPlan(Plan):
-    """The plan of a statistic of pairs, which walks by itself.
+class SetsPlan(Plan):
+    """The plan of a statistic of mean curves, which walks by itself.
 
     Attributes
     ----------
-    pairs : list of (int, int)
-        Positions of the entries.
+    sets : list of tuple of int
+        Positions of the entries of each pair or triple.
+    n_strongest : int or None
+        How many pairs a screen is to find, in place of `sets`.
     """
 
-    pairs: list
+    sets: list
+    n_strongest: int | None = None
 
 
 class InteractionImportance(ResponseImportance):
-    """Strength of the interactions of pairs of inputs, or of one with all others.
+    """Strength of the interactions of inputs: of pairs, triples, or all of them.
 
     From the partial dependence of the response on two inputs at once, F_jk(v, u): how
     the flatness along one input changes with the other (Greenwell et al., section
@@ -64,13 +81,19 @@ class InteractionImportance(ResponseImportance):
 
     Parameters
     ----------
-    statistic : {"conditional_std", "h", "h_overall"}, default="conditional_std"
+    statistic : {"conditional_std", "h", "h_overall", "h_total"}, \
+default="conditional_std"
         "conditional_std": half of (standard deviation over u of the flatness of
         F_jk(., u) + the converse), in units of the response. "h": Friedman's H of
-        each pair, at the rows of X. "h_overall": of each entry with all others.
-    pairs : sequence of pairs, default=None
+        each pair or triple, at the rows of X. "h_overall": of each entry with all
+        others. "h_total": one number, the share of the response's variance that the
+        sum of all single partial dependences leaves.
+    pairs : sequence of pairs or int, default=None
         Pairs of entries by name or by position in `features`; None: all, of at most
-        447 entries (100 000 pairs). Not for "h_overall".
+        447 entries (100 000 pairs). An integer: so many of the strongest pairs, found
+        by a screen (see Notes). For "conditional_std" and "h".
+    triples : sequence of triples, default=None
+        Triples of entries, for "h" in place of `pairs`.
     grid : {"deciles", "all", "equidistant"}, int, array-like or dict, \
 default="deciles"
         Values each entry of a pair moves through for "conditional_std", as in
@@ -90,16 +113,18 @@ default="auto"
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_pairs,) or (n_entries,)
+    importances_ : ndarray of shape (n_pairs,), (n_triples,), (n_entries,) or (1,)
         Mean over the outputs.
     importances_per_output_ : ndarray of shape (n_pairs, n_outputs)
         Strength for each output.
     standard_errors_ : None
         Interactions have no standard errors.
-    ranking_ : ndarray of shape (n_pairs,) or (n_entries,)
+    ranking_ : ndarray of shape (n_pairs,), (n_triples,), (n_entries,) or (1,)
         1 = strongest.
     pairs_ : list of (str, str) or None
         Names of each pair's entries.
+    triples_ : list of (str, str, str) or None
+        Names of each triple's entries.
     matrix_ : ndarray of shape (n_entries, n_entries) or None
         Symmetric; NaN on the diagonal and for pairs not asked for.
     matrix_names_ : list of str
@@ -111,13 +136,15 @@ default="auto"
     response_path_ : str
         How the response was computed.
     entry_names_ : list of str
-        ``first:second`` of each pair; of "h_overall" the entries' names.
+        ``first:second`` of each pair, and so on of triples; of "h_overall" the
+        entries' names; of "h_total" one name.
     output_names_ : list of str
         Names of the outputs.
 
     See Also
     --------
     PartialDependenceImportance : The flatness along one input.
+    SobolImportance : How much of the variance an input has through interactions.
 
     Notes
     -----
@@ -125,15 +152,25 @@ default="auto"
     inputs but j, weights left out:
 
     - H_jk^2 = sum_i (F_jk - F_j - F_k)^2 / sum_i F_jk^2 [2]_, eq. 44,
-    - H_j^2 = ``sum_i (f - F_j - F_-j)^2 / sum_i f^2`` [2]_, eq. 45.
+    - ``H_jkl^2 = sum_i (F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l)^2 / sum_i
+      F_jkl^2``,
+    - H_j^2 = ``sum_i (f - F_j - F_-j)^2 / sum_i f^2`` [2]_, eq. 45,
+    - h_total = ``sum_i (f - sum_j F_j)^2 / sum_i f^2``, a share and no root.
 
     H is a share: a strong interaction of two unimportant inputs has a large H and a
     small conditional standard deviation. It is 0 for additive effects, 1 where the
     pair acts through its interaction alone, and can exceed 1 for dependent inputs;
     it is set to 0 where the pair's joint effect has less than 1e-20 of the response's
     variance. Cost for a model without a fast response: n_samples predictions a grid
-    cell of a pair, n_samples^2 per pair for H. "h_overall" refuses entries for which
-    n_samples x n_values exceeds 1e10 (100 000 rows of different values).
+    cell of a pair, n_samples^2 per pair or triple for H. "h_overall" refuses entries
+    for which n_samples x n_values exceeds 1e10 (100 000 rows of different values).
+    Additive models are known to have no interactions, without any work.
+
+    The screen of ``pairs=k`` ranks the entries by the total minus the first-order index
+    of `SobolImportance` on `grid`, computes all pairs of the first of them, some 4 k,
+    and keeps the k strongest. For independent inputs that difference bounds the share
+    of the variance that any pair of the entry contributes; a large H of two entries
+    that hardly matter can be missed.
 
     References
     ----------
@@ -158,8 +195,9 @@ default="auto"
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "statistic": [StrOptions({"conditional_std", "h", "h_overall"})],
-        "pairs": ["array-like", None],
+        "statistic": [StrOptions({"conditional_std", "h", "h_overall", "h_total"})],
+        "pairs": ["array-like", Interval(Integral, 1, None, closed="left"), None],
+        "triples": ["array-like", None],
         "grid": grid_constraint("all", "equidistant", "deciles"),
         "categorical_features": categorical_features_constraint,
         "features": features_constraint,
@@ -171,15 +209,16 @@ default="auto"
         if self.statistic == "h_overall":
             return None
         return (
-            "InteractionImportance gives one number per pair of columns, not one per "
-            "column. Use statistic='h_overall' or SensitivityImportance."
+            f"InteractionImportance(statistic={self.statistic!r}) does not give one "
+            "number per column. Use statistic='h_overall' or SensitivityImportance."
         )
 
     def __init__(
         self,
         *,
-        statistic: Literal["conditional_std", "h", "h_overall"] = "conditional_std",
-        pairs: Pairs = None,
+        statistic: Statistic = "conditional_std",
+        pairs: Pairs | int = None,
+        triples: Triples = None,
         grid: NamedGrid | int | CustomGrid = "deciles",
         categorical_features: ArrayLike | None = None,
         features: Features = None,
@@ -188,6 +227,7 @@ default="auto"
     ) -> None:
         self.statistic = statistic
         self.pairs = pairs
+        self.triples = triples
         self.grid = grid
         self.categorical_features = categorical_features
         self.features = features
@@ -202,29 +242,49 @@ default="auto"
                 f"no `grid`, got {self.grid!r}. Use statistic='conditional_std' for a "
                 "grid, or grid='all'."
             )
-        if self.statistic != "h_overall":
-            return PairsPlan(problem, entries, [], resolve_pairs(self.pairs, entries))
-        if self.pairs is not None:
-            raise ValueError(
-                "`pairs` has no meaning for statistic='h_overall', which sets each "
-                "entry against all others. Use `features` to choose entries."
-            )
-        scale = np.ones(len(problem.base))
-        request = Request("all", [OverallInteraction()], [scale])
-        _check_affordable(problem, entries, request)
-        return Plan(problem, entries, [request])
+        check_asked(self.statistic, self.pairs, self.triples)
+        if self.statistic == "h_total":
+            check_disjoint(entries, "Leave one of them out of `features`.")
+            return SetsPlan(problem, entries, [], [])
+        if self.statistic == "h_overall":
+            scale = np.ones(len(problem.base))
+            request = Request("all", [OverallInteraction()], [scale])
+            check_affordable(problem, entries, request)
+            return Plan(problem, entries, [request])
+        if isinstance(self.pairs, Integral):
+            check_several(entries)
+            return SetsPlan(problem, entries, [], [], self.pairs)
+        if self.triples is not None:
+            sets = resolve_sets(self.triples, entries, "triples")
+        elif self.pairs is not None:
+            sets = resolve_sets(self.pairs, entries, "pairs")
+        else:
+            sets = all_pairs(entries)
+        return SetsPlan(problem, entries, [], sets)
 
     def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
-        self.statistic_, self.pairs_ = self.statistic, None
+        self.statistic_, self.pairs_, self.triples_ = self.statistic, None, None
         if self.statistic == "h_overall":
             self._store_outcome(plan, outcomes[0][0])
             return
+        if plan.n_strongest is not None:
+            plan.sets = screened_pairs(
+                plan.problem, plan.entries, self.grid, plan.n_strongest, self.n_jobs
+            )
         strengths = self._strengths(plan)
         self.matrix_names_ = names = [entry.name for entry in plan.entries]
-        self.pairs_ = [(names[j], names[k]) for j, k in plan.pairs]
-        pair_names = [f"{first}:{second}" for first, second in self.pairs_]
-        self._store(strengths, pair_names, plan.problem.model.output_names)
+        sets = [tuple(names[e] for e in members) for members in plan.sets]
+        if plan.n_strongest is not None:
+            order = np.argsort(-strengths.mean(axis=1), kind="stable")
+            order = order[: plan.n_strongest]
+            strengths, sets = strengths[order], [sets[s] for s in order]
+        set_names = [":".join(members) for members in sets] or ["all entries"]
+        if self.triples is not None:
+            self.triples_ = sets
+        elif self.statistic != "h_total":
+            self.pairs_ = sets
+        self._store(strengths, set_names, plan.problem.model.output_names)
 
     @property
     def matrix_(self) -> Floats | None:
@@ -234,28 +294,51 @@ default="auto"
             return None
         return pair_matrix(self.matrix_names_, self.pairs_, self.importances_)
 
+    def top_pairs(self, k: int = 10) -> list[tuple[str, str]]:
+        """The strongest pairs, as another measure's `pairs` or for their pictures.
+
+        Parameters
+        ----------
+        k : int, default=10
+            How many, at most.
+
+        Returns
+        -------
+        list of (str, str)
+            Names of the entries, the strongest pair first.
+        """
+        check_has(self, "pairs_", "an InteractionImportance of pairs")
+        check_count("k", k)
+        return [self.pairs_[p] for p in np.argsort(self.ranking_)[:k]]
+
     def _strengths(self, plan):
-        """Statistic of each pair and output; NaN from where a callback stopped."""
-        problem, entries, pairs = plan.problem, plan.entries, plan.pairs
-        joint = [entries[j].together_with(entries[k]) for j, k in pairs]
-        response = problem.response(joint)
-        statistic = self._statistic(problem, response, joint)
+        """Statistic of each set and output; NaN from where a callback stopped."""
+        problem, entries, sets = plan.problem, plan.entries, plan.sets
+        members = [[entries[e] for e in of_set] for of_set in sets]
+        joint = [together(of_set) for of_set in members]
+        response = problem.response(joint or entries)
+        statistic = self._statistic(problem, response, joint or entries)
         self.response_path_ = statistic.path(joint)
+        n_outputs = len(problem.base)
+        if sets and response.additive:
+            return np.zeros((len(sets), n_outputs))
         how = (statistic,), self.n_jobs, response.prefer
-        strengths = np.full((len(joint), len(problem.base)), np.nan)
-        used = sorted({e for pair in pairs for e in pair})
-        with Progress([self], len(used) + len(joint)) as progress:
+        used = sorted({e for of_set in sets for e in of_set} or range(len(entries)))
+        strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
+        with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
             tasks = (entries[e] for e in used)
             for entry, result in in_order(_alone, tasks, *how):
                 alone[entry.name] = result
                 if progress.step():
                     return strengths
+            if not sets:
+                return statistic.left(list(alone.values()))[np.newaxis]
             tasks = (
-                (p, joint[p], alone[entries[j].name], alone[entries[k].name])
-                for p, (j, k) in enumerate(pairs)
+                (s, of_set, [alone[entry.name] for entry in of_set])
+                for s, of_set in enumerate(members)
             )
-            for task, result in in_order(_of_pair, tasks, *how):
+            for task, result in in_order(_of_set, tasks, *how):
                 strengths[task[0]] = result
                 if progress.step():
                     break
@@ -270,14 +353,14 @@ default="auto"
             problem.base,
             max(len(entry.columns) for entry in joint),
         )
-        if self.statistic == "h":
-            return PairH(curves)
+        if self.statistic != "conditional_std":
+            return JointH(curves)
         return ConditionalStd(curves, self.grid, self._categorical(problem))
 
     def plot(
         self, ax: Axes | None = None, **kwargs: Any
     ) -> MatrixDisplay | ImportanceDisplay:
-        """Draw the pairs as a heat map; of "h_overall" the entries as bars.
+        """Draw pairs as a heat map; triples, or entries of "h_overall", as bars.
 
         Parameters
         ----------
@@ -298,50 +381,10 @@ default="auto"
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
 
 
-def _check_affordable(problem, entries, request):
-    """Refuse entries of which H with all others would take for ever."""
-    n_samples = problem.table.n_samples
-    if n_samples**2 <= MOST_VALUES:
-        return
-    moves = problem.moves(entries, [request])
-    for e, entry in enumerate(entries):
-        if n_samples * moves[e].n_cells > MOST_VALUES:
-            raise ValueError(
-                f"statistic='h_overall' moves each of the {n_samples} rows to each of "
-                f"the {moves[e].n_cells} values of {entry.name!r}, which is more than "
-                f"{MOST_VALUES:.0e} responses. Fit on a random sample of the rows."
-            )
-
-
 def _alone(entry, statistic):
     return statistic.alone(entry)
 
 
-def _of_pair(task, statistic):
-    return statistic.of_pair(*task[1:])
-
-
-@dataclass(frozen=True)
-class OverallInteraction(Reduction):
-    """Friedman's H of an entry with all others [Friedman & Popescu, eq. 45].
-
-    With d[i, k] = ICE[i, k] - f[i], F_-j at row i is f[i] + sum_k p[k] d[i, k], and
-    F_j at cell k a constant + sum_i w[i] d[i, k]: f - F_j - F_-j takes two means of d.
-    """
-
-    needs = "moments"
-
-    def reduce(self, shape):
-        """See `Reduction.reduce`."""
-        size = np.abs(shape.margins.base).max()
-        return State(*shape.means(lambda chunk: chunk.moved, size))
-
-    def finish(self, state, sample):
-        """See `Reduction.finish`."""
-        own = sample.donated(state.cells)
-        rest = state.rows + own
-        rest -= (rest @ sample.weights)[..., np.newaxis]
-        total = variance(sample.base, sample.weights)
-        share = np.zeros(rest.shape[:2])
-        np.divide(rest**2 @ sample.weights, total, out=share, where=total > 0)
-        return Finished(np.sqrt(share), None)
+def _of_set(task, statistic):
+    _, members, alone = task
+    return statistic.of_set(members, *alone)

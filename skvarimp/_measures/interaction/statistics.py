@@ -1,109 +1,22 @@
-"""Mean response curves of two entries at once, and statistics of interaction."""
+"""Mean response curves of several entries at once, and statistics of interaction."""
 
-import numbers
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
 
+from skvarimp._data.entries import Entry
+from skvarimp._data.statistics import centred, variance
 from skvarimp._data.table import as_table
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.reductions.flatness import flatness
 from skvarimp._response.responses.black_box import BlackBoxResponse, moved_rows
-
-MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
+from skvarimp._running.memo import Memo
+from skvarimp._running.memory import working_bytes
 
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20
-
-
-def resolve_pairs(pairs, entries):
-    """Positions of the pairs asked for.
-
-    Parameters
-    ----------
-    pairs : sequence of pairs of names or positions, or None
-        None: every pair, at most `MOST_PAIRS`.
-    entries : list of Entry
-
-    Returns
-    -------
-    list of (int, int)
-    """
-    if pairs is None:
-        if len(entries) < 2:
-            raise ValueError(
-                "Interactions need at least two entries, got 1: "
-                f"{entries[0].name!r}. Add to `features`."
-            )
-        n_pairs = len(entries) * (len(entries) - 1) // 2
-        if n_pairs > MOST_PAIRS:
-            raise ValueError(
-                f"{len(entries)} entries have {n_pairs} pairs, more than the "
-                f"{MOST_PAIRS} that pairs=None takes. Name those of interest, such as "
-                "pairs=[(0, 1), (0, 2)], choose entries with `features`, or use "
-                "statistic='h_overall', one number per entry."
-            )
-        resolved = list(combinations(range(len(entries)), 2))
-    else:
-        if np.ndim(pairs) == 0:
-            raise TypeError(
-                f"`pairs` must be a sequence of pairs, got {pairs!r}. Use "
-                "pairs=[(0, 1)] for one pair."
-            )
-        places = {entry.name: e for e, entry in enumerate(entries)}
-        resolved = [_resolved_pair(pair, places, entries) for pair in pairs]
-    if not resolved:
-        raise ValueError("`pairs` is empty. Use pairs=None for every pair.")
-    (pair, count) = Counter(frozenset(pair) for pair in resolved).most_common(1)[0]
-    if count > 1:
-        names = [entries[e].name for e in sorted(pair)]
-        raise ValueError(f"`pairs` names the pair {names} {count} times.")
-    for j, k in resolved:
-        shared = set(entries[j].columns) & set(entries[k].columns)
-        if shared:
-            raise ValueError(
-                f"The entries {entries[j].name!r} and {entries[k].name!r} share the "
-                f"column {min(shared)}, so that they cannot move independently. Leave "
-                "the pair out of `pairs`."
-            )
-    return resolved
-
-
-def _resolved_pair(pair, places, entries):
-    if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
-        raise ValueError(
-            f"`pairs` takes pairs of entries, such as (0, 1), got {pair!r}."
-        )
-    j, k = (_entry_position(member, places) for member in pair)
-    if j == k:
-        raise ValueError(f"`pairs` has the entry {entries[j].name!r} with itself.")
-    return j, k
-
-
-def _entry_position(member, places):
-    """Position of an entry given by its name or by a (possibly negative) integer."""
-    if isinstance(member, str):
-        if member not in places:
-            names = list(places)
-            shown = names if len(names) <= 20 else [*names[:20], "..."]
-            raise ValueError(
-                f"`pairs` names {member!r}, which is not among the {len(names)} "
-                f"entries: {shown}."
-            )
-        return places[member]
-    if isinstance(member, bool | np.bool_) or not isinstance(member, numbers.Integral):
-        raise TypeError(
-            f"`pairs` takes names or positions of entries, got {member!r} of type "
-            f"{type(member).__name__}."
-        )
-    if not -len(places) <= member < len(places):
-        raise ValueError(
-            f"`pairs` names entry {member}, but positions run from 0 to "
-            f"{len(places) - 1}: they count the entries of `features`."
-        )
-    return int(member) % len(places)
 
 
 @dataclass
@@ -199,7 +112,7 @@ class ConditionalStd:
         table, weights = self.curves.table, self.curves.weights
         return make_move(table, weights, entry, self.grid, self.categorical_columns)
 
-    def of_pair(self, joint_entry, first, second):
+    def of_set(self, members, first, second):
         """The statistic of a pair of moves, (n_outputs,)."""
         joint = self.curves.on_grid(first, second)
         along_second = _spread_of_flatness(joint, second.categorical)
@@ -215,9 +128,18 @@ def _spread_of_flatness(joint, categorical):
     return flatness(given, ones[:, : joint.shape[1]], "std")[0]
 
 
+def together(entries):
+    """Several entries as one."""
+    return reduce(Entry.together_with, entries)
+
+
 @dataclass
-class PairH:
-    """Friedman's H of pairs at the rows of X [Friedman & Popescu, eq. 44, the root].
+class JointH:
+    """Friedman's H at the rows of X [Friedman & Popescu, section 8.1], the root.
+
+    With S the entries of a pair or triple and every F centred over the rows,
+
+        H^2 = sum_i (sum_{T in S} (-1)^|S - T| F_T(x_i))^2 / sum_i F_S(x_i)^2.
 
     Attributes
     ----------
@@ -225,23 +147,32 @@ class PairH:
     """
 
     curves: MeanCurves
+    _pairs: Memo = field(
+        default_factory=lambda: Memo(most=np.inf, most_bytes=working_bytes() / 4)
+    )
 
     def path(self, joint_entries):
         """See `ConditionalStd.path`."""
         return self.curves.response.path
 
     def alone(self, entry):
-        """What is needed of one entry: F_j at each row, (n_outputs, n_samples)."""
+        """What is needed of one entry: F at each row, (n_outputs, n_samples)."""
         move, curve = self.curves.observed(entry)
         return curve[:, move.codes]
 
-    def of_pair(self, joint_entry, first, second):
-        """The statistic of a pair, (n_outputs,)."""
-        move, joint = self.curves.observed(joint_entry)
+    def of_set(self, members, *singles):
+        """The statistic of a pair or triple, (n_outputs,)."""
+        move, joint = self.curves.observed(together(members))
         p = move.probabilities
-        joint = _centred(joint, p)
-        rest = joint - _centred(first[:, move.donors], p)
-        rest -= _centred(second[:, move.donors], p)
+        joint = centred(joint, p)
+        rest = joint.copy()
+        for single in singles:
+            rest -= (-1) ** len(members) * centred(single[:, move.donors], p)
+        for pair in combinations(members, 2) if len(members) > 2 else ():
+            of_pair = self._pairs.get(
+                pair, lambda pair=pair: self.alone(together(pair))
+            )
+            rest -= centred(of_pair[:, move.donors], p)
         effect = joint**2 @ p
         response = variance(self.curves.base, self.curves.weights)
         share = np.zeros(len(joint))
@@ -249,13 +180,13 @@ class PairH:
         np.divide(rest**2 @ p, effect, out=share, where=present)
         return np.sqrt(share)
 
+    def _of_pair(self, members):
+        return self._pairs.get(members, lambda: self.alone(together(members)))
 
-def _centred(values, weights):
-    """Minus the weighted mean; exactly 0 where constant."""
-    shifted = values - values[:, :1]
-    return shifted - (shifted @ weights)[:, np.newaxis]
-
-
-def variance(base, weights):
-    """Weighted variance of each output."""
-    return _centred(base, weights) ** 2 @ weights
+    def left(self, singles):
+        """Share of the variance that the sum of the F of all entries leaves."""
+        weights, base = self.curves.weights, self.curves.base
+        response, share = variance(base, weights), np.zeros(len(base))
+        rest = variance(base - sum(singles), weights)
+        np.divide(rest, response, out=share, where=response > 0)
+        return share

@@ -1,0 +1,1 @@
+"""Interactions of two and more entries."""
