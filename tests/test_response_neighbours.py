@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -14,27 +19,51 @@ from skvarimp import (
 )
 
 rng = np.random.default_rng(0)
-X = rng.normal(size=(120, 4))
+X = rng.normal(size=(70, 4))
 Y = X[:, 0] + np.sin(2 * X[:, 1])
 CLASSES = np.digitize(Y, [-0.5, 0.5])
-WEIGHTS = rng.integers(0, 3, 120)
+WEIGHTS = rng.integers(0, 3, 70)
 
 MODELS = {
     "values": (KNeighborsRegressor(5), Y),
     "by distance": (KNeighborsRegressor(4, weights="distance"), Y),
     "two outputs": (KNeighborsRegressor(3), np.column_stack([Y, Y**2])),
     "nearest alone": (KNeighborsRegressor(1), Y),
-    "all rows": (KNeighborsRegressor(120), Y),
+    "all rows": (KNeighborsRegressor(70), Y),
     "classes": (KNeighborsClassifier(4), CLASSES),
     "classes by distance": (KNeighborsClassifier(4, weights="distance"), CLASSES),
     "two classes": (KNeighborsClassifier(4), CLASSES > 0),
     "brute": (KNeighborsClassifier(4, algorithm="brute"), CLASSES),
     "labels": (KNeighborsClassifier(3), np.column_stack([CLASSES, CLASSES > 0])),
 }
+LABELS = np.column_stack([CLASSES, CLASSES > 0])
+WITHIN = {
+    "values": (RadiusNeighborsRegressor(20.0), Y),
+    "two outputs": (RadiusNeighborsRegressor(20.0), np.column_stack([Y, Y**2])),
+    "by distance": (RadiusNeighborsRegressor(20.0, weights="distance"), Y),
+    "brute": (
+        RadiusNeighborsRegressor(20.0, weights="distance", algorithm="brute"),
+        Y,
+    ),
+    "classes": (RadiusNeighborsClassifier(1.0, outlier_label=1), CLASSES),
+    "classes by distance": (
+        RadiusNeighborsClassifier(1.0, outlier_label=0, weights="distance"),
+        CLASSES,
+    ),
+    "most frequent": (
+        RadiusNeighborsClassifier(1.5, outlier_label="most_frequent"),
+        CLASSES > 0,
+    ),
+    "two labels": (RadiusNeighborsClassifier(1.5, outlier_label=[2, 1]), LABELS),
+    "brute classes": (
+        RadiusNeighborsClassifier(1.0, outlier_label=2, algorithm="brute"),
+        CLASSES,
+    ),
+}
 DATA = {
     "numbers": X,
     "ties": np.round(X),
-    "duplicates": np.repeat(X[:60], 2, axis=0),
+    "duplicates": np.repeat(X[:35], 2, axis=0),
     "one column": X[:, :1],
     "far away": X + 1e4,
 }
@@ -48,11 +77,21 @@ def unknown(model):
     return other
 
 
-@pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("name", MODELS)
-def test_equals_the_black_box(name, data):
+CASES = [
+    pytest.param("nearest neighbours", *case, data, id=f"{name}-{data}")
+    for name, case in MODELS.items()
+    for data in DATA
+]
+CASES += [
+    pytest.param("neighbours within a radius", *case, data, id=f"radius {name}-{data}")
+    for name, case in WITHIN.items()
+    for data in ("numbers", "ties")
+]
+
+
+@pytest.mark.parametrize(("path", "model", "y", "data"), CASES)
+def test_equals_the_black_box(path, model, y, data):
     """Every response, with weights and a group."""
-    model, y = MODELS[name]
     rows = DATA[data]
     model = clone(model).fit(rows, y)
     for method in ("predict_proba", "predict"):
@@ -68,7 +107,7 @@ def test_equals_the_black_box(name, data):
             slow = clone(measure).fit(unknown(model), rows, sample_weight=WEIGHTS)
             fast = measure.fit(model, rows, sample_weight=WEIGHTS)
 
-            assert fast.response_path_ == "nearest neighbours"
+            assert fast.response_path_ == path
             size = max(np.abs(slow.importances_).max(), 1e-3)
             for attribute in ("importances_per_output_", "standard_errors_"):
                 gap = getattr(fast, attribute) - getattr(slow, attribute)
@@ -86,6 +125,23 @@ def test_rows_that_were_not_trained_on_and_steps_in_front():
     slow = PermutationImportance(estimation="exact").fit(other, X, Y)
 
     assert fast.response_path_ == "column-wise steps, nearest neighbours"
+    np.testing.assert_allclose(fast.importances_, slow.importances_, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:One or more samples have no neighbors")
+@pytest.mark.filterwarnings("ignore:Outlier label 7 is not in training classes")
+def test_rows_without_neighbours():
+    """The model's own error where it has no answer, and a label of no class."""
+    model = RadiusNeighborsRegressor(1.5).fit(X, Y)
+    fast, slow = (SensitivityImportance(estimation="exact", scale=None) for _ in "ab")
+    with pytest.raises(ValueError, match="NaN or infinite with 'x0' set to"):
+        fast.fit(model, X)
+
+    model = RadiusNeighborsClassifier(1.5, outlier_label=7).fit(X, CLASSES)
+    fast.fit(model, X)
+    slow.fit(unknown(model), X)
+
+    assert fast.response_path_ == "neighbours within a radius"
     np.testing.assert_allclose(fast.importances_, slow.importances_, rtol=1e-9)
 
 

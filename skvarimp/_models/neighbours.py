@@ -1,4 +1,4 @@
-"""The form of nearest neighbours: training rows, their targets, and their weights."""
+"""The forms of neighbours: training rows, their targets, and how neighbours weigh."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._models.forms import LinkedForm, numbers
-from skvarimp._models.links import IDENTITY, NoGradient
+from skvarimp._models.links import IDENTITY, Link, NoGradient
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,12 +22,15 @@ class Neighbours(LinkedForm):
     by_distance : bool
         Whether neighbours weigh one over their Euclidean distance; a training row at
         distance 0 then counts alone.
+    by_products : bool
+        Whether the model itself takes squared distances by products.
     """
 
     rows: np.ndarray
     targets: np.ndarray
     n_neighbours: int
     by_distance: bool = False
+    by_products: bool = False
     link: object = IDENTITY
 
     def scores(self, X):
@@ -64,3 +67,82 @@ class Neighbours(LinkedForm):
         weights[hit] = exact[hit]
         weights /= weights.sum(axis=-1, keepdims=True)
         return np.einsum("...m,...mq->...q", weights, targets)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WithinRadius(LinkedForm):
+    """Scores are means of the targets of the training rows within a radius.
+
+    They are NaN where there are none.
+
+    Attributes
+    ----------
+    rows, targets, by_distance, by_products, link
+        See `Neighbours`.
+    radius : float
+    """
+
+    rows: np.ndarray
+    targets: np.ndarray
+    radius: float
+    by_distance: bool = False
+    by_products: bool = False
+    link: object = IDENTITY
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return self.means(cdist(numbers(X), self.rows, "sqeuclidean"))
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`."""
+        raise NoGradient("neighbours within a radius jump where one enters or leaves")
+
+    def means(self, squared, which=slice(None)):
+        """Means of the targets of those of some training rows that are neighbours.
+
+        Parameters
+        ----------
+        squared : ndarray of shape (n, n_training_rows)
+            Squared distances.
+        which : slice or ndarray of int
+            The training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_scores, n)
+        """
+        weights = (squared <= self.radius**2).astype(np.float64)
+        if self.by_distance:
+            exact = squared == 0
+            hit = exact.any(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weights /= np.sqrt(squared)
+            weights[hit] = exact[hit]
+        with np.errstate(invalid="ignore"):
+            return self.targets[which].T @ weights.T / weights.sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Outliers(Link):
+    """A link of scores that are NaN where the outputs are constants.
+
+    Parameters
+    ----------
+    inner : Link
+    outputs : ndarray of shape (n_outputs,)
+        NaN where the model itself is to be asked.
+    """
+
+    inner: object
+    outputs: np.ndarray
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return self.inner.n_outputs(n_scores)
+
+    def __call__(self, scores):
+        """See `links.py`."""
+        none = np.isnan(scores[0])
+        outputs, close = self.inner(np.where(none, 0.0, scores))
+        outputs[:, none] = self.outputs[:, np.newaxis]
+        return outputs, None if close is None else close & ~none

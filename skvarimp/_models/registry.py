@@ -89,6 +89,11 @@ REGISTRY: list[Entry] = [
         sklearn__neighbors="KNeighborsRegressor KNeighborsClassifier",
     ),
     *_family(
+        "_models.readers.neighbours",
+        "read_within_radius",
+        sklearn__neighbors="RadiusNeighborsRegressor RadiusNeighborsClassifier",
+    ),
+    *_family(
         "_models.readers.meta",
         "read_stacking",
         sklearn__ensemble="StackingRegressor StackingClassifier",

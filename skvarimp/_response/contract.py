@@ -20,6 +20,7 @@ from skvarimp._response.reductions.reductions import Reduction
 from skvarimp._response.reductions.states import Merging, Sample, State
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import Margins, reduced
+from skvarimp._response.shapes.steps import StepCurves
 from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
 
@@ -232,6 +233,10 @@ class Response:
         """
         raise NotImplementedError
 
+    def stepped(self, table, rows, move, base):
+        """The curves as `Steps`, or None where they are no steps; as `curves`."""
+        return
+
     def mean_curves(self, table, rows, weights, move, base):
         """Weighted mean over the rows of their curves minus their unmoved response.
 
@@ -299,8 +304,12 @@ class Response:
         """
         step = self.block_rows(move.n_cells, table.n_columns)
         for part, of_part in margins.parts(step):
-            ice = self.curves(table, rows[part], move, of_part.base[0])
-            yield Dense(of_part, ice[np.newaxis])
+            of_rows = table, rows[part], move, of_part.base[0]
+            steps = self.stepped(*of_rows)
+            if steps is not None:
+                yield StepCurves(of_part, steps)
+            else:
+                yield Dense(of_part, self.curves(*of_rows)[np.newaxis])
 
     def averaged(self, table, rows, weights, base, n_columns):
         """Mean curves of many moves of the same rows.

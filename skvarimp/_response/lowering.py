@@ -6,7 +6,7 @@ from skvarimp._data.table import FrameTable
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
 from skvarimp._models.low_degree import LowDegree
-from skvarimp._models.neighbours import Neighbours
+from skvarimp._models.neighbours import Neighbours, WithinRadius
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.probe import probe
@@ -19,6 +19,7 @@ from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.responses.low_degree import LowDegreeResponse
 from skvarimp._response.responses.neighbours import NeighboursResponse
 from skvarimp._response.responses.network import NetworkResponse
+from skvarimp._response.responses.radius import RadiusResponse
 from skvarimp._response.responses.trees.response import tree_response
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
@@ -67,6 +68,11 @@ def _neighbours(model, form, table):
     return NeighboursResponse(model, form)
 
 
+def _within_radius(model, form, table):
+    _refuse_single(form, table)
+    return RadiusResponse(model, form)
+
+
 # The response of each kind of form: function(model, form, table).
 RESPONSES = {
     Additive: _additive,
@@ -77,6 +83,7 @@ RESPONSES = {
     Trees: tree_response,
     Neighbours: _neighbours,
     LowDegree: _low_degree,
+    WithinRadius: _within_radius,
 }
 
 

@@ -37,6 +37,7 @@ except ImportError:
 # Attributes of fitted models that hold what no public attribute does.
 ATTRIBUTES = {
     "_baseline_prediction": "where histogram gradient boosting starts",
+    "_fit_method": "whether nearest neighbours take distances by products",
     "_fit_X": "the training rows of nearest neighbours",
     "_gamma": "the number that gamma='scale' became",
     "_n_samples": "how many rows a forest was grown on",

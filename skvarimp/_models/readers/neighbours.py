@@ -1,4 +1,6 @@
-"""Reader of scikit-learn's nearest neighbours with the Euclidean distance."""
+"""Readers of scikit-learn's neighbours by the Euclidean distance."""
+
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -7,13 +9,36 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import LargestScore, MostVotes
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.meta_links import EachOutput
-from skvarimp._models.neighbours import Neighbours
+from skvarimp._models.neighbours import Neighbours, Outliers, WithinRadius
 from skvarimp._models.readers.arrays import is_single
 from skvarimp._running.private_sklearn import private
 
 
 def read_neighbours(model, table):
     """K nearest neighbours, uniform or weighted by distance."""
+    common = _common(model)
+    n_neighbours = min(model.estimator.n_neighbors, len(common["rows"]))
+    return Neighbours(n_neighbours=n_neighbours, **common)
+
+
+def read_within_radius(model, table):
+    """Neighbours within a radius, uniform or weighted by distance."""
+    common = _common(model)
+    rows, radius = common["rows"], float(model.estimator.radius)
+    # what the model makes of a row without neighbours
+    far = rows.max(axis=0) + 2.0 * (radius + np.abs(rows).max())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outputs = model(far[np.newaxis])[0]
+    except ValueError:  # it refuses such a row
+        outputs = np.full(common["link"].n_outputs(common["targets"].shape[1]), np.nan)
+    common["link"] = Outliers(common["link"], outputs)
+    return WithinRadius(radius=radius, **common)
+
+
+def _common(model):
+    """What both kinds of neighbours have, as a dict."""
     estimator = model.estimator
     if estimator.effective_metric_ not in ("euclidean", "l2"):
         raise NotReadable(f"neighbours by the metric {estimator.effective_metric_!r}")
@@ -28,14 +53,14 @@ def read_neighbours(model, table):
     targets = targets.reshape(len(rows), -1)
     if model.classifier:
         targets, link = _indicators(model, targets)
-    return Neighbours(
-        rows=rows,
-        targets=np.asarray(targets, dtype=np.float64),
-        n_neighbours=min(estimator.n_neighbors, len(rows)),
-        by_distance=estimator.weights == "distance",
-        link=link,
-        single=single,
-    )
+    return {
+        "rows": rows,
+        "targets": np.asarray(targets, dtype=np.float64),
+        "by_distance": estimator.weights == "distance",
+        "by_products": private(estimator, "_fit_method") == "brute",
+        "link": link,
+        "single": single,
+    }
 
 
 def _indicators(model, codes):

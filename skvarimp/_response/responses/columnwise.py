@@ -180,6 +180,12 @@ class ColumnwiseResponse(Response):
         moves = [self.transformed.move(table, behind, move) for move in moves]
         return self.inner.at_cells(behind, rows, moves, base, cells)
 
+    def stepped(self, table, rows, move, base):
+        """See `Response.stepped`."""
+        behind = self.transformed.of(table)
+        move = self.transformed.move(table, behind, move)
+        return self.inner.stepped(behind, rows, move, base)
+
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`."""
         behind = self.transformed.of(table)

@@ -10,18 +10,107 @@ values, they are the nearest at all values in between, and halving finds the few
 where the set changes.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
-from skvarimp._running.memory import at_once, slices
+from skvarimp._response.shapes.steps import Steps
+from skvarimp._running.memory import CACHE, at_once, slices
 
 CANDIDATES = 64  # of each row, those nearest by the other columns
 TIED = 1e-12  # relative: distances so close are for the model to order
+# The squared distances that products of large numbers leave too few digits of.
+FEW_DIGITS = 1e-6
+TINY = 1e-300  # in place of 0 where numbers are divided by it
 
 
-class NeighboursResponse(ScoreResponse):
+class DistanceResponse(ScoreResponse):
+    """What responses by distances from training rows share.
+
+    A subclass implements `steps_of`, for uniform weights, and `weighted` for others,
+    of one column whose values ascend.
+
+    Parameters
+    ----------
+    model : Model
+    form : Neighbours or WithinRadius
+    """
+
+    def __init__(self, model, form):
+        super().__init__(model, form.link, form.targets.shape[1])
+        self.form = form
+        self.size = np.square(form.rows).sum(axis=1).max(initial=0.0)
+
+    def block_rows(self, n_cells, n_columns):
+        """See `Response.block_rows`."""
+        return at_once(max(len(self.form.rows), n_cells * self.n_scores))
+
+    def stepped(self, table, rows, move, base):
+        """See `Response.stepped`."""
+        if not self.changes(move):
+            return Steps.none(len(base), len(rows), move.n_cells)
+        if self.form.by_distance or not _ascends(move):
+            return None
+        return self.steps_of(table, rows, move, base)
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        steps = self.stepped(table, rows, move, base)
+        if steps is not None:
+            return steps.dense() + base[:, :, np.newaxis]
+        if len(move.entry.columns) > 1:
+            return self.black_box.curves(table, rows, move, base)
+        if not _ascends(move):
+            return self._in_own_order(table, rows, move, base)
+        scores, doubtful = self.weighted(table, rows, move)
+        return self.linked(scores, table, rows, move, base, doubtful)
+
+    def _in_own_order(self, table, rows, move, base):
+        """Curves of a move whose values do not ascend."""
+        order = np.argsort(move.values, kind="stable")
+        back = np.argsort(order)
+        ascending = replace(
+            move,
+            values=move.values[order],
+            donors=None if move.donors is None else move.donors[order],
+            probabilities=move.probabilities[order],
+            codes=None if move.codes is None else back[move.codes],
+        )
+        return self.curves(table, rows, ascending, base)[:, :, back]
+
+    def steps_of(self, table, rows, move, base):
+        """The curves as `Steps`; as `curves`."""
+        raise NotImplementedError
+
+    def weighted(self, table, rows, move):
+        """Scores (n_scores, n_rows, n_cells), and where the model is to be asked."""
+        raise NotImplementedError
+
+    def distances(self, table, rows, move):
+        """Squared distances by the other columns, and the size of their terms."""
+        (j,) = move.entry.columns
+        X = table.take(rows).numeric()
+        X = X.toarray() if hasattr(X, "toarray") else X
+        others = np.delete(np.arange(X.shape[1]), j)
+        D = cdist(X[:, others], self.form.rows[:, others], "sqeuclidean")
+        size = self.size + np.square(X[:, others]).sum(axis=1)
+        return D, size + np.abs(numeric_values(move)).max() ** 2
+
+    def too_near(self, size):
+        """Squared distances up to which the model's own have too few digits."""
+        return FEW_DIGITS * size if self.form.by_products else 0.0 * size
+
+
+def _ascends(move):
+    if len(move.entry.columns) != 1 or move.values.dtype.kind not in "fbiu":
+        return False
+    return bool(np.all(move.values[1:] >= move.values[:-1]))
+
+
+class NeighboursResponse(DistanceResponse):
     """link(mean of the targets of the nearest training rows).
 
     Parameters
@@ -32,16 +121,6 @@ class NeighboursResponse(ScoreResponse):
 
     path = "nearest neighbours"
 
-    def __init__(self, model, form):
-        super().__init__(model, form.link, form.targets.shape[1])
-        self.form = form
-        self.size = np.square(form.rows).sum(axis=1).max(initial=0.0)
-
-    def block_rows(self, n_cells, n_columns):
-        """See `Response.block_rows`."""
-        each = self.form.n_neighbours * (n_cells if self.form.by_distance else 1)
-        return at_once(max(len(self.form.rows), n_cells * self.n_scores, each))
-
     def costs(self):
         """See `Response.costs`; with few columns the nearest rows change often."""
         n_training, n_columns = self.form.rows.shape
@@ -49,45 +128,76 @@ class NeighboursResponse(ScoreResponse):
         cell = 2.5 + min(500.0 / n_columns**2, call)
         return Costs(call, 1.5 * n_training, cell, call)
 
-    def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
-        if len(move.entry.columns) > 1:
-            return self.black_box.curves(table, rows, move, base)
-        if not self.changes(move):
-            return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
-        scores, tied = self._moved(table, rows, move)
-        return self.linked(scores, table, rows, move, base, tied)
-
-    def _moved(self, table, rows, move):
-        """Scores (n_scores, n_rows, n_cells), and where a tie decides on them."""
-        (j,) = move.entry.columns
-        X = table.take(rows).numeric()
-        X = X.toarray() if hasattr(X, "toarray") else X
-        others = np.delete(np.arange(X.shape[1]), j)
-        D = cdist(X[:, others], self.form.rows[:, others], "sqeuclidean")
-        size = self.size + np.square(X[:, others]).sum(axis=1)
+    def _found(self, table, rows, move):
+        """The `_Race` of some rows, and what it finds."""
+        D, size = self.distances(table, rows, move)
+        t = self.form.rows[:, move.entry.columns[0]]
         values = numeric_values(move)[:, 0]
-        order = np.argsort(values, kind="stable")
-        race = _Race(D, self.form.rows[:, j], values[order], self.form.n_neighbours)
-        nearest, seen, tied = race.run(size + np.abs(values).max() ** 2)
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return self._scores(race, nearest, seen, back), tied[:, back]
+        race = _Race(D, t, values, self.form.n_neighbours, size)
+        return race, *race.run()
 
-    def _scores(self, race, nearest, seen, back):
-        form = self.form
-        last = np.maximum.accumulate(np.where(seen, np.arange(seen.shape[1]), 0), 1)
-        if not form.by_distance:
-            i, c = np.nonzero(seen)
-            means = np.empty((*seen.shape, form.targets.shape[1]))
-            means[i, c] = form.means(nearest[i, c], None)
-            scores = np.take_along_axis(means, last[:, :, np.newaxis], axis=1)
-            return np.moveaxis(scores[:, back], -1, 0)
-        nearest = np.take_along_axis(nearest, last[:, :, np.newaxis], axis=1)
-        rows = np.arange(len(nearest))[:, np.newaxis, np.newaxis]
-        gap = race.values[np.newaxis, :, np.newaxis] - race.t[nearest]
-        squared = race.D[rows, nearest] + gap * gap
-        return np.moveaxis(form.means(nearest, squared)[:, back], -1, 0)
+    def steps_of(self, table, rows, move, base):
+        """See `DistanceResponse.steps_of`."""
+        _, row, cell, nearest, tied = self._found(table, rows, move)
+        scores = self.form.means(nearest, None).T
+
+        def ask(at):
+            return self.black_box.at(table, rows[row[at]], move, cell[at])
+
+        values = self.linked_or_asked(scores, ask, tied)
+        return Steps.of_values(values, row, cell, base, move.n_cells)
+
+    def weighted(self, table, rows, move):
+        """See `DistanceResponse.weighted`."""
+        race, row, cell, nearest, tied = self._found(table, rows, move)
+        shape = (len(rows), move.n_cells)
+        scores = np.empty((self.n_scores, *shape))
+        doubtful = np.zeros(shape, dtype=bool)
+        doubtful[row[tied], cell[tied]] = True
+        too_near = self.too_near(race.size)[:, np.newaxis]
+        # where each row's neighbours were found, and for how many cells they hold
+        begins = np.searchsorted(row, np.arange(len(rows) + 1))
+        held = np.diff(row * move.n_cells + cell, append=scores[0].size)
+        for part in slices(len(rows), move.n_cells, CACHE):
+            found = slice(begins[part.start], begins[part.stop])
+            which = np.repeat(np.arange(found.start, found.stop), held[found])
+            which = which.reshape(-1, move.n_cells)
+            own = nearest[found]
+            D, t = race.D[row[found, np.newaxis], own], race.t[own]
+            sums, nearest_one = self._sums(race.values, which - found.start, D, t, own)
+            near = nearest_one <= too_near[part]
+            scores[:, part] = sums
+            if self.form.by_products:
+                doubtful[part] |= near
+                continue
+            i, c = np.nonzero(near)  # a training row at distance 0 counts alone
+            hit = which[i, c]
+            gaps = race.values[c, np.newaxis] - race.t[nearest[hit]]
+            squared = race.D[row[hit, np.newaxis], nearest[hit]] + gaps * gaps
+            scores[:, part.start + i, c] = self.form.means(nearest[hit], squared).T
+        return scores, doubtful
+
+    def _sums(self, values, which, D, t, nearest):
+        """Weighted means of the targets on all cells, and the least squared distance.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_cells,)
+        which : ndarray of shape (n_rows, n_cells)
+            Which of the found sets of neighbours a cell has.
+        D, t, nearest : ndarray of shape (n_found, n_neighbours)
+        """
+        sums, total, least = np.zeros((self.n_scores, *which.shape)), 0.0, np.inf
+        for m in range(nearest.shape[1]):
+            squared = values - t[:, m][which]
+            squared *= squared
+            squared += D[:, m][which]
+            least = np.minimum(least, squared)
+            weights = 1.0 / np.sqrt(np.maximum(squared, TINY))
+            total = total + weights
+            for of_score, targets in zip(sums, self.form.targets.T):
+                of_score += weights * targets[nearest[:, m]][which]
+        return sums / total, least
 
 
 class _Race:
@@ -103,11 +213,13 @@ class _Race:
         Ascending.
     k : int
         Number of neighbours.
+    size : ndarray of shape (n_rows,)
+        Of the squared numbers that distances are differences of.
     """
 
-    def __init__(self, D, t, values, k):
+    def __init__(self, D, t, values, k, size):
         self.D, self.t, self.values, self.k = D, t, values, k
-        n = D.shape[1]
+        self.size, n = size, D.shape[1]
         self.among = min(n, max(CANDIDATES, 4 * k))
         if self.among < n:
             ids = np.argpartition(D, self.among, axis=1)
@@ -117,55 +229,56 @@ class _Race:
             self.ids = np.broadcast_to(np.arange(n), D.shape)
             self.beyond = np.full(len(D), np.inf)
         self.near = np.take_along_axis(D, self.ids, axis=1)
+        self.near_t = t[self.ids]
 
-    def run(self, size):
+    def run(self):
         """Neighbours where they were looked for, and ties.
-
-        Parameters
-        ----------
-        size : ndarray of shape (n_rows,)
-            Of the squared numbers that distances are differences of.
 
         Returns
         -------
-        nearest : ndarray of shape (n_rows, n_cells, k)
-            Ascending numbers of training rows; only where `seen`, and the same up to
-            the next cell that was seen.
-        seen, tied : ndarray of shape (n_rows, n_cells)
+        rows, cells : ndarray of shape (n_found,)
+            By row and then by cell, ascending; each row has cell 0.
+        nearest : ndarray of shape (n_found, k)
+            Ascending numbers of training rows, the same up to the row's next cell.
+        tied : ndarray of shape (n_found,)
         """
-        n_rows, n_cells = len(self.D), len(self.values)
-        self.tolerance = TIED * size
-        nearest = np.zeros((n_rows, n_cells, self.k), dtype=np.int32)
-        seen, tied = np.zeros((2, n_rows, n_cells), dtype=bool)
-
-        def look(rows, cells):
-            for part in slices(len(rows), self.among):
-                i, c = rows[part], cells[part]
-                nearest[i, c], tied[i, c] = self._nearest(i, self.values[c])
-                seen[i, c] = True
-
-        every = np.arange(n_rows)
-        low, high = np.zeros(n_rows, dtype=int), np.full(n_rows, n_cells - 1)
-        look(every, low)
-        if n_cells > 1:
-            look(every, high)
-        rows = every
+        rows, last = np.arange(len(self.D)), len(self.values) - 1
+        low, high = np.zeros_like(rows), np.full_like(rows, last)
+        found = [(rows, low, *self._looked(rows, low))]
+        if last > 0:
+            found.append((rows, high, *self._looked(rows, high)))
+        at_low, at_high = found[0][2:], found[-1][2:]
         while True:
-            alike = np.all(nearest[rows, low] == nearest[rows, high], axis=1)
-            alike &= ~(tied[rows, low] | tied[rows, high])
+            alike = np.all(at_low[0] == at_high[0], axis=1)
+            alike &= ~(at_low[1] | at_high[1])
             more = ~alike & (high - low > 1)
             rows, low, high = rows[more], low[more], high[more]
             if len(rows) == 0:
-                return nearest, seen, tied
+                break
             middle = (low + high) // 2
-            look(rows, middle)
+            looked = self._looked(rows, middle)
+            found.append((rows, middle, *looked))
             rows = np.concatenate([rows, rows])
             low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+            at_low = [np.concatenate([a[more], b]) for a, b in zip(at_low, looked)]
+            at_high = [np.concatenate([b, a[more]]) for a, b in zip(at_high, looked)]
+        rows, cells, nearest, tied = (np.concatenate(parts) for parts in zip(*found))
+        order = np.argsort(rows * len(self.values) + cells)
+        return rows[order], cells[order], nearest[order], tied[order]
+
+    def _looked(self, rows, cells):
+        """`_nearest` of some rows at a cell each."""
+        found = [
+            self._nearest(rows[part], self.values[cells[part]])
+            for part in slices(len(rows), self.among, CACHE)
+        ]
+        return [np.concatenate(parts) for parts in zip(*found)]
 
     def _nearest(self, rows, v):
         """The k nearest of each row at a value each, and whether a tie decides."""
-        gap = v[:, np.newaxis] - self.t[self.ids[rows]]
-        found, last, next_one = _smallest(self.near[rows] + gap * gap, self.k)
+        gap = v[:, np.newaxis] - self.near_t[rows]
+        gap *= gap
+        found, last, next_one = _smallest(self.near[rows] + gap, self.k)
         found = np.take_along_axis(self.ids[rows], found, axis=1)
         far = np.flatnonzero(next_one > self.beyond[rows])
         for part in slices(len(far), self.D.shape[1]):
@@ -173,7 +286,7 @@ class _Race:
             gap = v[some, np.newaxis] - self.t
             of_all = _smallest(self.D[rows[some]] + gap * gap, self.k)
             found[some], last[some], next_one[some] = of_all
-        tied = next_one - last <= 1e-9 * last + self.tolerance[rows]
+        tied = next_one - last <= 1e-9 * last + TIED * self.size[rows]
         return np.sort(found, axis=1), tied
 
 

@@ -89,7 +89,12 @@ class ScoreResponse(Response):
         """
 
         def ask(i, k):
-            return self.black_box.at(table, rows[i], move, k)
+            outputs, others = base[:, i], np.arange(len(i))
+            if move.codes is not None:  # a row moved to its own value is the row
+                others = np.flatnonzero(move.codes[rows[i]] != k)
+            i, k = rows[i[others]], k[others]
+            outputs[:, others] = self.black_box.at(table, i, move, k)
+            return outputs
 
         ice = self.linked_or_asked(scores, ask, tied)
         return own_cells_unmoved(ice, rows, move, base)
@@ -99,22 +104,23 @@ class ScoreResponse(Response):
 
         Parameters
         ----------
-        scores : ndarray of shape (n_scores, n_rows, n_cells)
+        scores : ndarray of shape (n_scores, ...)
         ask : callable
-            ask(i, k) -> (n_outputs, n), the model's own output of rows i, cells k.
-        tied : ndarray of shape (n_rows, n_cells), default=None
+            ask(*at) -> (n_outputs, n), the model's own output at n positions in the
+            scores' other axes.
+        tied : ndarray of shape (...), default=None
         """
         with np.errstate(over="ignore"):
-            ice, doubtful = self.link(scores)
-            total = ice.sum()
+            outputs, doubtful = self.link(scores)
+            total = outputs.sum()
         if tied is not None:
             doubtful = tied if doubtful is None else tied | doubtful
         if not np.isfinite(total):  # the model itself says what is wrong
-            doubtful = ~np.all(np.isfinite(ice), axis=0)
+            doubtful = ~np.all(np.isfinite(outputs), axis=0)
         if doubtful is not None and doubtful.any():
-            i, k = np.nonzero(doubtful)
-            ice[:, i, k] = ask(i, k)
-        return ice
+            at = np.nonzero(doubtful)
+            outputs[:, *at] = ask(*at)
+        return outputs
 
     def offers(self, n_cells):
         """What the shape of the curves of one column offers, as `Reduction.needs`."""

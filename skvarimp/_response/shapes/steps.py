@@ -40,14 +40,60 @@ class Steps:
     n_cells: int
 
     @staticmethod
-    def none(n_outputs, n_rows):
-        """Rows that nothing moves: one cell."""
+    def none(n_outputs, n_rows, n_cells=1):
+        """Rows that nothing moves."""
         return Steps(
             np.zeros((n_outputs, n_rows)),
             np.zeros(n_rows + 1, dtype=np.intp),
             np.empty(0, dtype=np.int32),
             np.empty((n_outputs, 0)),
-            1,
+            n_cells,
+        )
+
+    @staticmethod
+    def of_values(values, rows, cells, base, n_cells):
+        """From the response at some cells, each of which holds up to the next.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_outputs, n)
+        rows, cells : ndarray of shape (n,)
+            By row and then by cell, ascending; each row has cell 0.
+        base : ndarray of shape (n_outputs, n_rows)
+            The unmoved response.
+        n_cells : int
+        """
+        begins = np.searchsorted(rows, np.arange(base.shape[1]))
+        jumps = np.diff(values, axis=1, prepend=0.0)
+        changes = jumps.any(axis=0)
+        changes[begins] = False
+        at = np.flatnonzero(changes)
+        starts = np.searchsorted(rows[at], np.arange(base.shape[1] + 1))
+        return Steps(values[:, begins] - base, starts, cells[at], jumps[:, at], n_cells)
+
+    @staticmethod
+    def of_changes(rows, cells, changes, n_rows, n_cells):
+        """From changes of curves that start from 0, in any order.
+
+        Parameters
+        ----------
+        rows, cells : ndarray of shape (n,)
+            A change at cell n_cells is behind the last and counts for nothing.
+        changes : ndarray of shape (n_outputs, n)
+        n_rows, n_cells : int
+        """
+        inside = np.flatnonzero(cells < n_cells)
+        key = (rows * n_cells + cells)[inside]
+        there = np.zeros(n_rows * n_cells, dtype=bool)
+        there[key] = there[::n_cells] = True
+        at = np.flatnonzero(there)
+        rank = np.searchsorted(at, key)
+        sums = np.stack([np.bincount(rank, c[inside], len(at)) for c in changes])
+        begins = np.searchsorted(at, np.arange(n_rows) * n_cells)
+        steps = np.delete(np.arange(len(at)), begins)
+        starts = np.append(begins - np.arange(n_rows), len(steps))
+        return Steps(
+            sums[:, begins], starts, at[steps] % n_cells, sums[:, steps], n_cells
         )
 
     @staticmethod
