@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.responses.scores import numeric_values, own_values
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skvarimp._models.links import InverseTransform
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse
 from skvarimp._running.memo import Memo
 

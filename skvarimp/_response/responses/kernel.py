@@ -12,7 +12,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernel_terms import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.readers.arrays import dense
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._response.shapes.chebyshev import (
     TOO_MANY,

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses import line_columns
 from skvarimp._response.responses.projection import ProjectionResponse, columns_at
 from skvarimp._response.responses.scores import (

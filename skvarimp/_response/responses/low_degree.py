@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.shapes.chebyshev import interpolation, nodes
 from skvarimp._response.shapes.kinks import between_kinks

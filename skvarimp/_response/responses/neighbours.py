@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import CACHE, at_once, slices

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skvarimp._models.array_forms import ACTIVATIONS
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import TYPICAL_NODES
 from skvarimp._response.shapes.chebyshev import (

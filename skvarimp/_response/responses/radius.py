@@ -7,7 +7,7 @@ the neighbours' targets are step functions of v.
 
 import numpy as np
 
-from skvarimp._response.contract import Costs
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.neighbours import TIED, DistanceResponse
 from skvarimp._response.responses.scores import numeric_values
 from skvarimp._response.shapes.steps import Steps

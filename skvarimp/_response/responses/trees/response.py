@@ -12,7 +12,8 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.trees.table import TreeTable
-from skvarimp._response.contract import Costs, Response
+from skvarimp._response.contract import Response
+from skvarimp._response.costs import Costs
 from skvarimp._response.responses.trees import walks
 from skvarimp._response.responses.trees.curves import Member, distinct, steps_of_rows
 from skvarimp._response.responses.trees.descent import Descent, own_raw
