@@ -13,7 +13,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skvarimp import PartialDependenceImportance, SensitivityImportance
+from skvarimp import (
+    ALEImportance,
+    InteractionImportance,
+    PartialDependenceImportance,
+    SensitivityImportance,
+)
 from skvarimp.feature_functions import Level
 
 N = 60
@@ -182,18 +187,23 @@ def test_types_of_columns_are_kept_among_moved_ones():
 
 
 def test_frames_out_of_memory_are_told_the_way_out():
-    """Dask frames, lazy frames and Arrow record batches."""
+    """Lazy frames, Arrow record batches, and Dask frames where one is needed whole."""
     table = pa.table({"a": [1.0, 2.0, 3.0]})
     cases = [
         (pl.LazyFrame({"a": [1.0]}), r"LazyFrame of polars\. Pass X\.collect\(\)"),
         (table.to_batches()[0], r"RecordBatch of pyarrow\. Pass pyarrow\.Table"),
     ]
-    dask = pytest.importorskip("dask.dataframe")
-    frame = dask.from_pandas(table.to_pandas(), npartitions=1)
-    cases.append((frame, r"DataFrame of dask\. Pass X\.compute\(\)"))
     for X, message in cases:
         with pytest.raises(TypeError, match=message):
             SensitivityImportance(scale=None).fit(lambda X: X["a"], X)
+    dask = pytest.importorskip("dask.dataframe")
+    frame = dask.from_pandas(table.to_pandas(), npartitions=1)
+    for measure, message in (
+        (ALEImportance(), r"DataFrame of dask\. Pass X\.compute"),
+        (InteractionImportance(), r"needs all rows in one place, .* Pass X\.compute"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            measure.fit(lambda X: X["a"], frame)
 
 
 @pytest.mark.parametrize("library", NULLABLE)

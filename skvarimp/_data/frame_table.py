@@ -41,7 +41,7 @@ class FrameTable(Table):
     @cached_property
     def _array(self):
         """X as one array, where its columns are numbers of one type; else None."""
-        types = set(_types_of(self.frame.to_native()))
+        types = set(self.types())
         if len(types) != 1 or not self._series(0).dtype.is_numeric():
             return None
         if isinstance(types.pop(), np.dtype):
@@ -73,10 +73,15 @@ class FrameTable(Table):
                 numbers.update((j, _numbers_of(self._series(j))) for j in columns)
         return numbers
 
+    def types(self):
+        """Types of the columns, as the frame's library calls them."""
+        native = self.frame.to_native()
+        return native.dtypes if hasattr(native, "dtypes") else native.schema.types
+
     def _series(self, j):
         return self.frame[self._labels[j]]
 
-    def _handed_out(self, frame, columns=slice(None)):
+    def handed_out(self, frame, columns=slice(None)):
         """A native frame with the labels X came with."""
         native = frame.to_native()
         if self._given_labels is None:
@@ -90,16 +95,16 @@ class FrameTable(Table):
 
     def copy(self):
         """See `Table.copy`; polars and Arrow, which write to nothing, copy nothing."""
-        return self._handed_out(self.frame.clone())
+        return self.handed_out(self.frame.clone())
 
     def take(self, rows):
         """See `Table.take`."""
-        return FrameTable(self._handed_out(self._rows(self.frame, rows)))
+        return FrameTable(self.handed_out(self._rows(self.frame, rows)))
 
     def select(self, columns):
         """See `Table.select`."""
         frame = self.frame[:, np.asarray(columns).tolist()]
-        return FrameTable(self._handed_out(frame, columns))
+        return FrameTable(self.handed_out(frame, columns))
 
     def column(self, j):
         """See `Table.column`."""
@@ -195,7 +200,7 @@ class FrameTable(Table):
     def _framed(self, array):
         """An array as a frame of X's library with X's labels."""
         library = self.frame.implementation
-        return self._handed_out(nw.from_numpy(array, self._labels, backend=library))
+        return self.handed_out(nw.from_numpy(array, self._labels, backend=library))
 
     def _with_columns(self, rows, moved):
         """The rows with some columns, position -> frame of one column, replaced.
@@ -210,18 +215,13 @@ class FrameTable(Table):
         # without pandas' row labels, so that rows meet by position
         parts = [nw.maybe_reset_index(part) for part in parts]
         frame = nw.concat(parts, how="horizontal")
-        return self._handed_out(frame.select(self._labels))
+        return self.handed_out(frame.select(self._labels))
 
     def numeric(self):
         """See `Table.numeric`."""
         if self._array is not None:
             return self._array.astype(np.float64, copy=False)
         return super().numeric()
-
-
-def _types_of(native):
-    """Types of a frame's columns, as its library calls them."""
-    return native.dtypes if hasattr(native, "dtypes") else native.schema.types
 
 
 def _in_memory(native):

@@ -4,6 +4,7 @@ Only the tables know frames and sparse formats. Frames go through narwhals.
 """
 
 import narwhals.stable.v2 as nw
+import numpy as np
 from scipy import sparse
 
 from skvarimp._data.base_table import ArrayTable, Table
@@ -19,6 +20,7 @@ __all__ = [
     "as_table",
     "checked_frame",
     "rows_of_target",
+    "stacked",
 ]
 
 # What boosting libraries wrap rows in; none of them gives the rows back.
@@ -59,6 +61,16 @@ def _wrapped(X):
             f"X must be 2-dimensional, (n_samples, n_features), got {_shape(X, values)}"
         )
     return ArrayTable(values)
+
+
+def stacked(tables):
+    """One table of several with the same columns, rows below each other."""
+    if isinstance(tables[0], FrameTable):
+        frames = [nw.maybe_reset_index(table.frame) for table in tables]
+        return FrameTable(tables[0].handed_out(nw.concat(frames, how="vertical")))
+    if isinstance(tables[0], SparseTable):
+        return SparseTable(sparse.vstack([t.native for t in tables], format="csr"))
+    return ArrayTable(np.concatenate([table.native for table in tables]))
 
 
 def is_frame(X):

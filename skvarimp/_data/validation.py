@@ -37,6 +37,7 @@ __all__ = [
     "check_no_pipeline",
     "validate_params",
     "check_sample_weight",
+    "check_weights",
     "check_target",
     "features_constraint",
     "grid_constraint",
@@ -167,6 +168,22 @@ def check_sample_weight(sample_weight, n_samples):
 
     At least two rows must have positive weight: one row cannot be perturbed.
     """
+    weight = check_weights(sample_weight, n_samples)
+    n_positive = np.count_nonzero(weight)
+    if n_positive == 0:
+        raise ValueError(
+            "X has no rows." if n_samples == 0 else "`sample_weight` is 0 everywhere."
+        )
+    if n_positive == 1:
+        where = "in X" if sample_weight is None else "has positive `sample_weight`"
+        raise ValueError(
+            f"Only one row {where}; at least two are needed to see the response change."
+        )
+    return weight
+
+
+def check_weights(sample_weight, n_samples):
+    """Return weights as float array of shape (n_samples,); all may be 0."""
     if sample_weight is None:
         weight = np.ones(n_samples)
     else:
@@ -198,16 +215,6 @@ def check_sample_weight(sample_weight, n_samples):
         )
     # A weight that is lost in the division by the sum is 0.
     weight = np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)
-    n_positive = np.count_nonzero(weight)
-    if n_positive == 0:
-        raise ValueError(
-            "X has no rows." if n_samples == 0 else "`sample_weight` is 0 everywhere."
-        )
-    if n_positive == 1:
-        where = "in X" if sample_weight is None else "has positive `sample_weight`"
-        raise ValueError(
-            f"Only one row {where}; at least two are needed to see the response change."
-        )
     return weight
 
 

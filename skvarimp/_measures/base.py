@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import resolve_features
+from skvarimp._data.partitions import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     check_confidence,
@@ -64,6 +65,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     # Whether infinity is a proper importance, as F of a perfect column is.
     _may_be_infinite = False
 
+    # Whether X may be in partitions: all it asks of the rows can be merged.
+    _passes_over_partitions = False
+
     # Whether X and y must be the rows the model was fitted on; selectors ask.
     _reads_training_rows = False
 
@@ -107,7 +111,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         validate_params(self)
         check_no_data(estimator)
         if feature_names is not None:
-            X = as_table(X, feature_names)
+            if self._passes_over_partitions:
+                X = as_rows(X, y, sample_weight, feature_names)
+            else:
+                X = as_table(X, feature_names)
         for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
             self.__dict__.pop(kept, None)
         self._fit(estimator, X, y, sample_weight)

@@ -16,7 +16,7 @@ from skvarimp._data.validation import (
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.curve_influences import curve_influences
-from skvarimp._response.grid import distinct_values, is_categorical, make_move
+from skvarimp._response.grid import is_categorical
 from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
     PartialDependence,
@@ -132,6 +132,8 @@ default="auto"
     (array([0., 1., 2.]), array([0., 2., 4.]))
     """
 
+    _passes_over_partitions = True
+
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "statistic": [StrOptions({"auto", "std", "range"})],
         "kind": [StrOptions({"average", "individual"})],
@@ -165,7 +167,7 @@ default="auto"
         self.keep_rows = keep_rows
 
     def _plan(self, problem, entries):
-        n_rows, one = problem.table.n_samples, np.ones(len(problem.base))
+        n_rows, one = problem.n_rows, np.ones(len(problem.base))
         if self.kind == "average":
             n_groups = n_rows if self.keep_rows else None
             reductions = [PartialDependence.over(self.statistic, n_rows, n_groups)]
@@ -221,15 +223,15 @@ default="auto"
 
     def _grid_and_deciles(self, problem, entry, categorical):
         """The grid of an entry; of a numeric column its deciles are stored."""
-        table, weights = problem.table, problem.weights
+        table = problem.table
         numbers = not any(table.has_levels(j) for j in entry.columns)
         single = numbers and len(entry.columns) == 1
         if single and not is_categorical(table, entry, categorical):
-            observed = distinct_values(table, weights, entry)
+            observed = problem.distinct_values(entry)
             self.deciles_[entry.name] = _deciles(*observed)
             if isinstance(self.grid, str) and self.grid == "all":
                 return observed[0]
-        return make_move(table, weights, entry, self.grid, categorical).values
+        return problem.move(entry, self.grid, categorical).values
 
     def plot_curves(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.
@@ -282,7 +284,7 @@ def _some_curves(plan, entry):
     problem, (request,) = plan.problem, plan.requests
     table, base = problem.table, problem.base
     rows = _spread(table.n_samples, ROWS_DRAWN)
-    move = make_move(table, problem.weights, entry, request.grid, request.categorical)
+    move = problem.move(entry, request.grid, request.categorical)
     response = problem.response(plan.entries)
     curves = response.curves(table, rows, move, base[:, rows])
     cells = _spread(move.n_cells, VALUES_DRAWN)

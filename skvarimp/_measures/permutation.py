@@ -153,6 +153,8 @@ default="auto"
     array([2., 0.])
     """
 
+    _passes_over_partitions = True
+
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
         "scoring": [str, Callable, None],
@@ -212,23 +214,24 @@ default="auto"
                 "no such number. Leave one of the two out."
             )
         if self.scoring is not None:
+            problem.in_one_place("`scoring`")
             return self._plan_scores(problem, entries)
         if self.subset == "oob":
+            problem.in_one_place("subset='oob'")
             return self._plan_trees(problem, entries)
         return self._plan_loss(problem, entries)
 
     def _plan_loss(self, problem, entries):
         """A loss over all donors in the shared walk, or over drawn ones."""
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
-        base = unmoved_loss(loss, problem)
-        baseline = float(problem.weights @ base)
+        baseline = problem.mean_loss(loss)
         self._check_ratio(baseline)
         request = Request("all", [loss.reduction(self.relative)], [np.ones(1)])
         if self._is_exact(problem, entries, request):
             conclude = partial(_from_walk, loss.name, baseline)
             return PermutationPlan(problem, entries, [request], "exact", conclude)
         reference = baseline if self.relative else None
-        draw = LossDraw(loss, base, reference)
+        draw = LossDraw(loss, unmoved_loss(loss, problem), reference)
         conclude = partial(self._from_draws, draw, baseline)
         return PermutationPlan(problem, entries, [], "sampled", conclude)
 

@@ -1,216 +1,33 @@
 """`ResponseImportance`: importances that are reductions of the response engine."""
 
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import cached_property
-
 import numpy as np
 from joblib import effective_n_jobs
 
 from skvarimp._data.entries import resolve_columns
-from skvarimp._data.table import as_table, rows_of_target
-from skvarimp._data.validation import check_length, check_sample_weight, check_target
+from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.partitioned.problem import partitioned_problem
+from skvarimp._measures.problem import (
+    CHEAP_EVALUATIONS,
+    Plan,
+    Problem,
+    Request,
+    make_problem,
+)
 from skvarimp._measures.rows import store_rows
-from skvarimp._models.model import Model
-from skvarimp._response.contract import Walk
-from skvarimp._response.engine import run_walk
-from skvarimp._response.grid import Moves
-from skvarimp._response.lowering import respond
-from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.memory import call_rows, even_slices
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 
-CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
-
-
-@dataclass
-class Problem:
-    """A model on rows of data, validated; rows with zero weight are left out.
-
-    Attributes
-    ----------
-    table : Table
-    model : Model
-    given_y : object
-        As passed to `fit`; only scorers and `y` look at it.
-    weights : ndarray of shape (n_samples,)
-        Sum to 1.
-    total_weight : float
-    base : ndarray of shape (n_outputs, n_samples)
-    kept : ndarray of shape (n_rows_of_X,)
-        Which rows of X these are.
-    """
-
-    table: object
-    model: Model
-    given_y: object
-    weights: np.ndarray
-    total_weight: float
-    base: np.ndarray
-    kept: np.ndarray
-    _responses: dict = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def y(self):
-        """The targets of the rows as an array, validated when a measure asks; or None.
-
-        A structured y, as of survival models, is for scorers only.
-        """
-        y = check_target(self.given_y, len(self.kept))
-        return None if y is None else y[self.kept]
-
-    def y_as_given(self):
-        """The targets of the rows in the user's own container."""
-        if self.kept.all():
-            return self.given_y
-        return rows_of_target(self.given_y, np.flatnonzero(self.kept))
-
-    def response(self, entries):
-        """The probed response that serves the entries; made once."""
-        key = tuple(entries)
-        if key not in self._responses:
-            self._responses[key] = respond(
-                self.model, self.table, self.base, self.weights, entries
-            )
-        return self._responses[key]
-
-    def drawing(self):
-        """The response that drawn rows are asked for: the model itself.
-
-        Its path says why no other serves, where that is known.
-        """
-        reasons = [getattr(r, "reason", "") for r in self._responses.values()]
-        reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
-        return BlackBoxResponse(self.model, len(self.base), reason)
-
-    def moves(self, entries, requests):
-        """The values that the entries move through."""
-        return Moves(
-            self.table,
-            self.weights,
-            entries,
-            [request.grid for request in requests],
-            [request.categorical for request in requests],
-        )
-
-    def grid_sizes(self, entries, request):
-        """How many values each entry moves through."""
-        moves = self.moves(entries, [request])
-        return np.array([moves[e].n_cells for e in range(len(entries))])
-
-    def exact_is_cheap(self, entries, request, drawn):
-        """Whether the exact numbers cost no more than drawn ones, or little.
-
-        Parameters
-        ----------
-        entries : list of Entry
-        request : Request
-            Of one reduction.
-        drawn : float
-            Cost of the drawn numbers of all entries, in calls of the model for one row.
-        """
-        limit = max(CHEAP_EVALUATIONS, drawn)
-        most = np.full(len(entries), self.table.n_samples)
-        if self._exact_cost(entries, request, most) <= limit:
-            return True
-        sizes = self.grid_sizes(entries, request)
-        return self._exact_cost(entries, request, sizes) <= limit
-
-    def _exact_cost(self, entries, request, sizes):
-        response, n = self.response(entries), self.table.n_samples
-        (reduction,) = request.reductions
-        grouped = [len(entry.columns) > 1 for entry in entries]
-        cost = 0.0
-        for (group, k), count in Counter(zip(grouped, sizes.tolist())).items():
-            if group:
-                cost += count * response.evaluations_of_group(n, k)
-            else:
-                cost += count * response.evaluations_for(reduction, n, k)
-        return cost
-
-    def walk(self, response, entries, requests, keep_rows=False):
-        """A walk over all rows; whether to keep the numbers of single ones."""
-        return Walk(
-            response,
-            self.table,
-            self.moves(entries, requests),
-            [request.reductions for request in requests],
-            np.arange(self.table.n_samples),
-            self.weights,
-            self.base,
-            self.total_weight,
-            vars(self).get("y"),  # where a measure asked for it
-            [request.scales for request in requests],
-            keep_rows,
-        )
-
-
-@dataclass
-class Request:
-    """What a measure asks of a walk: reductions over one grid.
-
-    Attributes
-    ----------
-    grid : str, int, array-like or dict
-    reductions : list of Reduction
-    scales : list of ndarray of shape (n_outputs,)
-        One a reduction.
-    categorical : frozenset of int
-        Columns treated as categorical besides those that are by type.
-    """
-
-    grid: object
-    reductions: list
-    scales: list
-    categorical: frozenset = frozenset()
-
-
-@dataclass
-class Plan:
-    """What a measure asks of the shared walk; subclasses add what it concludes from.
-
-    Attributes
-    ----------
-    problem : Problem
-    entries : list of Entry
-    requests : list of Request
-        None for a measure that does all its work by itself.
-    """
-
-    problem: Problem
-    entries: list
-    requests: list
-
-
-def make_problem(estimator, X, y, sample_weight, response_method):
-    """Validate what `fit` was given and watch the unmoved response."""
-    table = as_table(X)
-    weights = check_sample_weight(sample_weight, table.n_samples)
-    check_length(y, table.n_samples)
-    model = Model(estimator, response_method)
-    kept = weights > 0
-    if not kept.all():
-        table, weights = table.take(np.flatnonzero(kept)), weights[kept]
-    base = unmoved_response(model, table)
-    total = weights.sum()
-    return Problem(table, model, y, weights / total, total, base, kept)
-
-
-def unmoved_response(model, table):
-    """The response at every row, (n_outputs, n_samples).
-
-    The model gets copies, into which it may write; block by block where X is large,
-    as X may be a memory map larger than the memory.
-    """
-    parts = even_slices(table.n_samples, call_rows(table.n_columns))
-    if len(parts) <= 1:
-        return np.ascontiguousarray(model.unmoved(table.copy()).T)
-    rows = [np.arange(part.start, part.stop) for part in parts]
-    first = model.unmoved(table.take(rows[0]).native).T
-    others = [model(table.take(part).native).T for part in rows[1:]]
-    return np.hstack([first, *others])
+__all__ = [
+    "CHEAP_EVALUATIONS",
+    "Plan",
+    "Problem",
+    "Request",
+    "ResponseImportance",
+    "fit_together",
+    "make_problem",
+    "warn_stopped",
+]
 
 
 class ResponseImportance(BaseImportance):
@@ -272,14 +89,19 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
 
     Measures that watch the same response of the same entries share one walk.
     """
-    table = as_table(X)
+    rows = as_rows(X, y, sample_weight)
+    in_partitions = isinstance(rows, Partitions)
+    if in_partitions:
+        _check_passes(measures)
+    table = rows.head.table if in_partitions else rows
     entries = [m._set_entries(table, m.features, estimator) for m in measures]
     problems = {}
-    for measure in measures:
-        if measure.response_method not in problems:
-            problems[measure.response_method] = make_problem(
-                estimator, table, y, sample_weight, measure.response_method
-            )
+    for method in dict.fromkeys(m.response_method for m in measures):
+        if in_partitions:
+            problems[method] = partitioned_problem(estimator, rows, method)
+        else:
+            given = estimator, table, y, sample_weight
+            problems[method] = make_problem(*given, method)
     shared = {}
     for measure, of_measure in zip(measures, entries):
         key = (measure.response_method, tuple(of_measure))
@@ -294,6 +116,16 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
     )
 
 
+def _check_passes(measures):
+    """Raise where a measure needs all rows in one place."""
+    for measure in measures:
+        if not measure._passes_over_partitions:
+            raise TypeError(
+                f"{type(measure).__name__} needs all rows in one place, got X in the "
+                "partitions of a Dask collection. Pass X.compute()."
+            )
+
+
 def _carry_out(measures, plans):
     """Walk once for measures of the same response and entries, and conclude."""
     problem, entries = plans[0].problem, plans[0].entries
@@ -303,10 +135,9 @@ def _carry_out(measures, plans):
     if merged:
         asking = [m for m, plan in zip(measures, plans) if plan.requests]
         keep_rows = any(getattr(m, "keep_rows", False) for m in asking)
-        walk = problem.walk(response, entries, merged, keep_rows)
         n_jobs = max((m.n_jobs for m in asking), key=effective_n_jobs)
-        with Progress(asking, len(walk.moves)) as progress:
-            outcomes = run_walk(walk, n_jobs, progress.step)
+        with Progress(asking, len(entries) * len(merged)) as progress:
+            outcomes = problem.run(entries, merged, keep_rows, n_jobs, progress.step)
     for measure, plan, of_measure in zip(measures, plans, places):
         measure.response_path_ = response.path
         of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.statistics import weighted_median
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
@@ -36,7 +35,6 @@ from skvarimp._response.sampling import (
     of_single_rows,
     sample_repeats,
 )
-from skvarimp._response.scale import scale_of
 from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
@@ -198,6 +196,8 @@ default="auto"
     array([1.75, 0.  ])
     """
 
+    _passes_over_partitions = True
+
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "contrast": [StrOptions({"pairs", "observed", "range"})],
         "estimation": [StrOptions({"auto", "exact", "sampled", "rows"})],
@@ -251,9 +251,7 @@ default="auto"
         n_outputs = len(problem.base)
         scale = np.ones(n_outputs)
         if self.scale == "auto":
-            scale = scale_of(
-                self.contrast, problem.model, problem.y, problem.base, problem.weights
-            )
+            scale = problem.scale(self.contrast)
         request = Request(
             self._grid_used(),
             [REDUCTIONS[self.contrast]],
@@ -297,7 +295,7 @@ default="auto"
         self._store_outcome(plan, outcome)
         scale = plan.scale
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
-        self.goodness_of_fit_ = goodness_of_fit(plan.problem)
+        self.goodness_of_fit_ = plan.problem.goodness_of_fit()
 
     def _sample(self, plan):
         """Every row `n_repeats` times, entry by entry."""
@@ -371,21 +369,3 @@ default="auto"
             f"entries {why}; `monte_carlo_errors_` says how precise they are. Use a "
             "larger n_repeats or tol."
         )
-
-
-def goodness_of_fit(problem):
-    """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
-    model = problem.model
-    try:
-        y = problem.y
-    except (TypeError, ValueError):  # only a scale needs a y that can be compared
-        return None
-    if y is None or y.ndim > 1 or y.dtype.kind not in "fiu":
-        return None
-    if model.kind != "value" or len(problem.base) > 1:
-        return None
-    y = y.astype(np.float64)
-    around = problem.weights @ np.abs(y - weighted_median(y, problem.weights))
-    if around == 0:
-        return None
-    return float(1.0 - problem.weights @ np.abs(y - problem.base[0]) / around)

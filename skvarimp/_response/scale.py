@@ -40,11 +40,22 @@ def scale_of(contrast, model, y, base, weights):
     if contrast not in STATISTICS:
         return np.ones(len(base))
     statistic = STATISTICS[contrast]
+    compared = compared_with(model, y, base)
+    return checked_scale(model, [statistic(of_one, weights) for of_one in compared])
+
+
+def compared_with(model, y, base):
+    """What the outputs are compared with, (n_outputs, n_samples)."""
     if model.kind == "score" or model.clusters:
-        scale = np.array([statistic(output, weights) for output in base])
+        return base
+    return targets_of(model, y, len(base)).T
+
+
+def checked_scale(model, statistics):
+    """The divisors from the statistic of each output's values."""
+    scale = np.array(statistics)
+    if model.kind == "score" or model.clusters:
         return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
-    targets = _targets(model, y, len(base))
-    scale = np.array([statistic(column, weights) for column in targets.T])
     if np.any(scale == 0):
         name = model.output_names[int(np.argmin(scale))]
         what = "y is" if len(scale) == 1 else f"y's part for output {name!r} is"
@@ -55,7 +66,8 @@ def scale_of(contrast, model, y, base, weights):
 _WAY_OUT = "Use scale=None for importances in the units of the response."
 
 
-def _targets(model, y, n_outputs):
+def targets_of(model, y, n_outputs):
+    """What y gives to compare each output with, (n_samples, n_outputs)."""
     if y is None:
         raise ValueError(
             f"scale='auto' compares with y, but y was not given. {_WAY_OUT}"

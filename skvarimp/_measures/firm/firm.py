@@ -25,13 +25,11 @@ from skvarimp._measures.firm.estimate import ConditionalScores, Estimator
 from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import gaussian_estimates
 from skvarimp._measures.firm.scores import label_scores, make_scores
-from skvarimp._measures.response_importance import (
-    unmoved_response,
-    warn_stopped,
-)
+from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import store_rows
 from skvarimp._models.gradients.gradient import linear_coefficients
 from skvarimp._models.model import Model
+from skvarimp._response.unmoved import unmoved_response
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 from skvarimp._types import (

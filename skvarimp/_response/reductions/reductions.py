@@ -21,12 +21,13 @@ each output and the standard error of their mean. A new reduction needs nothing 
 it works for every shape.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from skvarimp._response.reductions.flatness import flatness, flatness_slope
+from skvarimp._response.reductions.signed_groups import SignedRows
 from skvarimp._response.reductions.states import Finished, Sample, State
 from skvarimp._running.memory import working_bytes
 
@@ -56,10 +57,13 @@ class Reduction:
         functions of them, their order as well, or each single value.
     merges_rows : bool
         Whether rows of equal value may go as one row of their weights.
+    counts_values : bool
+        Whether each distinct value counts once, whatever its weight.
     """
 
     needs = "values"
     merges_rows = False
+    counts_values = False
 
     def of_kind(self, categorical):
         """The reduction for entries that are categorical, or for those that are not."""
@@ -151,6 +155,8 @@ class IndividualFlatness(_OfStatistic, _RowMean):
 
     statistic: str = "std"
 
+    counts_values = True
+
     def reduce(self, shape):
         """See `Reduction.reduce`."""
         if self.statistic == "range":
@@ -163,7 +169,7 @@ LEAST_GROUPS = 10  # of rows, whatever they take: errors known to a fifth
 
 
 @dataclass(frozen=True)
-class PartialDependence(_OfStatistic):
+class PartialDependence(SignedRows, _OfStatistic):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
 
     The standard error needs every row's curve after the mean curve is known. Up to
@@ -176,11 +182,11 @@ class PartialDependence(_OfStatistic):
     statistic: str = "std"
     n_groups: int = 200
     n_rows: int = 0
-    signs: np.ndarray | None = field(default=None, repr=False)
-    groups: np.ndarray | None = field(default=None, repr=False)
+    part: slice | None = None
 
     needs = "moments"
     merges_rows = True
+    counts_values = True
 
     @classmethod
     def over(cls, statistic, n_rows, n_groups=None):
@@ -190,11 +196,7 @@ class PartialDependence(_OfStatistic):
         """
         if n_groups is None:
             n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
-        n_groups = min(n_groups, n_rows)
-        random = np.random.RandomState(0)  # fixed: errors must not vary between runs
-        groups = random.permutation(n_rows) % n_groups
-        signs = random.choice([-1.0, 1.0], n_rows)
-        return cls(statistic, n_groups, n_rows, signs, groups)
+        return cls(statistic, min(n_groups, n_rows), n_rows)
 
     def reduce(self, shape):
         """See `Reduction.reduce`.
@@ -220,7 +222,7 @@ class PartialDependence(_OfStatistic):
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""
         fits = 8 * n_numbers * self.n_rows <= working_bytes() / 4
-        return self.n_groups == self.n_rows and fits
+        return self.n_groups == self.n_rows and fits and self.part is None
 
     def n_kept(self, n_numbers):
         """How many rows or groups, of so many numbers each, are kept."""

@@ -42,6 +42,15 @@ class State:
             merging.add(state)
         return merging.merged()
 
+    def single(self, b):
+        """The state of one entry."""
+
+        def of_entry(array):
+            return None if array is None else array[b : b + 1]
+
+        parts = self.rows, self.cells, self.sketch, self.basis, self.apart
+        return State(*map(of_entry, parts), self.cell_of_value)
+
     def on_cells(self):
         """The state with its sums over the cells, from one over a basis."""
         if self.basis is None:

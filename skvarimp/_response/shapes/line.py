@@ -147,7 +147,8 @@ class StraightLines(Basis):
     def pairs(self):
         """See `Shape.pairs`."""
         mean = np.einsum("bok,bk->bo", self._distances, self.margins.probabilities)
-        return self._of_rows(mean), np.abs(self.slope) * self._distances
+        weight = self.margins.weights.sum()  # of a block of rows or a partition
+        return self._of_rows(mean), np.abs(self.slope) * self._distances * weight
 
     def distances(self, offsets=None):
         """See `Shape.distances`."""

@@ -113,6 +113,13 @@ class TreeResponse(Response):
         shape = (move.n_cells, len(features))
         return features, np.array(codes, dtype=np.int32).T.reshape(shape)
 
+    def keys(self, table, entry):
+        """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
+        features = [self._feature_of[j] for j in entry.columns if j in self._feature_of]
+        if not features:
+            return np.zeros((table.n_samples, 1), dtype=np.int32)
+        return self.codes(table)[:, features]
+
     def is_group(self, move):
         """Whether a move moves several columns that trees split on."""
         return sum(j in self._feature_of for j in move.entry.columns) > 1

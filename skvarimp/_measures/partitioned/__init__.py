@@ -1,0 +1,1 @@
+"""Measures of rows in partitions, as of a Dask DataFrame."""

@@ -1,0 +1,209 @@
+"""`PartitionedProblem`: a model on rows that no one place holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skvarimp._data.partitions import Partitions
+from skvarimp._measures.partitioned.targets import (
+    mean_loss,
+    relative_deviation,
+    scale_over,
+)
+from skvarimp._measures.problem import Problem
+from skvarimp._models.model import Model
+from skvarimp._models.registry import read
+from skvarimp._response.grid import is_categorical
+from skvarimp._response.partitioned.observed import MOST_VALUES
+from skvarimp._response.partitioned.walk import (
+    Count,
+    GlobalMove,
+    PartitionedWalk,
+    PartModel,
+    Sums,
+)
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.unmoved import unmoved_response
+
+
+@dataclass
+class PartitionedProblem(Problem):
+    """A problem whose table is a few rows, which stand for all in `Partitions`.
+
+    What depends on all rows asks each partition and merges the answers.
+    """
+
+    partitions: Partitions | None = None
+    _counts: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def n_rows(self):
+        """See `Problem.n_rows`."""
+        return sum(self.count(()).n_rows.values())
+
+    def part_model(self, entries):
+        """What makes the response of each partition."""
+        response, form = self.response(entries), None
+        if not isinstance(response, BlackBoxResponse):
+            form = read(self.model, self.table)
+        return PartModel(self.model, form, len(self.base))
+
+    def count(self, entries):
+        """The `Count` of all partitions, of the values of some entries at least."""
+        for known, count in self._counts.items():
+            if set(entries) <= known:
+                return count
+        model, cells = self._no_form(), False
+        if entries:
+            model = self.part_model(entries)
+            cells = isinstance(self.response(entries), TreeResponse)
+        count = self.partitions.passed(
+            Count.of, (model, list(entries), cells), Count.merged
+        )
+        if sum(count.n_rows.values()) == 1:
+            raise ValueError(
+                "Only one row of X has positive weight; at least two are needed to "
+                "see the response change."
+            )
+        self._counts[frozenset(entries)] = count
+        return count
+
+    def _no_form(self):
+        return PartModel(self.model, None, len(self.base))
+
+    def global_moves(self, entries, requests):
+        """The `GlobalMove` of each entry under each request, by position."""
+        moves = [
+            GlobalMove(
+                observed.move(entry, request.grid, request.categorical), observed
+            )
+            for request in requests
+            for entry, observed in zip(entries, self._observed(entries, request))
+        ]
+        too_many = [m.move.entry.name for m in moves if m.lacks_values]
+        if too_many:
+            trees = isinstance(self.response(entries), TreeResponse)
+            raise ValueError(_too_many(too_many, trees))
+        return moves
+
+    def _observed(self, entries, request):
+        """The `Observed` of each entry: by cells, where trees need no more."""
+        cells = isinstance(self.response(entries), TreeResponse)
+        cells &= not any(r.counts_values for r in request.reductions)
+        count = self.count(entries)
+        return [
+            count.observed[entry, cells and _takes_all(entry, request)]
+            for entry in entries
+        ]
+
+    def moves(self, entries, requests):
+        """See `Problem.moves`; donors are rows of the values observed."""
+        return [m.move for m in self.global_moves(entries, requests)]
+
+    def move(self, entry, grid, categorical_columns=frozenset()):
+        """See `Problem.move`; on the few rows of `table` its donors mean nothing."""
+        observed = self.count([entry]).observed[entry, False]
+        return observed.move(entry, grid, categorical_columns)
+
+    def distinct_values(self, entry):
+        """See `Problem.distinct_values`; of too many, some of them."""
+        move = self.move(entry, "all")
+        return move.values, move.probabilities
+
+    def exact_is_cheap(self, entries, request, drawn):
+        """See `Problem.exact_is_cheap`: where all values are known."""
+        return all(o.distinct for o in self._observed(entries, request))
+
+    def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
+        """See `Problem.run`; the scheduler of Dask says where."""
+        if keep_rows:
+            self.in_one_place("keep_rows=True")
+        moves = self.global_moves(entries, requests)
+        count = self.count(entries)
+        first_row, rows = {}, 0
+        for number in sorted(count.n_rows):
+            first_row[number] = rows
+            rows += count.n_rows[number]
+        walk = PartitionedWalk(
+            self.part_model(entries),
+            entries,
+            moves,
+            [
+                is_categorical(self.table, entry, request.categorical)
+                for request in requests
+                for entry in entries
+            ],
+            [request.reductions for request in requests],
+            first_row,
+            count.weight,
+            "y" in vars(self),
+        )
+        sums = self.partitions.passed(Sums.of, (walk,), Sums.merged)
+        outcomes = walk.finished(sums, [request.scales for request in requests])
+        if on_done is not None:
+            on_done(len(moves))
+        return outcomes
+
+    def scale(self, contrast):
+        """See `Problem.scale`."""
+        return scale_over(self, contrast)
+
+    def _relative_deviation(self):
+        return relative_deviation(self)
+
+    def mean_loss(self, loss):
+        """See `Problem.mean_loss`."""
+        return mean_loss(self, loss)
+
+    def walk(self, response, entries, requests, keep_rows=False):
+        """See `Problem.walk`: there is no one walk."""
+        raise ValueError(
+            "Rows in partitions have no draws of single rows: use estimation='exact' "
+            "and, where the model is no tree, a number of bins such as grid=100."
+        )
+
+    def in_one_place(self, what):
+        """See `Problem.in_one_place`."""
+        raise ValueError(
+            f"{what} needs all rows in one place, got X in partitions. Pass "
+            "X.compute(), or leave it out."
+        )
+
+
+def _takes_all(entry, request):
+    """Whether an entry moves through all of its observed values."""
+    grid = request.grid
+    if isinstance(grid, Mapping):
+        return entry.name not in grid
+    return isinstance(grid, str) and grid == "all"
+
+
+def _too_many(names, trees):
+    """Why grid="all" cannot be served, and the way out."""
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    why = "each distinct value counts once" if trees else "the model is no tree"
+    return (
+        f"grid='all' of rows in partitions takes at most {MOST_VALUES} distinct values "
+        f"where {why}; more are in {shown}. Use a number of bins such as grid=100, or "
+        "grid='equidistant'."
+    )
+
+
+def partitioned_problem(estimator, partitions, response_method):
+    """A problem of a model on rows in partitions."""
+    head = partitions.head
+    model = Model(estimator, response_method)
+    base = unmoved_response(model, head.table)
+    n_rows = head.table.n_samples
+    return PartitionedProblem(
+        head.table,
+        model,
+        head.y,
+        np.full(n_rows, 1 / n_rows),
+        np.nan,
+        base,
+        np.ones(n_rows, dtype=bool),
+        partitions=partitions,
+    )

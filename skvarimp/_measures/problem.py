@@ -1,0 +1,244 @@
+"""`Problem`: a model on rows of data, and what measures ask of it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from skvarimp._data.statistics import weighted_median
+from skvarimp._data.table import as_table, rows_of_target
+from skvarimp._data.validation import check_length, check_sample_weight, check_target
+from skvarimp._models.model import Model
+from skvarimp._response.contract import Walk
+from skvarimp._response.engine import run_walk
+from skvarimp._response.grid import Moves, distinct_values, make_move
+from skvarimp._response.lowering import respond
+from skvarimp._response.reductions.losses import unmoved_loss
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.scale import scale_of
+from skvarimp._response.unmoved import unmoved_response
+
+CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
+
+
+@dataclass
+class Problem:
+    """A model on rows of data, validated; rows with zero weight are left out.
+
+    Attributes
+    ----------
+    table : Table
+    model : Model
+    given_y : object
+        As passed to `fit`; only scorers and `y` look at it.
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    total_weight : float
+    base : ndarray of shape (n_outputs, n_samples)
+    kept : ndarray of shape (n_rows_of_X,)
+        Which rows of X these are.
+    """
+
+    table: object
+    model: Model
+    given_y: object
+    weights: np.ndarray
+    total_weight: float
+    base: np.ndarray
+    kept: np.ndarray
+    _responses: dict = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def y(self):
+        """The targets of the rows as an array, validated when a measure asks; or None.
+
+        A structured y, as of survival models, is for scorers only.
+        """
+        y = check_target(self.given_y, len(self.kept))
+        return None if y is None else y[self.kept]
+
+    def y_as_given(self):
+        """The targets of the rows in the user's own container."""
+        if self.kept.all():
+            return self.given_y
+        return rows_of_target(self.given_y, np.flatnonzero(self.kept))
+
+    def response(self, entries):
+        """The probed response that serves the entries; made once."""
+        key = tuple(entries)
+        if key not in self._responses:
+            self._responses[key] = respond(
+                self.model, self.table, self.base, self.weights, entries
+            )
+        return self._responses[key]
+
+    def in_one_place(self, what):
+        """Raise where the rows are in partitions, as `what` cannot be merged."""
+
+    def drawing(self):
+        """The response that drawn rows are asked for: the model itself.
+
+        Its path says why no other serves, where that is known.
+        """
+        reasons = [getattr(r, "reason", "") for r in self._responses.values()]
+        reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
+        return BlackBoxResponse(self.model, len(self.base), reason)
+
+    def moves(self, entries, requests):
+        """The values that the entries move through."""
+        return Moves(
+            self.table,
+            self.weights,
+            entries,
+            [request.grid for request in requests],
+            [request.categorical for request in requests],
+        )
+
+    def move(self, entry, grid, categorical_columns=frozenset()):
+        """The move of one entry, see `make_move`."""
+        return make_move(self.table, self.weights, entry, grid, categorical_columns)
+
+    def distinct_values(self, entry):
+        """The observed values of an entry and their probabilities."""
+        return distinct_values(self.table, self.weights, entry)
+
+    def grid_sizes(self, entries, request):
+        """How many values each entry moves through."""
+        moves = self.moves(entries, [request])
+        return np.array([moves[e].n_cells for e in range(len(entries))])
+
+    def exact_is_cheap(self, entries, request, drawn):
+        """Whether the exact numbers cost no more than drawn ones, or little.
+
+        Parameters
+        ----------
+        entries : list of Entry
+        request : Request
+            Of one reduction.
+        drawn : float
+            Cost of the drawn numbers of all entries, in calls of the model for one row.
+        """
+        limit = max(CHEAP_EVALUATIONS, drawn)
+        most = np.full(len(entries), self.table.n_samples)
+        if self._exact_cost(entries, request, most) <= limit:
+            return True
+        sizes = self.grid_sizes(entries, request)
+        return self._exact_cost(entries, request, sizes) <= limit
+
+    def _exact_cost(self, entries, request, sizes):
+        response, n = self.response(entries), self.table.n_samples
+        (reduction,) = request.reductions
+        grouped = [len(entry.columns) > 1 for entry in entries]
+        cost = 0.0
+        for (group, k), count in Counter(zip(grouped, sizes.tolist())).items():
+            if group:
+                cost += count * response.evaluations_of_group(n, k)
+            else:
+                cost += count * response.evaluations_for(reduction, n, k)
+        return cost
+
+    @property
+    def n_rows(self):
+        """Number of rows that importances are means over."""
+        return self.table.n_samples
+
+    def scale(self, contrast):
+        """The divisor of each output for `scale="auto"`, see `scale_of`."""
+        return scale_of(contrast, self.model, self.y, self.base, self.weights)
+
+    def goodness_of_fit(self):
+        """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
+        try:
+            y = self.y
+        except (TypeError, ValueError):  # only a scale needs a y that can be compared
+            return None
+        if y is None or y.ndim > 1 or y.dtype.kind not in "fiu":
+            return None
+        if self.model.kind != "value" or len(self.base) > 1:
+            return None
+        return self._relative_deviation()
+
+    def _relative_deviation(self):
+        y = self.y.astype(np.float64)
+        around = self.weights @ np.abs(y - weighted_median(y, self.weights))
+        if around == 0:
+            return None
+        return float(1.0 - self.weights @ np.abs(y - self.base[0]) / around)
+
+    def mean_loss(self, loss):
+        """Mean loss of the unmoved rows."""
+        return float(self.weights @ unmoved_loss(loss, self))
+
+    def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
+        """The outcomes of all requests, see `run_walk`."""
+        response = self.response(entries)
+        walk = self.walk(response, entries, requests, keep_rows)
+        return run_walk(walk, n_jobs, on_done)
+
+    def walk(self, response, entries, requests, keep_rows=False):
+        """A walk over all rows; whether to keep the numbers of single ones."""
+        return Walk(
+            response,
+            self.table,
+            self.moves(entries, requests),
+            [request.reductions for request in requests],
+            np.arange(self.table.n_samples),
+            self.weights,
+            self.base,
+            self.total_weight,
+            vars(self).get("y"),  # where a measure asked for it
+            [request.scales for request in requests],
+            keep_rows,
+        )
+
+
+@dataclass
+class Request:
+    """What a measure asks of a walk: reductions over one grid.
+
+    Attributes
+    ----------
+    grid : str, int, array-like or dict
+    reductions : list of Reduction
+    scales : list of ndarray of shape (n_outputs,)
+        One a reduction.
+    categorical : frozenset of int
+        Columns treated as categorical besides those that are by type.
+    """
+
+    grid: object
+    reductions: list
+    scales: list
+    categorical: frozenset = frozenset()
+
+
+@dataclass
+class Plan:
+    """What a measure asks of the shared walk; subclasses add what it concludes from.
+
+    Attributes
+    ----------
+    problem : Problem
+    entries : list of Entry
+    requests : list of Request
+        None for a measure that does all its work by itself.
+    """
+
+    problem: Problem
+    entries: list
+    requests: list
+
+
+def make_problem(estimator, X, y, sample_weight, response_method):
+    """Validate what `fit` was given and watch the unmoved response."""
+    table = as_table(X)
+    weights = check_sample_weight(sample_weight, table.n_samples)
+    check_length(y, table.n_samples)
+    model = Model(estimator, response_method)
+    kept = weights > 0
+    if not kept.all():
+        table, weights = table.take(np.flatnonzero(kept)), weights[kept]
+    base = unmoved_response(model, table)
+    total = weights.sum()
+    return Problem(table, model, y, weights / total, total, base, kept)

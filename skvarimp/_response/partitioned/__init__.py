@@ -1,0 +1,1 @@
+"""Walks over partitions: counts first, then states that merge without rows."""

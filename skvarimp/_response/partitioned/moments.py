@@ -1,0 +1,160 @@
+"""States that merge over partitions without a number per row.
+
+A reduction that keeps a number of each row, r_i (one per output), needs of them in the
+end the mean and, for the standard error, the variance of
+
+    psi_i = a r_i + u[cell of row i] + constant
+
+with a and u known only when all rows are in. Both follow from the weight and the mean
+of r in each cell, and from the scatter of r within the cells: the rows may be replaced
+by a few *points* with the same weights, means and scatter. `finish` of the reduction
+then gives the numbers of all rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._response.reductions.states import State
+
+
+@dataclass
+class Moments:
+    """Of numbers of rows by cell; sums of weighted products merge as Chan et al. do.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_cells,)
+    means : ndarray of shape (n_numbers, n_cells)
+    scatter : ndarray of shape (n_numbers, n_numbers)
+        sum_i w_i (r_i - mean of its cell) (r_i - mean of its cell)^T.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def of(cls, numbers, weights, cells, n_cells):
+        """Those of some rows.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_numbers, n_rows)
+        weights : ndarray of shape (n_rows,)
+        cells : ndarray of shape (n_rows,) or None
+            None: all in one.
+        n_cells : int
+        """
+        if cells is None:
+            cells, n_cells = np.zeros(len(weights), dtype=np.intp), 1
+        of_cell = np.bincount(cells, weights, n_cells)
+        sums = [np.bincount(cells, weights * of_one, n_cells) for of_one in numbers]
+        means = np.divide(
+            sums, of_cell, out=np.zeros((len(sums), n_cells)), where=of_cell > 0
+        )
+        # the division rounds; numbers that are equal have no scatter
+        gaps = numbers - means[:, cells]
+        return cls(of_cell, means, (weights * gaps) @ gaps.T)
+
+    def merged(self, other):
+        """Those of two sets of rows."""
+        weights = self.weights + other.weights
+        share = np.divide(
+            other.weights, weights, out=np.zeros_like(weights), where=weights > 0
+        )
+        gaps = other.means - self.means
+        scatter = self.scatter + other.scatter
+        scatter += (self.weights * share * gaps) @ gaps.T
+        return Moments(weights, self.means + share * gaps, scatter)
+
+    def points(self):
+        """Weighted points with these moments.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_numbers, n_points)
+        weights : ndarray of shape (n_points,)
+        cells : ndarray of shape (n_points,)
+        """
+        n_numbers, n_cells = self.means.shape
+        values, vectors = np.linalg.eigh(self.scatter)
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))
+        # the heaviest cell takes the scatter of all: pairs of points around its mean
+        heaviest = int(np.argmax(self.weights))
+        weight = self.weights[heaviest] / (2 * n_numbers)
+        far = roots * np.sqrt(n_numbers / self.weights[heaviest])
+        around = np.hstack([far, -far]) + self.means[:, [heaviest]]
+        others = np.flatnonzero(np.arange(n_cells) != heaviest)
+        return (
+            np.hstack([self.means[:, others], around]),
+            np.concatenate([self.weights[others], np.full(2 * n_numbers, weight)]),
+            np.concatenate([others, np.full(2 * n_numbers, heaviest)]),
+        )
+
+
+@dataclass
+class Merged:
+    """A reduction's state over some rows of one position.
+
+    Attributes
+    ----------
+    moments : Moments or None
+        Of its numbers of rows.
+    cells : ndarray of shape (n_outputs, n_cells) or None
+    sketch : ndarray of shape (n_outputs, n_groups, n_cells) or None
+    signed : ndarray of shape (n_groups,) or None
+        Signed sums of the roots of the weights, of each group of the sketch.
+    """
+
+    moments: Moments | None
+    cells: np.ndarray | None
+    sketch: np.ndarray | None
+    signed: np.ndarray | None
+
+    @classmethod
+    def of(cls, state, reduction, weights, cells, n_cells):
+        """From the `State` of one position, over the grid's values.
+
+        Parameters
+        ----------
+        state : State
+        reduction : Reduction
+        weights : ndarray of shape (n_rows,)
+        cells : ndarray of shape (n_rows,) or None
+            The cell of each row's own value.
+        n_cells : int
+        """
+        state, moments, signed = state.on_cells(), None, None
+        if state.rows is not None:
+            moments = Moments.of(state.rows[0], weights, cells, n_cells)
+        if state.sketch is not None:
+            n_groups = state.sketch.shape[2]
+            roots = reduction.signs * np.sqrt(weights)
+            signed = np.bincount(reduction.groups % n_groups, roots, n_groups)
+        first = [None if a is None else a[0] for a in (state.cells, state.sketch)]
+        return cls(moments, *first, signed)
+
+    def merged(self, other):
+        """Those of two sets of rows."""
+        moments = self.moments and self.moments.merged(other.moments)
+        sums = [
+            _sum(getattr(self, name), getattr(other, name))
+            for name in ("cells", "sketch", "signed")
+        ]
+        return Merged(moments, *sums)
+
+    def state(self):
+        """The `State` of points in place of rows, their weights and their cells."""
+        rows = weights = codes = None
+        if self.moments is not None:
+            rows, weights, codes = self.moments.points()
+            rows, codes = rows[np.newaxis], codes[np.newaxis]
+        cells, sketch = (
+            None if a is None else a[np.newaxis] for a in (self.cells, self.sketch)
+        )
+        return State(rows, cells, sketch), weights, codes
+
+
+def _sum(first, second):
+    return None if first is None else first + second

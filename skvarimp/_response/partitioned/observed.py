@@ -1,0 +1,157 @@
+"""The observed values of an entry over all partitions: counted, merged, bounded.
+
+Trees need no more of the donors than their weight in each cell between two cuts, which
+is exact whatever the number of rows. Of other models the distinct values are counted
+while there are at most `MOST_VALUES` of them. Beyond that, those of a numeric column
+become as many groups of neighbours of about equal weight, of which each merge shifts a
+quantile by at most 1 / `MOST_VALUES`.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skvarimp._data.base_table import ArrayTable, Table
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import stacked
+from skvarimp._response.grid import make_move
+
+MOST_VALUES = 2**13
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Distinct values of an entry, and their weights.
+
+    Attributes
+    ----------
+    entry : Entry
+        Its `columns` are those of the rows.
+    rows : Table
+        One row per value: of numbers the entry's columns alone, of levels whole rows.
+    masses : ndarray of shape (n_values,)
+        Sums of weights as given.
+    keys : ndarray of shape (n_values, n_keys) or None
+        What tells the values apart, where it is not the values themselves.
+    distinct : bool
+        Whether each value has a row of its own.
+    """
+
+    entry: Entry
+    rows: Table
+    masses: np.ndarray
+    keys: np.ndarray | None = None
+    distinct: bool = True
+
+    @classmethod
+    def of(cls, table, entry, weights, keys=None):
+        """Those of some rows.
+
+        Parameters
+        ----------
+        table : Table
+        entry : Entry
+        weights : ndarray of shape (n_rows,)
+        keys : ndarray of shape (n_rows, n_keys), default=None
+        """
+        rows, entry = _rows(table, entry)
+        return cls(entry, rows, weights, keys).counted()
+
+    def merged(self, other):
+        """Those of two sets of rows."""
+        keys = None if self.keys is None else np.concatenate([self.keys, other.keys])
+        return Observed(
+            self.entry,
+            stacked([self.rows, other.rows]),
+            np.concatenate([self.masses, other.masses]),
+            keys,
+            self.distinct and other.distinct,
+        ).counted()
+
+    def counted(self):
+        """With one row per value, in the order of the values or keys."""
+        codes, first = self._factorized(self.rows, self.keys)
+        masses = np.bincount(codes, self.masses, len(first))
+        keys = None if self.keys is None else self.keys[first]
+        result = replace(self, rows=self.rows.take(first), masses=masses, keys=keys)
+        single_key = keys is not None and keys.shape[1] == 1
+        if len(first) <= MOST_VALUES or single_key:
+            return result
+        return result._bounded()
+
+    def _factorized(self, rows, keys):
+        if keys is None:
+            return rows.factorize(self.entry.columns)
+        return ArrayTable(keys).factorize(range(keys.shape[1]))
+
+    def _bounded(self):
+        """Neighbours of a numeric column joined; of others the first values only."""
+        if not self.is_numeric or len(self.entry.columns) > 1:
+            first = np.arange(MOST_VALUES)
+            keys = None if self.keys is None else self.keys[first]
+            return replace(
+                self,
+                rows=self.rows.take(first),
+                masses=self.masses[first],
+                keys=keys,
+                distinct=False,
+            )
+        numbers = ~np.isnan(self.rows.column(0).astype(np.float64))  # NaN is last
+        masses = self.masses[numbers]
+        middle = np.cumsum(masses) - masses / 2
+        group = (middle * ((MOST_VALUES - 3) / masses.sum())).astype(np.intp)
+        group[1:] += 1  # the ends keep rows of their own
+        group[-1] += 1
+        begins = np.flatnonzero(np.diff(group, prepend=-1))
+        of_group = np.add.reduceat(masses, begins)
+        ends = np.append(begins[1:], len(masses))
+        rows = begins + (ends - begins) // 2
+        missing = np.flatnonzero(~numbers)
+        return replace(
+            self,
+            rows=self.rows.take(np.concatenate([rows, missing])),
+            masses=np.concatenate([of_group, self.masses[missing]]),
+            distinct=False,
+        )
+
+    @property
+    def is_numeric(self):
+        """Whether all columns hold numbers."""
+        return not any(self.rows.has_levels(j) for j in self.entry.columns)
+
+    def move(self, entry, grid, categorical_columns):
+        """The entry's `Move` through a grid; its donors are `rows`.
+
+        Parameters
+        ----------
+        entry : Entry
+            As in X.
+        grid : str, int, array-like or dict
+        categorical_columns : frozenset of int
+            Of X.
+        """
+        categorical = frozenset(
+            own
+            for own, column in zip(self.entry.columns, entry.columns)
+            if column in categorical_columns
+        )
+        weights = self.masses / self.masses.sum()
+        move = make_move(self.rows, weights, self.entry, grid, categorical)
+        return replace(move, entry=entry)
+
+    def cells_of(self, table, entry, move, keys=None):
+        """The cell of each row's own value, (n_rows,), in a move through all values."""
+        rows, _ = _rows(table, entry)
+        both = None if self.keys is None else np.concatenate([self.keys, keys])
+        codes, _ = self._factorized(stacked([self.rows, rows]), both)
+        cell_of_code = np.empty(move.n_cells, dtype=np.intp)
+        cell_of_code[codes[move.donors]] = np.arange(move.n_cells)
+        return cell_of_code[codes[len(self.masses) :]]
+
+
+def _rows(table, entry):
+    """What is kept of a table's rows, and the entry there."""
+    if any(table.has_levels(j) for j in entry.columns):
+        return table, entry
+    values = np.column_stack([table.column(j) for j in entry.columns])
+    return ArrayTable(values), replace(entry, columns=tuple(range(values.shape[1])))

@@ -1,0 +1,323 @@
+"""A walk over partitions: each by the same code as rows in memory, then merged."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skvarimp._data.table import stacked
+from skvarimp._response.contract import Walk
+from skvarimp._response.engine import Outcome, merged_states
+from skvarimp._response.lowering import response_of
+from skvarimp._response.partitioned.moments import Merged
+from skvarimp._response.partitioned.observed import Observed
+from skvarimp._response.reductions.states import Sample
+from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.unmoved import unmoved_response
+
+
+@dataclass
+class PartModel:
+    """A model that makes its response anew for the rows of each partition.
+
+    Attributes
+    ----------
+    model : Model
+    form : Form or None
+        None: the black box serves.
+    n_outputs : int
+    """
+
+    model: object
+    form: object
+    n_outputs: int
+
+    def response(self, table):
+        """The response on a table."""
+        if self.form is None:
+            return BlackBoxResponse(self.model, self.n_outputs)
+        return response_of(self.model, self.form, table)
+
+
+def keys_of(response, table, entry):
+    """What tells the values of an entry apart to trees; None: the values themselves."""
+    is_level = any(table.has_levels(j) for j in entry.columns)
+    if not isinstance(response, TreeResponse) or is_level:
+        return None
+    return response.keys(table, entry)
+
+
+@dataclass
+class Count:
+    """What a first pass finds out about the rows of some partitions.
+
+    Attributes
+    ----------
+    n_rows : dict
+        Number of a partition -> its rows of positive weight.
+    weight : float
+    observed : dict
+        (entry, whether by cells of the trees) -> Observed.
+    """
+
+    n_rows: dict
+    weight: float
+    observed: dict
+
+    @classmethod
+    def of(cls, part, model, entries, cells):
+        """That of one partition.
+
+        Parameters
+        ----------
+        part : Part
+        model : PartModel
+        entries : list of Entry
+            Whose values are counted.
+        cells : bool
+            Whether the cells of trees are counted, too.
+        """
+        table, weights = part.table, part.weights
+        _ask_where_missing(model.model, table)
+        observed = {
+            (entry, False): Observed.of(table, entry, weights) for entry in entries
+        }
+        if cells:
+            response = model.response(table)
+            for entry in entries:
+                keys = keys_of(response, table, entry)
+                of_cells = Observed.of(table, entry, weights, keys)
+                observed[entry, True] = of_cells
+        return cls({part.number: table.n_samples}, weights.sum(), observed)
+
+    def merged(self, other):
+        """That of two sets of partitions."""
+        return Count(
+            self.n_rows | other.n_rows,
+            self.weight + other.weight,
+            {key: o.merged(other.observed[key]) for key, o in self.observed.items()},
+        )
+
+
+def _ask_where_missing(model, table):
+    """Let a model that refuses missing values say so where they are."""
+    columns = [table.column(j) for j in range(table.n_columns)]
+    missing = [np.isnan(column) for column in columns if column.dtype.kind == "f"]
+    rows = sorted({int(some.argmax()) for some in missing if some.any()})
+    if rows:
+        model(table.take(np.array(rows)).native)
+
+
+@dataclass
+class GlobalMove:
+    """A move over the values of all partitions.
+
+    Attributes
+    ----------
+    move : Move
+        Its donors are rows of `observed`.
+    observed : Observed
+    """
+
+    move: object
+    observed: Observed
+
+    @property
+    def takes_rows(self):
+        """Whether its values are put into X as rows that hold them."""
+        return self.move.donors is not None and not self.observed.is_numeric
+
+    @property
+    def lacks_values(self):
+        """Whether it is to move through all values, which were too many to be kept."""
+        return self.move.codes is not None and not self.observed.distinct
+
+    def on(self, response, table, first_donor):
+        """The move on a table whose rows from `first_donor` on hold its donors."""
+        move, codes = self.move, None
+        if move.codes is not None:
+            keys = None
+            if self.observed.keys is not None:
+                keys = response.keys(table, move.entry)
+            codes = self.observed.cells_of(table, move.entry, move, keys)
+        donors = first_donor + move.donors if self.takes_rows else None
+        return replace(move, donors=donors, codes=codes)
+
+
+class PartMoves:
+    """`Moves` of a walk over one partition: those of all, found already."""
+
+    def __init__(self, moves, entries, weights, categorical, table):
+        self._moves, self.entries, self.weights = moves, entries, weights
+        self._categorical, self.table = categorical, table
+        self.grids = [None] * (len(moves) // len(entries))
+        self.by_column = np.zeros(len(entries), dtype=bool)
+
+    def __len__(self):
+        return len(self._moves)
+
+    def __getitem__(self, position):
+        return self._moves[position]
+
+    def is_categorical(self, position):
+        """See `Moves.is_categorical`."""
+        return self._categorical[position]
+
+
+@dataclass
+class PartitionedWalk:
+    """What the walk over each partition needs, and the numbers of all rows.
+
+    Attributes
+    ----------
+    model : PartModel
+    entries : list of Entry
+    moves : list of GlobalMove
+        By position, request after request.
+    categorical : list of bool
+        By position, whether the entry is categorical.
+    reductions : list of list of Reduction
+        Of each request.
+    first_row : dict
+        Number of a partition -> how many rows those before it have.
+    weight : float
+        Of all rows.
+    needs_y : bool
+        Whether a reduction looks at y.
+    """
+
+    model: PartModel
+    entries: list
+    moves: list
+    categorical: list
+    reductions: list
+    first_row: dict
+    weight: float
+    needs_y: bool
+
+    def of(self, part):
+        """The walk over one partition, and the first of its rows in its table."""
+        donors = [m.observed.rows for m in self.moves if m.takes_rows]
+        ends = np.cumsum([0, *(rows.n_samples for rows in donors)])
+        table = stacked([*donors, part.table]) if donors else part.table
+        table.names = part.table.names
+        response, first = self.model.response(table), iter(ends[:-1])
+        moves = [
+            m.on(response, table, next(first) if m.takes_rows else 0)
+            for m in self.moves
+        ]
+        n_rows = part.table.n_samples
+        rows, weights = (
+            np.arange(ends[-1], ends[-1] + n_rows),
+            part.weights / self.weight,
+        )
+        begin = self.first_row[part.number]
+        reductions = [
+            [_of_part(r, slice(begin, begin + n_rows)) for r in of_request]
+            for of_request in self.reductions
+        ]
+        return Walk(
+            response,
+            table,
+            PartMoves(moves, self.entries, weights, self.categorical, table),
+            reductions,
+            rows,
+            weights,
+            unmoved_response(self.model.model, part.table),
+            self.weight,
+            part.target() if self.needs_y else None,
+        )
+
+    def finished(self, sums, scales):
+        """The outcomes of all requests.
+
+        Parameters
+        ----------
+        sums : Sums
+        scales : list of list of ndarray of shape (n_outputs,)
+
+        Returns
+        -------
+        list of list of Outcome
+        """
+        n_entries = len(self.entries)
+        outcomes = [
+            [Outcome.empty(n_entries, len(scale)) for scale in of_request]
+            for of_request in scales
+        ]
+        for position, of_position in enumerate(sums.states):
+            request, e = divmod(position, n_entries)
+            move = self.moves[position].move
+            for r, merged in enumerate(of_position):
+                reduction = self.reductions[request][r]
+                reduction = reduction.of_kind(self.categorical[position])
+                state, weights, codes = merged.state()
+                if merged.signed is not None:
+                    reduction = reduction.of_sums(merged.signed)
+                    weights = np.ones(len(merged.signed))
+                sample = Sample(
+                    np.ones(1) if weights is None else weights,
+                    self.weight,
+                    sums.largest[:, np.newaxis],
+                    None if move.codes is None or codes is None else codes,
+                    move.probabilities[np.newaxis],
+                    np.ones((1, move.n_cells)),
+                    scales[request][r],
+                    sums.level,
+                )
+                finished = reduction.finish(state, sample)
+                outcome = outcomes[request][r]
+                outcome.importances[e] = finished.importances[0]
+                if finished.standard_errors is not None:
+                    outcome.standard_errors[e] = finished.standard_errors[0]
+                if finished.curves is not None:
+                    outcome.curves[e] = finished.curves[0]
+        return outcomes
+
+
+def _of_part(reduction, part):
+    return reduction.of_part(part) if hasattr(reduction, "of_part") else reduction
+
+
+@dataclass
+class Sums:
+    """What the walks over some partitions give.
+
+    Attributes
+    ----------
+    states : list of list of Merged
+        By position, of each reduction.
+    level, largest : ndarray of shape (n_outputs,)
+        Weighted sum of the unmoved responses, and the largest of their sizes.
+    """
+
+    states: list
+    level: np.ndarray
+    largest: np.ndarray
+
+    @classmethod
+    def of(cls, part, walk):
+        """Walk over one partition."""
+        walk = walk.of(part)
+        states = [None] * len(walk.moves)
+        for positions, of_positions in merged_states(walk, n_jobs=1):
+            for b, position in enumerate(positions):
+                move = walk.moves[position]
+                cells = None if move.codes is None else move.codes[walk.rows]
+                own = walk.weights, cells, move.n_cells
+                states[position] = [
+                    Merged.of(state.single(b), reduction, *own)
+                    for state, reduction in zip(
+                        of_positions, walk.reductions_of(position)
+                    )
+                ]
+        return cls(states, walk.base @ walk.weights, np.abs(walk.base).max(axis=1))
+
+    def merged(self, other):
+        """Those of two sets of partitions."""
+        states = [
+            [a.merged(b) for a, b in zip(first, second)]
+            for first, second in zip(self.states, other.states)
+        ]
+        level = self.level + other.level
+        return Sums(states, level, np.maximum(self.largest, other.largest))

@@ -1,0 +1,102 @@
+"""One pass over partitions: a task for each, results merged in a tree."""
+
+from functools import reduce
+
+from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.shared import Shared
+
+FAN_IN = 8  # results that one task merges
+
+
+def merged_over(partitions, function, arguments, merge):
+    """Merge function(partition, *arguments) over all partitions, two by two.
+
+    Runs on the Dask scheduler in force: a cluster where there is a client, else
+    threads. The arguments are sent once to each worker. Partial results are merged
+    on the workers, always in the order of the partitions, so that the result does not
+    depend on which task is done first.
+
+    Parameters
+    ----------
+    partitions : list of Delayed
+    function : callable
+        Returns None for a partition without rows.
+    arguments : tuple
+    merge : callable
+        merge(first, second) -> their merged result, which may reuse `first`.
+
+    Returns
+    -------
+    object
+        None where no partition has rows.
+    """
+    import dask
+
+    shared = dask.delayed(_same, pure=False)(Shared(function, arguments))
+    run = dask.delayed(_run, pure=False)
+    results = [run(partition, shared) for partition in partitions]
+    join = dask.delayed(_merged, pure=False)
+    merging = Shared(merge)
+    while len(results) > 1:
+        results = [
+            join(results[start : start + FAN_IN], merging)
+            for start in range(0, len(results), FAN_IN)
+        ]
+    (result,) = dask.compute(results[0])
+    return result
+
+
+def binned_over(partitions, function, arguments, n_bins, join):
+    """Join what function(partition, *arguments) gives for each bin.
+
+    Parameters
+    ----------
+    partitions : list of Delayed
+    function : callable
+        Returns a list with one result per bin, or None for a partition without rows.
+    arguments : tuple
+    n_bins : int
+    join : callable
+        join(results) -> the result of one bin, on some worker.
+
+    Returns
+    -------
+    list
+        One result per bin.
+    """
+    import dask
+
+    shared = dask.delayed(_same, pure=False)(Shared(function, arguments))
+    run = dask.delayed(_run_bins, pure=False, nout=n_bins)
+    of_partitions = [run(partition, shared, n_bins) for partition in partitions]
+    join, joining = dask.delayed(_joined, pure=False), Shared(join)
+    return list(
+        dask.compute(*(join(list(of_bin), joining) for of_bin in zip(*of_partitions)))
+    )
+
+
+def _run_bins(partition, shared, n_bins):
+    result = _run(partition, shared)
+    return [None] * n_bins if result is None else result
+
+
+def _joined(results, joining):
+    (join,) = joining.parts
+    return join([result for result in results if result is not None])
+
+
+def _same(shared):
+    return shared
+
+
+def _run(partition, shared):
+    function, arguments = shared.parts
+    with shared.settings(), no_overflow():
+        return function(partition, *arguments)
+
+
+def _merged(results, merging):
+    (merge,) = merging.parts
+    results = [result for result in results if result is not None]
+    with merging.settings(), no_overflow():
+        return reduce(merge, results) if results else None

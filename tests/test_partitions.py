@@ -1,0 +1,377 @@
+"""Rows in partitions of a Dask collection give the numbers of the rows in memory."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVR
+
+from skvarimp import (
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+    compare_importances,
+)
+from skvarimp._response.partitioned import observed
+from skvarimp._response.partitioned.moments import Moments
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+CUTS = [0, 100, 101, 101, 240, 400]  # unequal, one of a single row, one empty
+
+
+def in_parts(values, cuts=CUTS):
+    """A Dask collection of unequal partitions."""
+    if values is None:
+        return None
+    parts = [values[a:b] for a, b in pairwise(cuts)]
+    if isinstance(values, np.ndarray):
+        return da.concatenate([da.from_array(p, chunks=p.shape) for p in parts])
+    return dd.from_delayed([dask.delayed(p) for p in parts], meta=values.iloc[:0])
+
+
+def assert_alike(measure, model, X, y, weight=None, rtol=1e-12):
+    """The importances, standard errors and curves of partitions and of memory."""
+    expected = clone(measure).fit(model, X, y, sample_weight=weight)
+    found = clone(measure).fit(
+        model, in_parts(X), in_parts(y), sample_weight=in_parts(weight)
+    )
+    size = np.abs(expected.importances_).max()
+    np.testing.assert_allclose(
+        found.importances_, expected.importances_, rtol=0, atol=rtol * size
+    )
+    if expected.standard_errors_ is not None:
+        np.testing.assert_allclose(
+            found.standard_errors_, expected.standard_errors_, rtol=0, atol=rtol * size
+        )
+    assert found.response_path_ == expected.response_path_
+    for name, (values, curve) in getattr(expected, "curves_", {}).items():
+        assert list(found.curves_[name][0]) == pytest.approx(list(values), nan_ok=True)
+        np.testing.assert_allclose(found.curves_[name][1], curve, rtol=1e-9)
+    return found
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Numbers, some of them missing, integers, truths, categories and texts."""
+    X, y = make_friedman1(400, n_features=5, random_state=0)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(X, columns=list("abcde"))
+    X.loc[::9, "b"] = np.nan
+    X["count"] = rng.integers(0, 5, len(X))
+    X["kind"] = pd.Categorical(rng.choice(list("uvw"), len(X)), categories=list("wuv"))
+    X["flag"] = rng.random(len(X)) < 0.3
+    y = pd.Series(y + 5 * (X["kind"] == "u") * X["flag"], name="y")
+    weight = pd.Series(rng.integers(0, 4, len(X)).astype(float))
+    return X, y, weight
+
+
+@pytest.fixture(scope="module")
+def numbers(frame):
+    """Columns of numbers without gaps, as an array."""
+    X, y, weight = frame
+    columns = ["a", "c", "d", "e", "count"]
+    return X[columns].to_numpy(), y.to_numpy(), weight.to_numpy()
+
+
+MEASURES = [
+    SensitivityImportance(estimation="exact"),
+    SensitivityImportance(contrast="observed", estimation="exact"),
+    SensitivityImportance(contrast="range", estimation="exact"),
+    SensitivityImportance(estimation="exact", grid=7),
+    PartialDependenceImportance(statistic="std"),
+    PartialDependenceImportance(statistic="range", kind="individual", grid="deciles"),
+    PermutationImportance(estimation="exact"),
+    PermutationImportance(estimation="exact", loss="absolute_error", relative=True),
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_a_frame_with_gaps_and_categories(measure, frame):
+    """Boosted trees, with and without weights, some of them 0."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=10, categorical_features="from_dtype"
+    ).fit(X, y)
+    assert_alike(measure, model, X, y)
+    assert_alike(measure, model, X, y, weight)
+
+
+MODELS = [
+    (RandomForestRegressor(5, max_depth=5, random_state=0), "two"),
+    (HistGradientBoostingClassifier(max_iter=4), "classes"),
+    (LogisticRegression(max_iter=1000), "classes"),
+    (Ridge(), "one"),
+    (SVR(), "one"),
+]
+
+
+def target_of(kind, X, y):
+    """One number, two numbers, or three classes."""
+    if kind == "two":
+        return np.column_stack([y, X[:, 0]])
+    return np.digitize(y, np.quantile(y, [0.3, 0.6])) if kind == "classes" else y
+
+
+@pytest.mark.parametrize(("model", "kind"), MODELS, ids=str)
+def test_models_of_all_kinds(model, kind, numbers):
+    """Trees, several outputs, lines, kernels: arrays with weights."""
+    X, y, weight = numbers
+    y = target_of(kind, X, y)
+    fitted = clone(model).fit(X, y)
+    loss = PermutationImportance(estimation="exact", loss="squared_error")
+    for measure in (MEASURES[0], MEASURES[1], MEASURES[3], MEASURES[4], loss):
+        assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
+
+
+def black_box(X):
+    """Two outputs."""
+    X = np.asarray(X, dtype=float)
+    return np.column_stack([X[:, 0] * X[:, 1], np.sin(X[:, 2])])
+
+
+@pytest.mark.parametrize("measure", MEASURES[:5], ids=str)
+def test_a_black_box(measure, numbers):
+    """A function of its own, with outputs that are no y."""
+    X, _, weight = numbers
+    measure = clone(measure).set_params(features=[0, 1, 4])
+    if "scale" in measure.get_params():
+        measure.set_params(scale=None)
+    assert_alike(measure, black_box, X, None, weight)
+
+
+def test_groups(frame):
+    """Columns that move together: of numbers, and with categories among them."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    features = {"ab": ["a", "b"], "kinds": ["kind", "flag"], "d": ["d"]}
+    assert_alike(
+        SensitivityImportance(estimation="exact", features=features),
+        model,
+        X,
+        y,
+        weight,
+    )
+
+
+def test_values_and_names_of_the_user(numbers):
+    """Values to move through, and names for the columns of an array."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    measure = SensitivityImportance(
+        grid={"first": [0.1, 0.5, 0.5]}, features=["first"], scale=None
+    )
+    names = ["first", *"bcde"]
+    expected = clone(measure).fit(model, X, feature_names=names)
+    found = clone(measure).fit(model, in_parts(X), feature_names=names)
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+    assert found.feature_names_in_.tolist() == names
+
+
+@pytest.fixture
+def few_values(monkeypatch):
+    """As if a column of more than 50 values had too many to be counted."""
+    monkeypatch.setattr(observed, "MOST_VALUES", 50)
+
+
+def test_cells_of_trees_have_no_limit(few_values, numbers):
+    """All pairs of rows, whatever the number of values."""
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    for measure in (MEASURES[0], MEASURES[6]):
+        assert_alike(measure, model, X, y, weight)
+
+
+def test_too_many_values_are_refused_by_name(few_values, numbers):
+    """What counts each value, and models that are no trees."""
+    X, y, _ = numbers
+    boosting, svr = HistGradientBoostingRegressor(max_iter=5).fit(X, y), SVR().fit(X, y)
+    with pytest.raises(ValueError, match=r"value counts once.*'x0', 'x1'"):
+        PartialDependenceImportance().fit(boosting, in_parts(X))
+    with pytest.raises(ValueError, match=r"no tree.*'x0'"):
+        MEASURES[0].fit(svr, in_parts(X), in_parts(y))
+
+
+def test_bins_of_many_values_are_near(few_values, numbers):
+    """Quantiles are off by less than one part in the number of groups per merge."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    measure = SensitivityImportance(grid=10, estimation="exact")
+    expected = clone(measure).fit(model, X, y).importances_
+    found = clone(measure).fit(model, in_parts(X), in_parts(y)).importances_
+    np.testing.assert_allclose(found, expected, rtol=0.1)
+
+
+def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
+    """Gini's mean difference and the median of y, by sorting bins."""
+    from skvarimp._measures.partitioned import targets
+
+    monkeypatch.setattr(targets, "BIN_VALUES", 90)
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
+    for weights in (None, weight):
+        expected = clone(MEASURES[0]).fit(model, X, y, sample_weight=weights)
+        found = assert_alike(MEASURES[0], model, X, y, weights)
+        assert found.scale_ == pytest.approx(expected.scale_, rel=1e-12)
+        assert found.goodness_of_fit_ == pytest.approx(
+            expected.goodness_of_fit_, rel=1e-12
+        )
+
+
+def test_compared_in_one_walk(numbers):
+    """Several measures of several models."""
+    X, y, _ = numbers
+    models = {
+        "few": HistGradientBoostingRegressor(max_iter=3).fit(X, y),
+        "more": HistGradientBoostingRegressor(max_iter=6).fit(X, y),
+    }
+    measures = {"s": MEASURES[0], "p": MEASURES[6], "d": MEASURES[4]}
+    expected = compare_importances(models, X, y, measures)
+    found = compare_importances(models, in_parts(X), in_parts(y), measures)
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-12)
+
+
+def test_moments_are_those_of_the_rows():
+    """Merged and as points: weights, means and scatter."""
+    rng = np.random.default_rng(0)
+    numbers, weights = rng.standard_normal((3, 50)), rng.random(50)
+    cells = rng.integers(0, 4, 50)
+    first, second = slice(0, 20), slice(20, 50)
+    merged = Moments.of(numbers[:, first], weights[first], cells[first], 5).merged(
+        Moments.of(numbers[:, second], weights[second], cells[second], 5)
+    )
+    points, masses, at = merged.points()
+    for c in range(4):
+        assert masses[at == c].sum() == pytest.approx(weights[cells == c].sum())
+        mean = numbers[:, cells == c] @ weights[cells == c]
+        np.testing.assert_allclose(points[:, at == c] @ masses[at == c], mean)
+    factor = rng.standard_normal(3)
+    added = rng.standard_normal(5)
+    psi, of_points = factor @ numbers + added[cells], factor @ points + added[at]
+    assert masses @ of_points**2 == pytest.approx(weights @ psi**2)
+
+
+# Failures
+
+
+def of_parts(*parts):
+    """A Dask DataFrame whose partitions need not be alike."""
+    delayed = [dask.delayed(part) for part in parts]
+    return dd.from_delayed(delayed, meta=parts[0].iloc[:0], verify_meta=False)
+
+
+def test_unlike_partitions_are_named(frame):
+    """Other columns, types and levels."""
+    X, y, _ = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=3, categorical_features="from_dtype"
+    ).fit(X, y)
+    first, last = X[:200], X[200:]
+    measure = SensitivityImportance(scale=None)
+    levels = last.assign(kind=last["kind"].cat.remove_categories(["w"]))
+    for odd, message in (
+        (last.drop(columns="c"), "Partition 1 of X: it has 7 columns"),
+        (last.rename(columns={"c": "z"}), "Partition 1 of X: its column 2 is 'z'"),
+        (last.astype({"a": "float32"}), "column 'a' has the type float32"),
+        (levels, "Partition 1 of X: column 'kind' has the levels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure.fit(model, of_parts(first, odd))
+
+
+def test_bad_rows_are_named(numbers):
+    """NaN that the model refuses, y of another length, bad weights."""
+    X, y, weight = numbers
+    model = SVR().fit(X, y)
+    bad = X.copy()
+    bad[300, 2] = np.nan
+    measure = SensitivityImportance(scale=None, grid=5, estimation="exact")
+    with pytest.raises(ValueError, match=r"(?s)Partition 3 of X: .*NaN"):
+        measure.fit(model, in_parts(bad))
+    weight = np.where(np.arange(len(X)) == 100, -1.0, weight)
+    with pytest.raises(ValueError, match=r"Partition 1 of X: .*non-negative"):
+        measure.fit(model, in_parts(X), sample_weight=in_parts(weight))
+
+
+def test_targets_must_be_partitioned_alike(numbers):
+    """In Dask too, with as many partitions; arrays are cut as X is."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    measure = SensitivityImportance(estimation="exact")
+    with pytest.raises(TypeError, match="`y` must be a Dask collection"):
+        measure.fit(model, in_parts(X), y)
+    with pytest.raises(ValueError, match="has 2 partitions, but X has 5"):
+        measure.fit(model, in_parts(pd.DataFrame(X)), da.from_array(y, chunks=200))
+    unlike = in_parts(pd.Series(y), [0, 50, 101, 102, 240, 400])
+    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 entries"):
+        measure.fit(model, in_parts(pd.DataFrame(X)), unlike)
+    recut = measure.fit(model, in_parts(X), da.from_array(y, chunks=150))
+    expected = clone(measure).fit(model, X, y)
+    np.testing.assert_allclose(recut.importances_, expected.importances_, rtol=1e-12)
+
+
+def test_what_needs_all_rows_says_so(numbers):
+    """Scores, out-of-bag rows, kept rows, drawn rows."""
+    X, y, _ = numbers
+    model = RandomForestRegressor(3, max_depth=3).fit(X, y)
+    for measure in (
+        PermutationImportance(scoring="r2"),
+        PermutationImportance(subset="oob"),
+        SensitivityImportance(estimation="exact", keep_rows=True),
+        SensitivityImportance(contrast="range", estimation="rows"),
+        SensitivityImportance(estimation="sampled"),
+    ):
+        with pytest.raises(ValueError, match=r"in one place|no draws of single rows"):
+            measure.fit(model, in_parts(X), in_parts(y))
+
+
+def test_no_rows():
+    """Only empty partitions, or one row."""
+    X = np.zeros((0, 2))
+    with pytest.raises(ValueError, match="no rows"):
+        MEASURES[0].fit(black_box, in_parts(pd.DataFrame(X), [0, 0, 0]))
+
+
+# On a cluster
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_on_a_cluster(client, frame):
+    """Frames and weights, on two processes."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    measures = {"s": MEASURES[0], "d": MEASURES[4], "p": MEASURES[6]}
+    expected = compare_importances(model, X, y, measures, sample_weight=weight)
+    found = compare_importances(
+        model, in_parts(X), in_parts(y), measures, sample_weight=in_parts(weight)
+    )
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
