@@ -169,7 +169,7 @@ def test_wide_frames_cost_little_more_than_arrays(kind, steps):
         calls.append(calls_in(partial(imp.fit, fitted, data, y)))
         importances.append(imp.importances_)
     np.testing.assert_allclose(*importances, atol=1e-6 if kind == "two types" else 0)
-    assert calls[1] - calls[0] < 800 * len(names)
+    assert calls[1] - calls[0] < 650 * len(names)
 
 
 def test_types_of_columns_are_kept_among_moved_ones():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._response.contract import Walk
+from skvarimp._response.contract import Response, Walk
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Move, Moves, make_move, side_by_side
 from skvarimp._response.reductions.reductions import Observed, Pairs, PartialDependence
@@ -65,53 +65,60 @@ def probe(response, model, table, base, weights, entries, walked=True):
     black_box = BlackBoxResponse(model, len(base))
     rows = _spread(len(weights), ROWS)
     some = [entries[e] for e in _spread(len(entries), ENTRIES)]
-    difference, moving = _compare_curves(
-        response, black_box, table, rows, base[:, rows], weights, some
-    )
+    moves = [_probe_move(response, table, weights, entry) for entry in some]
+    fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
+    blocks = [(rows, move) for move in moves]
+    moving = max(range(len(moves)), key=lambda m: np.ptp(fast[m], axis=-1).max())
+    walk, few = None, _spread(len(weights), WALKED_ROWS)
+    if walked and np.ptp(fast[moving]) > 0:
+        walk = _short_walk(response, table, few, base, weights, some[moving])
+        move = walk.moves[0]
+        blocks.append((few, replace(move, donors=few[move.donors], codes=None)))
+    own = black_box.curves_of(table, blocks)
+    difference = _compare_curves(response, moves, fast, own, base[:, rows])
+    if difference is None and walk is not None:
+        difference = _compare_walks(walk, own[-1])
     for layer in response.inside(table) if difference is None else ():
-        difference = difference or _compare_inside(*layer, rows, weights, some)
-    if walked and difference is None and moving is not None:
-        difference = _compare_walks(response, black_box, table, base, weights, moving)
+        difference = difference or _compare_inside(*layer, rows, base, weights, some)
     return difference
 
 
-def _compare_curves(response, black_box, table, rows, base, weights, entries):
-    """A difference or None, and the entry whose curves move most or None."""
-    moves = [_probe_move(response, table, weights, entry) for entry in entries]
-    curves = black_box.curves_of(table, rows, moves, base)
-    size, moving, most = np.abs(base).max() + np.ptp(base), None, 0.0
-    for move, own in zip(moves, curves):
-        fast = response.curves(table, rows, move, base)
+def _compare_curves(response, moves, fast, own, base):
+    size = np.abs(base).max() + np.ptp(base)
+    for move, one, other in zip(moves, fast, own):
         where = f"as {move.entry.name!r} moves"
-        if fast.shape != own.shape:
-            where = f"{where}, in shape: {fast.shape} against {own.shape}"
-            return Difference(np.inf, 1.0, where), None
-        difference = _difference(response, fast, own, size, where)
+        if one.shape != other.shape:
+            where = f"{where}, in shape: {one.shape} against {other.shape}"
+            return Difference(np.inf, 1.0, where)
+        difference = _difference(response, one, other, size, where)
         if difference is not None:
-            return difference, None
-        if np.ptp(own, axis=2).max() > most:
-            moving, most = move.entry, np.ptp(own, axis=2).max()
-    return None, moving
+            return difference
+    return None
 
 
-def _compare_inside(response, model, table, entry_behind, rows, weights, entries):
+def _compare_inside(response, model, table, entry_behind, rows, base, weights, entries):
     """Curves behind steps, where thresholds of their own lie."""
     if getattr(response, "critical_values", None) is None:
         return None
     behind = [entry_behind(entry) for entry in entries]
-    behind = [entry for entry in behind if len(entry.columns) == 1]
-    base = np.ascontiguousarray(model(table.take(rows).native).T)
+    moves = [
+        _probe_move(response, table, weights, entry)
+        for entry in behind
+        if len(entry.columns) == 1
+    ]
+    base = base[:, rows]
+    fast = [response.curves(table, rows, move, base) for move in moves]
     black_box = BlackBoxResponse(model, len(base))
-    return _compare_curves(response, black_box, table, rows, base, weights, behind)[0]
+    own = black_box.curves_of(table, [(rows, move) for move in moves])
+    return _compare_curves(response, moves, fast, own, base)
 
 
-def _compare_walks(response, black_box, table, base, weights, entry):
-    """The importances of one entry over some rows, by the walk itself."""
-    rows = _spread(len(weights), WALKED_ROWS)
+def _short_walk(response, table, rows, base, weights, entry):
+    """A walk of one entry over some rows alone."""
     table, weights = table.take(rows), weights[rows] / weights[rows].sum()
     base = np.ascontiguousarray(base[:, rows])
     reductions = [Pairs(), Observed(), PartialDependence.over("std", len(rows), 2)]
-    walk = Walk(
+    return Walk(
         response,
         table,
         Moves(table, weights, [entry], ["all"], [frozenset()]),
@@ -123,21 +130,35 @@ def _compare_walks(response, black_box, table, base, weights, entry):
         None,
         [[np.ones(len(base))] * len(reductions)],
     )
-    size = np.abs(base).max() + np.ptp(base)
+
+
+def _compare_walks(walk, curves):
+    """The importances of a walk's entry against those of the model's own curves."""
+    size = np.abs(walk.base).max() + np.ptp(walk.base)
+    own = replace(walk, response=_Curves(curves))
     try:
-        fast, own = (
-            run_walk(replace(walk, response=r))[0] for r in (response, black_box)
-        )
+        fast, own = run_walk(walk)[0], run_walk(own)[0]
     except ValueError:  # numbers too large: the walk itself is to say so
         return None
-    for reduction, one, other in zip(reductions, fast, own):
-        where = f"in {type(reduction).__name__} of {entry.name!r}"
+    for reduction, one, other in zip(walk.reductions[0], fast, own):
+        where = f"in {type(reduction).__name__} of {walk.moves.entries[0].name!r}"
         difference = _difference(
-            response, one.importances, other.importances, size, where
+            walk.response, one.importances, other.importances, size, where
         )
         if difference is not None:
             return difference
     return None
+
+
+class _Curves(Response):
+    """Curves that are known already."""
+
+    def __init__(self, curves):
+        self._curves, self.n_outputs = curves, len(curves)
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        return self._curves[:, rows]
 
 
 def _difference(response, fast, own, size, where):

@@ -4,7 +4,7 @@ import warnings
 from collections import deque
 from contextlib import suppress
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.shared import Shared
@@ -36,6 +36,10 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None, require=No
     task, result
     """
     shared = Shared(function, arguments)
+    if effective_n_jobs(n_jobs) == 1:  # without joblib's overhead
+        for task in tasks:
+            yield task, _guarded(shared, task)
+        return
     sent = deque()  # kept here: a worker need not send its task back
     closed = False
 

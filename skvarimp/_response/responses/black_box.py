@@ -36,20 +36,35 @@ class BlackBoxResponse(Response):
         flat[:, which] = self.at(table, rows[which // n_cells], move, which % n_cells)
         return ice
 
-    def curves_of(self, table, rows, moves, base):
-        """`curves` of a few small moves, in one call of the model.
+    def curves_of(self, table, blocks):
+        """Curves of a few rows as small moves are made, in one call of the model.
 
         A call costs some models (forests) more than a few thousand rows of it.
+
+        Parameters
+        ----------
+        table : Table
+        blocks : list of (rows, Move)
+
+        Returns
+        -------
+        list of ndarray of shape (n_outputs, len(rows), n_cells)
         """
-        calls = [_moved_call(move, *_all_cells(rows, move)) for move in moves]
+        cells = [_all_cells(*block) for block in blocks]
+        calls = [_moved_call(move, *at) for (_, move), at in zip(blocks, cells)]
         try:
             outputs = self.model(table.moved_together(calls)).T
         except ValueError:  # said more exactly, move by move
-            return [self.curves(table, rows, move, base) for move in moves]
-        ends = np.cumsum([len(call[0]) for call in calls])
+            parts = [
+                self.at(table, at[0], move, at[1])
+                for (_, move), at in zip(blocks, cells)
+            ]
+        else:
+            ends = np.cumsum([len(call[0]) for call in calls])
+            parts = np.split(outputs, ends[:-1], axis=1)
         return [
-            part.reshape(len(base), len(rows), -1)
-            for part in np.split(outputs, ends[:-1], axis=1)
+            part.reshape(self.n_outputs, len(rows), move.n_cells)
+            for part, (rows, move) in zip(parts, blocks)
         ]
 
     def at(self, table, rows, move, cells):
