@@ -35,9 +35,6 @@ FAMILIES = {
     "_models.readers.meta": "that of the estimators inside",
 }
 
-# Registered so that their reason is said.
-DECLINES = {"AdaBoostRegressor": "black box: a weighted median of trees is no sum"}
-
 
 def gallery_position(filename):
     """Sort key of the examples."""
@@ -71,7 +68,6 @@ def write_supported_models(app):
 def _family(lowering):
     """Sort key: the paths in the order above, packages and names by alphabet."""
     path = FAMILIES.get(lowering.module, lowering.module.rpartition(".")[2])
-    path = DECLINES.get(lowering.name, path)
     order = list(dict.fromkeys(FAMILIES.values()))
     place = order.index(path) if path in order else len(order)
     return place, path, lowering.package, lowering.name

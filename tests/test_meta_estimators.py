@@ -6,18 +6,26 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
+    AdaBoostRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
     StackingRegressor,
 )
-from sklearn.linear_model import Lasso, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import (
+    Lasso,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+)
 from sklearn.multiclass import (
     OneVsOneClassifier,
     OneVsRestClassifier,
     OutputCodeClassifier,
 )
 from sklearn.multioutput import (
+    ClassifierChain,
     MultiOutputClassifier,
     MultiOutputRegressor,
     RegressorChain,
@@ -80,6 +88,21 @@ MODELS = {
     "outputs of classes": (MultiOutputClassifier(LOGISTIC), LABELS),
     "outputs of trees": (MultiOutputClassifier(FOREST), LABELS),
     "chain": (RegressorChain(Ridge(), order=[1, 0]), VALUES),
+    "chain of rates": (RegressorChain(PoissonRegressor()), np.exp(VALUES / 9.0)),
+    "chain of classes": (ClassifierChain(LOGISTIC, order=[1, 0]), LABELS),
+    "chain of shares": (
+        ClassifierChain(LOGISTIC, chain_method="predict_proba"),
+        np.where(LABELS, 3, -1),
+    ),
+    "chain of scores": (
+        ClassifierChain(LinearSVC(), chain_method="decision_function"),
+        LABELS,
+    ),
+    "median": (AdaBoostRegressor(n_estimators=7, random_state=0), VALUE),
+    "median of lines": (
+        AdaBoostRegressor(Ridge(), n_estimators=4, random_state=0),
+        VALUE,
+    ),
 }
 METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -133,6 +156,9 @@ def test_equals_the_black_box(name):
         ("one", "decision_function"),
         ("outputs of classes", "predict_proba"),
         ("chain", "predict"),
+        ("chain of rates", "predict"),
+        ("chain of shares", "predict_proba"),
+        ("median of lines", "predict"),
     ],
 )
 def test_slopes_equal_differences(name, method):

@@ -83,7 +83,9 @@ CASES = [
     for data in DATA
 ]
 CASES += [
-    pytest.param("neighbours within a radius", *case, data, id=f"radius {name}-{data}")
+    pytest.param(
+        "nearest neighbours within a radius", *case, data, id=f"radius {name}-{data}"
+    )
     for name, case in WITHIN.items()
     for data in ("numbers", "ties")
 ]
@@ -141,7 +143,7 @@ def test_rows_without_neighbours():
     fast.fit(model, X)
     slow.fit(unknown(model), X)
 
-    assert fast.response_path_ == "neighbours within a radius"
+    assert fast.response_path_ == "nearest neighbours within a radius"
     np.testing.assert_allclose(fast.importances_, slow.importances_, rtol=1e-9)
 
 

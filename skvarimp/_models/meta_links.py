@@ -10,6 +10,7 @@ import numpy as np
 
 from skvarimp._models.label_links import LargestScore, PairwiseVotes
 from skvarimp._models.links import CLOSE, Link, logistic
+from skvarimp._models.trees.links import Median
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +263,88 @@ class Through(Link):
         """See `links.py`."""
         _, by_score = self.form.gradient(scores.T)
         return np.einsum("oim,mij->oij", by_score, slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedMedian(Link):
+    """The weighted median of the scores.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_scores,)
+    """
+
+    weights: np.ndarray
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return 1
+
+    def __call__(self, scores):
+        """See the module."""
+        return Median(self.weights)(scores), None
+
+    def chain(self, scores, slopes):
+        """See `links.py`; that of the member in the middle."""
+        which = Median(self.weights).which(scores)
+        return np.take_along_axis(slopes, which[:, :, np.newaxis], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(Link):
+    """Outputs of scores to which those before add what they hand on.
+
+    t_k = scores_k + sum of weights_km h_m(t_m) over m < k, outputs links_k(t_k)
+
+    Parameters
+    ----------
+    steps : list of (ndarray of shape (k,), Link, (float, float))
+        Of each score the weights, and h: a link whose 0 and 1 stand for two numbers.
+    links : list of Link
+    order : ndarray of shape (n_scores,)
+        The score of each output.
+    """
+
+    steps: list
+    links: list
+    order: np.ndarray
+
+    @property
+    def smooth(self):
+        """See `Link`."""
+        links = [link for _, link, _ in self.steps[:-1]] + self.links
+        return all(link.smooth for link in links)
+
+    def __call__(self, scores):
+        """See the module."""
+        outputs, handed_on, doubts = [], [], []
+        for k, (score, link) in enumerate(zip(scores, self.links)):
+            weights, feature, (low, high) = self.steps[k]
+            score = score + sum(w * h for w, h in zip(weights, handed_on))
+            output, doubt = link(score[np.newaxis])
+            outputs.append(output[0])
+            doubts.append(doubt)
+            if k + 1 < len(scores):
+                output, doubt = feature(score[np.newaxis])
+                handed_on.append(low + (high - low) * output[0])
+                doubts.append(doubt)
+        doubts = [doubt for doubt in doubts if doubt is not None]
+        close = np.any(doubts, axis=0) if doubts else None
+        return np.stack(outputs)[self.order], close
+
+    def chain(self, scores, slopes):
+        """See `links.py`."""
+        outputs, handed_on, changes = [], [], []
+        for k, link in enumerate(self.links):
+            weights, feature, (low, high) = self.steps[k]
+            score = scores[k] + sum(w * h for w, h in zip(weights, handed_on))
+            slope = slopes[k] + sum(w * c for w, c in zip(weights, changes))
+            score, slope = score[np.newaxis], slope[np.newaxis]
+            outputs.append(link.chain(score, slope)[0])
+            if k + 1 < len(scores):
+                handed_on.append(low + (high - low) * feature(score)[0][0])
+                changes.append((high - low) * feature.chain(score, slope)[0])
+        return np.stack(outputs)[self.order]
 
 
 @dataclass(frozen=True)

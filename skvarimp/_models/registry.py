@@ -84,6 +84,11 @@ REGISTRY: list[Entry] = [
         sklearn__ensemble="BaggingRegressor BaggingClassifier",
     ),
     *_family(
+        "_models.readers.wrappers",
+        "read_weighted_median",
+        sklearn__ensemble="AdaBoostRegressor",
+    ),
+    *_family(
         "_models.readers.neighbours",
         "read_neighbours",
         sklearn__neighbors="KNeighborsRegressor KNeighborsClassifier",
@@ -125,8 +130,8 @@ REGISTRY: list[Entry] = [
     ),
     *_family(
         "_models.readers.meta",
-        "read_regressor_chain",
-        sklearn__multioutput="RegressorChain",
+        "read_chain",
+        sklearn__multioutput="RegressorChain ClassifierChain",
     ),
     *_family(
         "_models.readers.wrappers",
@@ -142,7 +147,7 @@ REGISTRY: list[Entry] = [
         "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
         "GradientBoostingClassifier HistGradientBoostingRegressor "
         "HistGradientBoostingClassifier "
-        "AdaBoostRegressor AdaBoostClassifier IsolationForest",
+        "AdaBoostClassifier IsolationForest",
     ),
     *_family(
         "_models.readers.xgboost",
@@ -266,15 +271,6 @@ UNREAD = {
         "its probabilities average a link over a normal score"
     ),
     ("sklearn.isotonic", "IsotonicRegression"): "it takes a single column",
-    ("sklearn.multioutput", "ClassifierChain"): (
-        "its members read the classes that those before them predict"
-    ),
-    ("sklearn.neighbors", "RadiusNeighborsClassifier"): (
-        "the number of neighbours within a radius changes with the moved value"
-    ),
-    ("sklearn.neighbors", "RadiusNeighborsRegressor"): (
-        "the number of neighbours within a radius changes with the moved value"
-    ),
 }
 
 

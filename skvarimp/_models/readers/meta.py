@@ -12,6 +12,7 @@ from skvarimp._models.links import IDENTITY, Elementwise, Then
 from skvarimp._models.meta_links import (
     Above,
     Calibrated,
+    Chain,
     Interpolated,
     Mixed,
     NearestCode,
@@ -174,22 +175,40 @@ def read_multi_output(model, table):
     return side_by_side(forms, models, IDENTITY, "outputs of")
 
 
-def read_regressor_chain(model, table):
-    """Linear models of X and of the outputs before: linear in X."""
+def read_chain(model, table):
+    """Linear models of X and of what the models before them give."""
     chain = model.estimator
-    n_columns = chain.n_features_in_
-    weights = np.empty((n_columns, 0))
-    intercepts = np.empty(0)
-    for member in chain.estimators_:
-        form = read(Model(member, "predict"), None)
-        linear = isinstance(form, Additive) and not form.parts
-        if not linear or form.link is not IDENTITY or form.weights.shape[1] != 1:
-            raise NotReadable("a member of the chain is not linear")
-        own, earlier = form.weights[:n_columns, 0], form.weights[n_columns:, 0]
-        weights = np.column_stack([weights, own + weights @ earlier])
-        intercepts = np.append(intercepts, form.intercept + intercepts @ earlier)
-    order = np.argsort(chain.order_)
-    return Additive(weights=weights[:, order], intercept=intercepts[order])
+    handed_on = getattr(chain, "chain_method_", "predict")
+    if handed_on == "predict_log_proba":
+        raise NotReadable("a chain that hands on logarithms")
+    forms = [_linear_member(member, model.method) for member in chain.estimators_]
+    features = [_linear_member(member, handed_on) for member in chain.estimators_]
+    n_columns, order = chain.n_features_in_, np.argsort(chain.order_)
+    weights = np.hstack([form.weights[:n_columns] for form in forms])
+    intercept = np.concatenate([form.intercept for form in forms])
+    earlier = [form.weights[n_columns:, 0] for form in forms]
+    single = any(form.single for form in forms)
+    if any(form.link is not IDENTITY for form in [*forms, *features]):
+        ends = [(0.0, 1.0)] * len(forms)
+        if model.classifier and handed_on == "predict":  # labels as they are
+            ends = [tuple(map(float, classes)) for classes in chain.classes_]
+        steps = list(zip(earlier, [form.link for form in features], ends))
+        link = Chain(steps, [form.link for form in forms], order)
+        return Additive(weights=weights, intercept=intercept, link=link, single=single)
+    for k, of_earlier in enumerate(earlier):  # linear in X
+        weights[:, k] += weights[:, :k] @ of_earlier
+        intercept[k] += intercept[:k] @ of_earlier
+    return Additive(
+        weights=weights[:, order], intercept=intercept[order], single=single
+    )
+
+
+def _linear_member(member, method):
+    form = read(Model(member, method), None)
+    linear = isinstance(form, Additive) and not form.parts
+    if not linear or form.weights.shape[1] != 1:
+        raise NotReadable("a member of the chain is not linear")
+    return form
 
 
 def side_by_side(forms, models, link, name):

@@ -14,6 +14,7 @@ from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.links import (
     Labels,
     Logistic,
+    Median,
     Outlier,
     PathLength,
     Sign,
@@ -246,16 +247,18 @@ def _read_adaboost(estimator, method, table):
 
 
 def _read_adaboost_regressor(estimator, method, table):
-    if method != MEAN:
-        raise NotReadable("AdaBoostRegressor is a weighted median of its trees, no sum")
+    """The weighted median, each tree a raw output of its own; or the `MEAN`."""
     members = estimator.estimators_
     weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
     shares, trees = weights / weights.sum(), []
-    for member, share in zip(members, shares):
+    for k, member in enumerate(members):
         (tree,) = read_trees(member, "predict", table).trees
-        tree.values = share * tree.values
+        if method == MEAN:
+            tree.values = shares[k] * tree.values
+        else:
+            tree.values = in_column(tree.values[:, 0], k, len(members))
         trees.append(tree)
-    return Trees(trees, shares=shares)
+    return Trees(trees, shares=shares, link=None if method == MEAN else Median(weights))
 
 
 def _read_bagging(estimator, method, table):

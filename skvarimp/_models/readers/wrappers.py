@@ -10,8 +10,9 @@ from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable, combined, weighted_sum
 from skvarimp._models.label_links import AtLeast, LargestScore, MostVotes, PositiveScore
 from skvarimp._models.links import InverseTransform, Then, WeightedSum
+from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
-from skvarimp._models.readers.sklearn_trees import read_trees
+from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
 from skvarimp._models.registry import entry_of, read
 
 
@@ -102,6 +103,17 @@ def read_bagging(model, table):
     if model.classifier and method == "predict":
         return labels_of_sum(forms, models, weights, len(bagging.classes_))
     return weighted_sum(forms, models, weights / len(forms), name="bagging of")
+
+
+def read_weighted_median(model, table):
+    """AdaBoost's weighted median of the members' outputs."""
+    boosting = model.estimator
+    if all(type(member).__name__ in SINGLE_TREES for member in boosting.estimators_):
+        return read_trees(boosting, model.method, table)
+    models = [Model(member, model.method) for member in boosting.estimators_]
+    weights = np.asarray(boosting.estimator_weights_, dtype=np.float64)[: len(models)]
+    forms = [read(member, table) for member in models]
+    return combined(forms, models, WeightedMedian(weights), "weighted median of")
 
 
 def _are_trees(estimators):

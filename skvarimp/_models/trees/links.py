@@ -63,6 +63,30 @@ class SignedSquare:
         return np.sign(raw) * raw**2
 
 
+@dataclass(frozen=True, eq=False)
+class Median:
+    """The weighted median of all raw outputs: the first that half the weight reaches.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_raw,)
+    """
+
+    weights: np.ndarray
+    discrete = False
+
+    def __call__(self, raw):
+        """See `Exponential.__call__`."""
+        return np.take_along_axis(raw, self.which(raw), axis=0)
+
+    def which(self, raw):
+        """Which of the raw outputs it is, (1, ...) of (n_raw, ...)."""
+        order = np.argsort(raw, axis=0)
+        mass = np.cumsum(self.weights[order], axis=0)
+        rank = (mass >= 0.5 * mass[-1]).argmax(axis=0)[np.newaxis]
+        return np.take_along_axis(order, rank, axis=0)
+
+
 @dataclass(frozen=True)
 class Second:
     """The second output of a link of two.

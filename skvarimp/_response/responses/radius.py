@@ -23,7 +23,7 @@ class RadiusResponse(DistanceResponse):
     form : WithinRadius
     """
 
-    path = "neighbours within a radius"
+    path = "nearest neighbours within a radius"
 
     def costs(self):
         """See `Response.costs`; weights by distance take all training rows a value."""

@@ -7,14 +7,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import all_estimators
 from test_documentation import DOC
-from test_registry import DECLINES, OURS, X, fitted
+from test_registry import OURS, X, fitted
 
 from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
-from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.registry import REGISTRY, UNREAD
 from skvarimp._response.lowering import lowered
@@ -62,11 +60,11 @@ EVERY = [
 
 def test_every_classifier_and_regressor_is_read_or_has_a_reason(page):
     """Also those that a new scikit-learn adds: they belong into one of both lists."""
-    registered = {row.type for row in OURS if row.name not in DECLINES}
+    registered = {row.type for row in OURS}
     read = [kind for kind in EVERY if kind in registered]
     missing = {kind.__name__ for kind in EVERY} - {kind.__name__ for kind in read}
     reasons = {name: reason for (_, name), reason in UNREAD.items()}
-    assert missing == reasons.keys() | DECLINES.keys()
+    assert missing == reasons.keys()
     for name, reason in reasons.items():
         assert f"- ``{name}``: {reason}.\n" in page
 
@@ -75,11 +73,9 @@ def test_every_classifier_and_regressor_is_read_or_has_a_reason(page):
 def test_the_reason_stands_in_the_path(package, name):
     """Of the types that are asked themselves."""
     kind = getattr(importlib.import_module(package), name)
-    nearest = {"radius": 9.0} if "Radius" in name else {}
-    model = kind(LogisticRegression()) if name == "ClassifierChain" else kind(**nearest)
+    model = kind()
     Z = X[:, :1] if name == "IsotonicRegression" else X
     y = np.digitize(X[:, 0], [1.0]).astype(float)
-    y = np.column_stack([y, X[:, 1] > 1]) if name == "ClassifierChain" else y
     imp = SensitivityImportance(scale=None, estimation="exact", grid=3).fit(
         model.fit(Z, y), Z
     )
@@ -97,11 +93,6 @@ LIGHT = [
 def test_the_table_names_the_path_taken(row, table):
     """Of every estimator that is no other one's search or ensemble."""
     model, path = Model(fitted(row)), table[row.package, row.name]
-    if row.name in DECLINES:
-        with pytest.raises(NotReadable):
-            lowered(model, as_table(X))
-        assert path.startswith("black box")
-        return
     taken = lowered(model, as_table(X)).path
     if not path.startswith("that of"):  # the estimators inside
         own = path.partition(",")[0]

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
-    AdaBoostRegressor,
     BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
@@ -277,7 +276,6 @@ def test_declines_with_a_reason():
     """What is no sum of trees goes to the black box."""
     X, y, _ = data()
     two = two_classes(y)
-    assert_declined(AdaBoostRegressor(n_estimators=3).fit(X, y), X, "weighted median")
     assert_declined(
         GradientBoostingRegressor(n_estimators=3, init=LinearRegression()).fit(X, y),
         X,
