@@ -3,10 +3,11 @@
 """Reductions of curves that are constant but for a few steps, piece by piece.
 
 Row i's curve of output o has the values moved[o, s], the response moved minus unmoved,
-on the pieces s of bounds[0, i] ... bounds[1, i]; piece s begins at cell cells[s], and
-the next one, or the curve's end, ends it. Each function adds to arrays that are given:
-`rows` (n_outputs, n_rows) takes each row's mean over the cells, `sums` (n_outputs,
-n_cells) the weighted sum over the rows, as differences from one cell to the next.
+on the pieces s of bounds[0, i] ... bounds[1, i]; piece s begins at cell cells[s] and
+ends at the next one, the last piece at cell bounds[2, i]. Each function adds to arrays
+that are given: `rows` (n_outputs, n_rows) takes each row's mean over its cells, `sums`
+(n_outputs, n_cells + 1) the weighted sum over the rows, as differences from one cell to
+the next. `within_parts` cuts curves down to the cells of each row's own part.
 """
 
 cimport cython
@@ -90,7 +91,6 @@ def pairs(
     """
     cdef Room room = Room(longest(bounds))
     cdef Py_ssize_t i, o, start, n
-    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
     cdef double *distances
     with nogil:
         distances = &room.values[0]
@@ -98,10 +98,12 @@ def pairs(
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
             if n == 1:
                 continue
-            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
             for o in range(moved.shape[0]):
                 rows[o, i] += pairs_of_curve(room, &moved[o, start], stride(moved), n)
-                add_sums(&sums[o, 0], &cells[start], distances, n, weights[i])
+                add_sums(
+                    &sums[o, 0], &cells[start], distances, n, bounds[2, i], weights[i]
+                )
 
 
 def distance(
@@ -128,20 +130,21 @@ def distance(
     """
     cdef Room room = Room(longest(bounds))
     cdef Py_ssize_t i, o, k, start, n, into
-    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
     cdef double *values
     cdef double point
     with nogil:
         values = &room.values[0]
         for i in range(bounds.shape[1]):
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
             for o in range(moved.shape[0]):
                 into, point = min(o, rows.shape[0] - 1), points[o, i]
                 for k in range(n):
                     values[k] = share * (fabs(moved[o, start + k] - point) - fabs(point))
                 rows[into, i] += mean_of(values, &room.chances[0], n)
-                add_sums(&sums[into, 0], &cells[start], values, n, weights[i])
+                add_sums(
+                    &sums[into, 0], &cells[start], values, n, bounds[2, i], weights[i]
+                )
 
 
 def squares(
@@ -158,21 +161,22 @@ def squares(
     """Gain in squared distance from a point; parameters as in `distance`."""
     cdef Room room = Room(longest(bounds))
     cdef Py_ssize_t i, o, k, start, n, into
-    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
     cdef double *values
     cdef double twice, value
     with nogil:
         values = &room.values[0]
         for i in range(bounds.shape[1]):
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
             for o in range(moved.shape[0]):
                 into, twice = min(o, rows.shape[0] - 1), 2.0 * points[o, i]
                 for k in range(n):
                     value = moved[o, start + k]
                     values[k] = share * value * (value - twice)
                 rows[into, i] += mean_of(values, &room.chances[0], n)
-                add_sums(&sums[into, 0], &cells[start], values, n, weights[i])
+                add_sums(
+                    &sums[into, 0], &cells[start], values, n, bounds[2, i], weights[i]
+                )
 
 
 def extent(
@@ -210,14 +214,14 @@ def deviation(
     """
     cdef Room room = Room(longest(bounds))
     cdef Py_ssize_t i, o, k, start, n
-    cdef int32_t n_cells = <int32_t>(counted.shape[0] - 1)
-    cdef double count = counted[n_cells], mean, total, first, change
+    cdef double count, mean, total, first, change
     cdef double *numbers
     with nogil:
         numbers = &room.chances[0]
         for i in range(bounds.shape[1]):
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            set_chances(numbers, &cells[start], n, n_cells, counted)
+            set_chances(numbers, &cells[start], n, bounds[2, i], counted)
+            count = counted[bounds[2, i]] - counted[cells[start]]
             for o in range(moved.shape[0]):
                 mean, total, first = 0.0, 0.0, moved[o, start]
                 for k in range(n):
@@ -240,7 +244,6 @@ def variances(
     """Squared distance of each curve from its own mean; parameters as in `pairs`."""
     cdef Room room = Room(longest(bounds))
     cdef Py_ssize_t i, o, k, start, n
-    cdef int32_t n_cells = <int32_t>(below.shape[0] - 1)
     cdef double *values
     cdef double first, mean
     with nogil:
@@ -249,7 +252,7 @@ def variances(
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
             if n == 1:
                 continue
-            set_chances(&room.chances[0], &cells[start], n, n_cells, below)
+            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
             for o in range(moved.shape[0]):
                 first = moved[o, start]
                 for k in range(n):
@@ -258,7 +261,9 @@ def variances(
                 for k in range(n):
                     values[k] = (values[k] - mean) * (values[k] - mean)
                 rows[o, i] += mean_of(values, &room.chances[0], n)
-                add_sums(&sums[o, 0], &cells[start], values, n, weights[i])
+                add_sums(
+                    &sums[o, 0], &cells[start], values, n, bounds[2, i], weights[i]
+                )
 
 
 def means(
@@ -294,6 +299,58 @@ def means(
                     sketch[o, groups[i], cells[s]] += signs[i] * step
 
 
+def within_parts(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const int64_t[:, :] spans,
+    const int32_t[::1] cell_of,
+    const int64_t[::1] own,
+    int64_t[:, :] new_bounds,
+    int32_t[::1] new_cells,
+    double[:, ::1] new_moved,
+):
+    """Curves over the cells of each row's own part; returns the number of pieces.
+
+    Parameters
+    ----------
+    bounds, cells, moved
+        See the module; row i's first piece begins at cell 0.
+    spans : ndarray of shape (2, n_rows)
+        The first cell of each row's part and the one behind its last.
+    cell_of : ndarray of shape (n_cells_of_parts,)
+        The cell that `cells` means of each cell of the parts, ascending in each part.
+    own : ndarray of shape (n_rows,) or (0,)
+        The cell of each row's own value, on whose piece nothing moves.
+    new_bounds : ndarray of shape (3, n_rows)
+    new_cells : ndarray of shape (n_pieces,)
+    new_moved : ndarray of shape (n_outputs, n_pieces)
+        Filled; with room for all pieces.
+    """
+    cdef Py_ssize_t i, o, s, end, last, free = 0
+    cdef int64_t k, unmoved, still
+    with nogil:
+        for i in range(bounds.shape[1]):
+            s, end, last, still = bounds[0, i], bounds[1, i], -1, -1
+            unmoved = -1 if own.shape[0] == 0 else own[i]
+            new_bounds[0, i], new_bounds[2, i] = free, spans[1, i]
+            for k in range(spans[0, i], spans[1, i]):
+                while s + 1 < end and cells[s + 1] <= cell_of[k]:
+                    s += 1
+                if s != last:
+                    new_cells[free], last = <int32_t>k, s
+                    for o in range(moved.shape[0]):
+                        new_moved[o, free] = moved[o, s]
+                    free += 1
+                if k == unmoved:
+                    still = free - 1
+            if still >= 0:
+                for o in range(moved.shape[0]):
+                    new_moved[o, still] = 0.0
+            new_bounds[1, i] = free
+    return free
+
+
 cdef inline Py_ssize_t longest(const int64_t[:, :] bounds) noexcept nogil:
     """Pieces of the curve that has most."""
     cdef Py_ssize_t most = 1, i
@@ -311,14 +368,14 @@ cdef inline void set_chances(
     double *chances,
     const int32_t *cells,
     Py_ssize_t n,
-    int32_t n_cells,
+    int64_t end,
     const double[::1] below,
 ) noexcept nogil:
     """What is in the cells of each piece, of what is cumulated in `below`."""
     cdef Py_ssize_t k
     for k in range(n - 1):
         chances[k] = below[cells[k + 1]] - below[cells[k]]
-    chances[n - 1] = below[n_cells] - below[cells[n - 1]]
+    chances[n - 1] = below[end] - below[cells[n - 1]]
 
 
 cdef inline double mean_of(
@@ -332,13 +389,19 @@ cdef inline double mean_of(
 
 
 cdef inline void add_sums(
-    double *sums, const int32_t *cells, const double *values, Py_ssize_t n, double weight
+    double *sums,
+    const int32_t *cells,
+    const double *values,
+    Py_ssize_t n,
+    int64_t end,
+    double weight,
 ) noexcept nogil:
     cdef double before = 0.0
     cdef Py_ssize_t k
     for k in range(n):
         sums[cells[k]] += weight * (values[k] - before)
         before = values[k]
+    sums[end] -= weight * before
 
 
 cdef double pairs_of_curve(

@@ -106,7 +106,7 @@ class Problem:
     def grid_sizes(self, entries, request):
         """How many values each entry moves through."""
         moves = self.moves(entries, [request])
-        return np.array([moves[e].n_cells for e in range(len(entries))])
+        return np.array([moves[e].cells_per_row for e in range(len(entries))])
 
     def exact_is_cheap(self, entries, request, drawn):
         """Whether the exact numbers cost no more than drawn ones, or little.

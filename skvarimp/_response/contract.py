@@ -18,7 +18,7 @@ import numpy as np
 
 from skvarimp._response.costs import Costs
 from skvarimp._response.reductions.reductions import Reduction
-from skvarimp._response.reductions.states import Merging, Sample, State
+from skvarimp._response.reductions.states import Joining, Merging, Sample, State
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import Margins, reduced
 from skvarimp._response.shapes.steps import StepCurves
@@ -81,13 +81,16 @@ class Walk:
         return [reduction.of_kind(categorical) for reduction in reductions]
 
     def margins(self, rows, probabilities, multiplicity=None):
-        """`Margins` of a slice of the evaluated rows and the cells of some entries."""
+        """`Margins` of some evaluated rows and the cells of some entries.
+
+        Rows are a slice, or an array of positions, which are then numbered from 0.
+        """
         if multiplicity is None:
             multiplicity = np.ones_like(probabilities)
         return Margins(
             self.base[np.newaxis, :, rows],
             self.weights[rows],
-            rows,
+            rows if isinstance(rows, slice) else slice(0, len(rows)),
             probabilities,
             multiplicity,
             None if self.y is None else self.y[rows],
@@ -100,9 +103,11 @@ class Walk:
         """
         probabilities = np.stack([move.probabilities for move in moves])
         multiplicity = np.ones_like(probabilities)
-        codes = None
+        codes = parts = None
         if moves[0].codes is not None:
             codes = np.stack([move.codes[self.rows] for move in moves])
+        if moves[0].parts is not None:
+            parts = moves[0].parts.of_row[self.rows]
         if cell_of_value is not None:
             probabilities = _summed(probabilities, cell_of_value)
             multiplicity = _summed(multiplicity, cell_of_value)
@@ -117,6 +122,7 @@ class Walk:
             scale,
             self.base @ self.weights,
             self.keep_rows,
+            parts,
         )
 
 
@@ -325,7 +331,8 @@ class Response:
 
     def tasks_of(self, walk, position):
         """The parts of one position: blocks of rows."""
-        step = max(1, self.TASK_EVALUATIONS // walk.moves[position].n_cells)
+        per_row = max(1, int(walk.moves[position].cells_per_row))
+        step = max(1, self.TASK_EVALUATIONS // per_row)
         for part in even_slices(len(walk.rows), step):
             yield Task((position,), part)
 
@@ -348,6 +355,17 @@ class Response:
     def _reduced(self, walk, position, rows):
         """States of a position's reductions over some of the evaluated rows."""
         move, reductions = walk.moves[position], walk.reductions_of(position)
+        if move.parts is None:
+            return self._reduced_along(walk, move, rows, reductions)
+        joining = [Joining(rows.stop - rows.start, move.n_cells) for _ in reductions]
+        for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
+            states = self._reduced_along(walk, of_part, rows.start + at, reductions)
+            for of_parts, state in zip(joining, states):
+                of_parts.add(state, at, cells)
+        return [of_parts.joined() for of_parts in joining]
+
+    def _reduced_along(self, walk, move, rows, reductions):
+        """States of some evaluated rows that all go through the cells of a move."""
         margins = walk.margins(rows, move.probabilities[np.newaxis])
         merging = [Merging() for _ in reductions]
         for shape in self.shapes(walk.table, walk.rows[rows], move, margins):

@@ -34,6 +34,10 @@ class Move:
     codes : ndarray of shape (n_samples,) or None
         The cell of each row's own value; None where the grid does not hold it.
     categorical : bool
+    parts : Parts or None
+        Where rows move through the values of their own part of the rows only: the
+        cells are those of one part after the other, and the probabilities sum to 1
+        in each part. None: every row moves through all cells.
     """
 
     entry: Entry
@@ -42,11 +46,24 @@ class Move:
     probabilities: np.ndarray
     codes: np.ndarray | None
     categorical: bool
+    parts: object = None
 
     @property
     def n_cells(self):
-        """Number of values."""
+        """Number of cells."""
         return len(self.probabilities)
+
+    @property
+    def cells_per_row(self):
+        """Number of cells that a row moves through, on average."""
+        return self.n_cells if self.parts is None else self.parts.cells_per_row
+
+    @property
+    def chances(self):
+        """Probability of each cell for a row drawn by its weight, (n_cells,)."""
+        if self.parts is None:
+            return self.probabilities
+        return self.probabilities * self.parts.weights[self.parts.of_cell]
 
     def rows_of_values(self, cells):
         """Numeric values of the given cells as (len(cells), n_columns)."""
@@ -65,8 +82,9 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     weights : ndarray of shape (n_samples,)
         Positive, summing to 1.
     entry : Entry
-    grid : {"all", "equidistant", "deciles"}, int, array-like or dict
-        As described at `SensitivityImportance`; a dict maps entry names to arrays.
+    grid : {"all", "equidistant", "deciles"}, int, array-like, dict or callable
+        As described at `SensitivityImportance`; a dict maps entry names to arrays. A
+        callable, such as `Subgroups`, makes the move itself.
     categorical_columns : frozenset of int
         Columns to treat as categorical besides those that are by their type.
 
@@ -74,6 +92,8 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     -------
     Move
     """
+    if callable(grid):
+        return grid(table, weights, entry, categorical_columns)
     categorical = is_categorical(table, entry, categorical_columns)
     if isinstance(grid, Mapping):
         grid = grid.get(entry.name, "all")
@@ -303,7 +323,8 @@ def product_move(first, second):
 def _entries_with_values(entries, grid):
     """Positions of the entries whose values the user gave."""
     if not isinstance(grid, Mapping):
-        return [] if isinstance(grid, str | numbers.Integral) else range(len(entries))
+        given = not isinstance(grid, str | numbers.Integral) and not callable(grid)
+        return range(len(entries)) if given else []
     names = [entry.name for entry in entries]
     for name, values in grid.items():
         if name not in names:

@@ -8,6 +8,7 @@ import numpy as np
 from skvarimp._response.engine import merged_states
 from skvarimp._response.kalman import Batch
 from skvarimp._response.sampling import draw_by
+from skvarimp._response.subgroups import donor_levels
 from skvarimp._running.memory import slices
 
 MIN_ROWS = 100  # a repeat, at least
@@ -107,9 +108,9 @@ def _batch(halves, states, move, reduction, scale):
         # psi_i = (r_i - theta) + c (d_k(i) - theta); r_i is exact, d_k a mean over
         # the drawn rows: two halves of them make its square unbiased
         codes = move.codes[np.concatenate([half.walk.rows for half in halves])]
-        donors = [(cells / scale[:, np.newaxis]).mean(axis=0) for _, cells in states]
+        donors = [_of_donors(*pair, move, scale, theta) for pair in zip(halves, states)]
         c = reduction.donor_factor
-        one, other = (centred + c * (donated - theta)[codes] for donated in donors)
+        one, other = (centred + c * donated[codes] for donated in donors)
         influence = float(counts @ (one * other)) / n
     largest = float(np.abs(mean).max())
     batch = Batch(n, values @ counts, deviation, largest, influence, n)
@@ -117,8 +118,16 @@ def _batch(halves, states, move, reduction, scale):
         rows = np.concatenate([half.walk.rows for half in halves])
         batch.row_sums = np.bincount(rows, counts * mean, halves[0].n_rows)
         if all(cells is not None for _, cells in states):
-            batch.cell_sums = sum(
+            batch.cell_sums = move.probabilities * sum(
                 half.counts.sum() * (cells / scale[:, np.newaxis]).mean(axis=0)
                 for half, (_, cells) in zip(halves, states)
             )
     return batch
+
+
+def _of_donors(half, state, move, scale, theta):
+    """Mean contribution of each cell as donor minus that of all donors, (n_cells,)."""
+    rows, cells = ((part / scale[:, np.newaxis]).mean(axis=0) for part in state)
+    if move.parts is not None:  # sums over the rows of the cell's part only
+        cells = cells / move.parts.weights[move.parts.of_cell]
+    return cells - donor_levels(half.walk, move, rows, theta)

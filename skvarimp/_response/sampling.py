@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skvarimp._response.kalman import Batch
+from skvarimp._response.subgroups import between_parts, donor_levels
 from skvarimp._running.memory import slices
 from skvarimp._running.parallel import in_order
 
@@ -114,7 +115,7 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     for part in slices(n_repeats, n_rows * draw.n_moves):
         repeats = part.stop - part.start
         rows = np.tile(np.arange(n_rows), repeats)
-        cells = draw_cells(random, move, (draw.n_moves, len(rows)))
+        cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
         tally.add(rows, cells, values, walk.weights, repeats)
     return tally.estimate(walk, move, draw, n_repeats)
@@ -126,9 +127,29 @@ def draw_by(probabilities, random, size):
     return np.searchsorted(upper[:-1], random.random(size), side="right")
 
 
-def draw_cells(random, move, size):
-    """Cells drawn by their probabilities."""
-    return draw_by(move.probabilities, random, size)
+def draw_cells(random, move, rows, n_moves):
+    """Cells drawn by their probabilities, in each row's own part.
+
+    Parameters
+    ----------
+    random : Generator
+    move : Move
+    rows : ndarray of shape (n,)
+        Rows of the table.
+    n_moves : int
+
+    Returns
+    -------
+    ndarray of shape (n_moves, n)
+    """
+    size = n_moves, len(rows)
+    if move.parts is None:
+        return draw_by(move.probabilities, random, size)
+    # the probabilities of each part sum to 1
+    part, bounds = move.parts.of_row[rows], move.parts.bounds
+    upper = np.cumsum(move.probabilities)
+    cells = np.searchsorted(upper[:-1], part + random.random(size), side="right")
+    return np.clip(cells, bounds[part], bounds[part + 1] - 1)
 
 
 def contributions(walk, move, draw, rows, cells):
@@ -174,7 +195,8 @@ def of_single_rows(batch, walk, move, donor_factor):
     contributions = batch.row_sums / (n * walk.weights)
     psi = contributions - theta
     if donor_factor and move.codes is not None:
-        donors = batch.cell_sums / (n * move.probabilities) - theta
+        donors = batch.cell_sums / (n * move.chances)
+        donors -= donor_levels(walk, move, contributions, theta)
         psi += donor_factor * donors[move.codes[walk.rows]]
     variance = batch.standard_error(1.0) ** 2
     return scaled_influences(psi, walk.weights, variance), contributions
@@ -218,7 +240,8 @@ class _Tally:
         theta = importances.mean()
         psi = row_mean - theta + draw.further_influence(theta)
         if move.codes is not None:
-            donors, donor_noise = self._donors(theta)
+            level = donor_levels(walk, move, row_mean, theta)
+            donors, donor_noise = self._donors(level)
             codes = move.codes[walk.rows]
             psi = psi + draw.donor_factor * donors[codes]
             noise = noise + draw.donor_factor**2 * donor_noise[codes]
@@ -234,11 +257,11 @@ class _Tally:
             row_mean,
         )
 
-    def _donors(self, theta):
-        """Each cell's mean contribution as donor minus theta, and its variance."""
+    def _donors(self, level):
+        """Each cell's mean contribution as donor minus `level`, and its variance."""
         count, weight, first, second = self.cell_sums
         safe = np.where(weight > 0, weight, 1.0)
-        mean = np.where(weight > 0, first / safe - theta, 0.0)
+        mean = np.where(weight > 0, first / safe - level, 0.0)
         spread = np.where(weight > 0, second / safe - (first / safe) ** 2, 0.0)
         several = count > 1
         within = np.maximum(spread, 0.0) * count / np.maximum(count - 1, 1)
@@ -288,7 +311,7 @@ def draw_batch(task, walk, draw, scale, seeds):
     for part in slices(n_draws, draw.n_moves):
         n = part.stop - part.start
         rows = draw_by(walk.weights, random, n)
-        cells = draw_cells(random, move, (draw.n_moves, n))
+        cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
         mean = values.mean(axis=0)
         centred = mean - mean.mean()
@@ -315,6 +338,8 @@ def influence(walk, move, draw, rows, cells, values):
     donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). Products of two
     different draws t, s of the same row estimate r_i^2, of the same donor d_k^2, and
     of t's row with s's donor r_i d_k(i); each is divided by its chance to coincide.
+    Within parts d_k is compared with the mean of the part: the variance of these means
+    is taken off, estimated from draws whose rows share a part.
 
     Parameters
     ----------
@@ -330,7 +355,7 @@ def influence(walk, move, draw, rows, cells, values):
     of_rows = np.sum((total**2 - own) / walk.weights) / pairs
     if move.codes is None or not draw.donor_factor:
         return float(of_rows)
-    m, n_cells, chance = len(cells), move.n_cells, move.probabilities
+    m, n_cells, chance = len(cells), move.n_cells, move.chances
     code = move.codes[walk.rows[rows]]
     donated = sum(np.bincount(drawn, values, n_cells) for drawn in cells)
     own = sum(
@@ -344,5 +369,7 @@ def influence(walk, move, draw, rows, cells, values):
         np.bincount(code[code == a], values[code == a] ** 2, n_cells) for a in cells
     )
     crossed = np.sum((received * donated - own) / chance) / (pairs * m)
+    between = between_parts(walk, move, rows, values) / pairs
     c = draw.donor_factor
-    return float(of_rows + 2 * c * crossed + c**2 * of_donors)
+    donated = 2 * c * (crossed - between) + c**2 * (of_donors - between)
+    return float(of_rows + donated)

@@ -106,12 +106,10 @@ class _RowMean(Reduction):
     def finish(self, state, sample):
         """See `Reduction.finish`."""
         theta = np.matmul(state.rows, sample.weights[..., np.newaxis])
+        psi = state.rows - theta
         if self.donor_factor and sample.codes is not None:
             # (r_i - theta) + c (d_i - theta)
-            psi = state.rows - (1 + self.donor_factor) * theta
-            psi += self.donor_factor * sample.donated(state.cells)
-        else:
-            psi = state.rows - theta
+            psi += self.donor_factor * sample.of_donors(state.rows, state.cells)
         importances = theta[..., 0] / sample.scale
         psi += self.through_scale(importances, sample)
         return sample.finished(importances, psi, state.rows)
@@ -355,7 +353,7 @@ class Loss(Reduction):
         gain = gains @ sample.weights
         psi = gains - gain[:, np.newaxis]
         if sample.codes is not None:
-            psi += sample.donated(state.cells)[:, 0] - gain[:, np.newaxis]
+            psi += sample.of_donors(state.rows[:, :1], state.cells)[:, 0]
         return gain, psi
 
 

@@ -117,6 +117,34 @@ class Merging:
         return np.concatenate(blocks, axis=2)
 
 
+class Joining:
+    """Joins the states of parts of the rows that have cells of their own.
+
+    Parameters
+    ----------
+    n_rows, n_cells : int
+        Of all parts.
+    """
+
+    def __init__(self, n_rows, n_cells):
+        self.n_rows, self.n_cells = n_rows, n_cells
+        self.rows = self.cells = None
+
+    def add(self, state, at, cells):
+        """Take the state of a part: positions of its rows and the slice of cells."""
+        if self.rows is None:
+            self.rows = np.zeros((*state.rows.shape[:2], self.n_rows))
+            if state.cells is not None:
+                self.cells = np.zeros((*state.cells.shape[:2], self.n_cells))
+        self.rows[:, :, at] = state.rows
+        if state.cells is not None:
+            self.cells[:, :, cells] = state.cells
+
+    def joined(self):
+        """The state of all parts."""
+        return State(self.rows, self.cells)
+
+
 @dataclass
 class Finished:
     """Final numbers of a reduction.
@@ -161,6 +189,8 @@ class Sample:
         Mean response of the unmoved rows.
     keep_rows : bool
         Whether `Finished` is to hold the numbers of single rows.
+    parts : ndarray of shape (n_rows,) or None
+        The part of each row, where rows are donors of their own part only.
     """
 
     weights: np.ndarray
@@ -172,6 +202,33 @@ class Sample:
     scale: np.ndarray
     level: np.ndarray
     keep_rows: bool = False
+    parts: np.ndarray | None = None
+
+    def of_donors(self, rows, cells):
+        """What each row adds to the importance as donor, minus the mean of all donors.
+
+        Where there are parts, minus the mean of the donors of the row's own part.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_entries, n_outputs, n_rows)
+            Each row's mean over its cells.
+        cells : ndarray of shape (n_entries, n_outputs, n_cells)
+            Weighted sums over the rows, of each cell.
+
+        Returns
+        -------
+        ndarray of shape (n_entries, n_outputs, n_rows)
+        """
+        if self.parts is None:
+            means = np.matmul(rows, self.weights[..., np.newaxis])
+            return self.donated(cells) - means
+        masses = np.bincount(self.parts, self.weights)
+        means = np.empty((*rows.shape[:2], len(masses)))
+        for at in np.ndindex(*rows.shape[:2]):
+            means[at] = np.bincount(self.parts, self.weights * rows[at]) / masses
+        donated = self.donated(cells) / masses[self.parts]
+        return donated - means[..., self.parts]
 
     def donated(self, cells):
         """Of numbers of cells, (..., n_cells), those of the rows' own."""

@@ -14,7 +14,6 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._response.contract import Response
-from skvarimp._response.grid import Move
 from skvarimp._response.responses.line_columns import batches, begins, values_of
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.memo import Memo
@@ -67,14 +66,7 @@ class Transformed:
         values = _values(columns, move.n_cells)
         if move.donors is None and not _finite(values):
             self.model(behind.copy())  # may refuse what the steps made of them
-        return Move(
-            entry,
-            values,
-            move.donors,
-            move.probabilities,
-            move.codes,
-            move.categorical,
-        )
+        return replace(move, entry=entry, values=values)
 
 
 def _finite(values):

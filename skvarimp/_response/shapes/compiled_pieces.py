@@ -45,7 +45,7 @@ class Summed:
     Attributes
     ----------
     rows : ndarray of shape (n_outputs, n_rows)
-    sums : ndarray of shape (n_outputs, n_cells)
+    sums : ndarray of shape (n_outputs, n_cells + 1)
         From one cell to the next.
     """
 
@@ -53,7 +53,7 @@ class Summed:
         self.reduction, self.walk, self.first = reduction, walk, rows.start
         n_outputs, n_rows = len(walk.base), rows.stop - rows.start
         self.rows = np.zeros((n_outputs, n_rows))
-        self.sums = np.zeros((n_outputs, member.n_cells))
+        self.sums = np.zeros((n_outputs, len(member.probabilities) + 1))
         self.below = _cumulated(member.probabilities)
         self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
 
@@ -71,8 +71,11 @@ class Summed:
 
     def state(self):
         """The `State` of all rows."""
-        cells = np.cumsum(self.sums, axis=1)[np.newaxis]
-        return State(self.rows[np.newaxis], cells)
+        return State(self.rows[np.newaxis], self.cells())
+
+    def cells(self):
+        """The sums, (1, n_outputs, n_cells)."""
+        return np.cumsum(self.sums[:, :-1], axis=1)[np.newaxis]
 
 
 class SummedPairs(Summed):
@@ -175,13 +178,14 @@ class SummedMeans(Summed):
 
     def __init__(self, reduction, member, walk, rows):
         super().__init__(reduction, member, walk, rows)
-        self.apart = reduction.keeps_apart(self.sums.size)
+        n_numbers = len(self.sums) * member.n_cells
+        self.apart = reduction.keeps_apart(n_numbers)
         if self.apart:
             n_groups = len(self.weights)
             self.groups = np.arange(n_groups, dtype=np.int64)
             self.signs = np.ones(n_groups)
         else:
-            n_groups = reduction.groups_that_fit(self.sums.size)
+            n_groups = reduction.groups_that_fit(n_numbers)
             self.groups = np.asarray(reduction.groups[rows] % n_groups, dtype=np.int64)
             self.signs = reduction.signs[rows] * np.sqrt(self.weights)
         self.sketch = np.zeros((len(self.sums), n_groups, member.n_cells))
@@ -193,7 +197,7 @@ class SummedMeans(Summed):
 
     def state(self):
         """See `Summed.state`."""
-        cells = np.cumsum(self.sums, axis=1)[np.newaxis]
+        cells = self.cells()
         sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
         if self.apart:
             return State(cells=cells, apart=sketch)

@@ -147,8 +147,9 @@ class StraightLines(Basis):
     def pairs(self):
         """See `Shape.pairs`."""
         mean = np.einsum("bok,bk->bo", self._distances, self.margins.probabilities)
-        weight = self.margins.weights.sum()  # of a block of rows or a partition
-        return self._of_rows(mean), np.abs(self.slope) * self._distances * weight
+        # of the rows of a block, a part or a partition
+        total = self.margins.weights.sum(axis=-1, keepdims=True)[..., np.newaxis]
+        return self._of_rows(mean), np.abs(self.slope) * self._distances * total
 
     def distances(self, offsets=None):
         """See `Shape.distances`."""

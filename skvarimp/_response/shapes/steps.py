@@ -31,6 +31,9 @@ class Steps:
         Cells at which they happen, ascending in each row, none at cell 0.
     jumps : ndarray of shape (n_outputs, n_steps)
     n_cells : int
+    spans : ndarray of shape (2, n_rows) or None
+        The first cell of each row's grid and the one behind its last, where rows move
+        through some of the cells only. None: all rows move through all cells.
     """
 
     first: np.ndarray
@@ -38,6 +41,7 @@ class Steps:
     positions: np.ndarray
     jumps: np.ndarray
     n_cells: int
+    spans: np.ndarray | None = None
 
     @staticmethod
     def none(n_outputs, n_rows, n_cells=1):
@@ -113,6 +117,26 @@ class Steps:
             parts[0].n_cells,
         )
 
+    @staticmethod
+    def of_pieces(bounds, cells, moved, n_cells, spans=None):
+        """From values on pieces; row i has those of bounds[0, i] to bounds[1, i].
+
+        Parameters
+        ----------
+        bounds : ndarray of shape (2 or more, n_rows)
+        cells : ndarray of shape (n_pieces,)
+            The first cell of each piece.
+        moved : ndarray of shape (n_outputs, n_pieces)
+        n_cells, spans
+            See the class.
+        """
+        first = bounds[0]
+        counts = bounds[1] - first - 1
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        at = np.arange(starts[-1]) + np.repeat(first + 1 - starts[:-1], counts)
+        jumps = moved[:, at] - moved[:, at - 1]
+        return Steps(moved[:, first], starts, cells[at], jumps, n_cells, spans)
+
     @property
     def n_rows(self):
         """Number of rows."""
@@ -140,6 +164,7 @@ class Steps:
             self.positions[steps],
             self.jumps[:, steps],
             self.n_cells,
+            None if self.spans is None else self.spans[:, rows],
         )
 
     def pieces(self):
@@ -158,8 +183,10 @@ class Steps:
         at = np.arange(len(self.positions)) + np.repeat(
             np.arange(self.n_rows) * n_pieces + 1 - self.starts[:-1], counts
         )
-        positions = np.full((self.n_rows, n_pieces + 1), self.n_cells)
-        positions[:, 0] = 0
+        begin, end = (0, self.n_cells) if self.spans is None else self.spans
+        positions = np.empty((self.n_rows, n_pieces + 1), dtype=np.intp)
+        positions.T[:] = end
+        positions[:, 0] = begin
         columns = positions[:, :-1]
         columns[np.divmod(at, n_pieces)] = self.positions
         moved = np.zeros((len(self.first), self.n_rows * n_pieces))
@@ -352,14 +379,14 @@ class Pieces(Chunk):
         return np.einsum("boik,boik->boi", values, self.chances)
 
     def over_rows(self, values):
-        """See `Chunk.over_rows`; the result is over the cells."""
+        """See `Chunk.over_rows`; a curve is 0 on the cells that its row has not."""
         n_cells, weights = self.steps.n_cells, self.margins.weights
-        behind = self.positions[:, 1:-1].ravel()
+        at = self.positions.ravel()
         sums = np.empty((1, values.shape[1], n_cells))
         for o, of_output in enumerate(values[0]):
-            jumps = np.diff(of_output, axis=1) * weights[:, np.newaxis]
-            sums[0, o] = np.bincount(behind, jumps.ravel(), n_cells + 1)[:n_cells]
-            sums[0, o, 0] += weights @ of_output[:, 0]
+            jumps = np.diff(of_output, axis=1, prepend=0.0, append=0.0)
+            jumps *= weights[:, np.newaxis]
+            sums[0, o] = np.bincount(at, jumps.ravel(), n_cells + 1)[:n_cells]
         return np.cumsum(sums, axis=2, out=sums)
 
     def sums(self, weights):

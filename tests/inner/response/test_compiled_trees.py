@@ -160,8 +160,8 @@ def test_pairs_of_one_curve(n):
         np.zeros(n),
         -np.arange(float(n)),
     ):
-        rows, sums = np.zeros((1, 1)), np.zeros((1, n + 3))
-        bounds, weights = np.array([[0], [n]]), np.ones(1)
+        rows, sums = np.zeros((1, 1)), np.zeros((1, n + 4))
+        bounds, weights = np.array([[0], [n], [n + 3]]), np.ones(1)
         pieces.pairs(bounds, cells, values[None], below, weights, rows, sums)
         apart = np.abs(values[:, np.newaxis] - values)
         np.testing.assert_allclose(rows[0, 0], chances @ apart @ chances, atol=1e-12)
@@ -227,7 +227,10 @@ def check_chain(n):
     codes = np.column_stack([table.codes(u, rows[:, u]) for u in used])
     grid = np.arange(-1.0, n, 3.0)
     move = SimpleNamespace(
-        categorical=False, n_cells=len(grid), probabilities=np.ones(len(grid))
+        parts=None,
+        categorical=False,
+        n_cells=len(grid),
+        probabilities=np.ones(len(grid)),
     )
     members = [
         Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis]) for u in used

@@ -149,12 +149,12 @@ def test_kernels_let_go_of_the_interpreter():
 
     n = 40_000  # pieces of one curve: the sort of its values takes a while
     curve = np.random.default_rng(0).random((1, n))
-    bounds, cells = np.array([[0], [n]]), np.arange(n, dtype=np.int32)
+    bounds, cells = np.array([[0], [n], [n]]), np.arange(n, dtype=np.int32)
     below, weights = np.linspace(0, 1, n + 1), np.ones(1)
 
     def work():
         for _ in range(30):
-            rows, sums = np.zeros((1, 1)), np.zeros((1, n))
+            rows, sums = np.zeros((1, 1)), np.zeros((1, n + 1))
             pieces.pairs(bounds, cells, curve, below, weights, rows, sums)
 
     thread = threading.Thread(target=work)

@@ -43,9 +43,11 @@ class Pieces:
         """The row of each piece."""
         return np.repeat(np.arange(len(self.starts)), np.ptp(self.starts, axis=1))
 
-    def curves(self, m):
+    def curves(self, m, n_cells):
         """The curves of member m, as kernels take them: bounds, cells, moved."""
-        return self.starts[:, m : m + 2].T, self.cells, self.moved
+        bounds = np.empty((3, len(self.starts)), dtype=np.int64)
+        bounds[:2], bounds[2] = self.starts[:, m : m + 2].T, n_cells
+        return bounds, self.cells, self.moved
 
     def linked(self, linked):
         """The pieces of the response from those of raw outputs.
@@ -72,13 +74,7 @@ class Pieces:
 
     def steps(self, m, n_cells):
         """The `Steps` of member m."""
-        first = self.starts[:, m]
-        counts = self.starts[:, m + 1] - first - 1
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        at = np.arange(starts[-1]) + np.repeat(first + 1 - starts[:-1], counts)
-        moved = self.moved
-        jumps = moved[:, at] - moved[:, at - 1]
-        return Steps(moved[:, first], starts, self.cells[at], jumps, n_cells)
+        return Steps.of_pieces(*self.curves(m, n_cells), n_cells)
 
 
 def steps_of_rows(table, codes, members, with_raw=False):

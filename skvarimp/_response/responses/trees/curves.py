@@ -3,6 +3,7 @@
 import numpy as np
 
 from skvarimp._response.responses.trees.descent import Descent, Visits, rows_at_once
+from skvarimp._response.responses.trees.parts import PartCells
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, numbers_at_once
 
@@ -24,9 +25,15 @@ class Member:
     ----------
     feature : int
         -1: none that any tree knows.
+    n_cells : int
+        Number of cells on the way down the trees.
+    parts : PartCells or None
+        Where rows move through the values of their own part only: the cells that
+        curves are reduced over are then those of the parts.
     cell_of_value : ndarray of shape (n_values,)
-    probabilities, multiplicity : ndarray of shape (n_cells,)
-        Of the cells.
+        Of the cells that curves are reduced over.
+    probabilities, multiplicity : ndarray
+        Of the same cells.
     categorical : bool
     start, count : ndarray of shape (n_edges,)
         The steps of each edge on the feature: where the cells it admits begin, end,
@@ -41,7 +48,11 @@ class Member:
         if not features:
             codes = np.zeros((move.n_cells, 1), dtype=np.uint8)
         used, cells = _numbered(codes[:, 0])
-        self.cell_of_value = cells.astype(np.min_scalar_type(len(used)))
+        self.n_cells, self.parts = len(used), None
+        if move.parts is not None:
+            self.parts = PartCells(move, cells, len(used))
+            cells = self.parts.of_value
+        self.cell_of_value = cells.astype(np.min_scalar_type(int(cells.max())))
         self.probabilities = np.bincount(cells, move.probabilities)
         self.multiplicity = np.bincount(cells).astype(np.float64)
         if features:
@@ -50,10 +61,12 @@ class Member:
             self.start = (np.cumsum(count) - count).astype(np.int32)
             self.steps = steps.astype(np.int32)
 
-    @property
-    def n_cells(self):
-        """Number of cells."""
-        return len(self.probabilities)
+    def first_values(self):
+        """The first grid value of each cell on the way down the trees."""
+        values = first_of_each(self.cell_of_value)
+        return (
+            values if self.parts is None else values[first_of_each(self.parts.cell_of)]
+        )
 
     def steps_of(self, buffer, n_rows, row, edge, changes):
         """The `Steps` of rows from the leaves they visit as the feature moves.
@@ -105,6 +118,11 @@ def _numbered(codes):
     present = np.zeros(int(codes.max()) + 1, dtype=bool)
     present[codes] = True
     return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
+
+
+def first_of_each(cell_of_value):
+    """The first grid value of each cell."""
+    return np.unique(cell_of_value, return_index=True)[1]
 
 
 def distinct(codes):

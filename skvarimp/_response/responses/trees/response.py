@@ -15,7 +15,12 @@ from skvarimp._models.trees.table import TreeTable
 from skvarimp._response.contract import Response
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.trees import walks
-from skvarimp._response.responses.trees.curves import Member, distinct, steps_of_rows
+from skvarimp._response.responses.trees.curves import (
+    Member,
+    distinct,
+    first_of_each,
+    steps_of_rows,
+)
 from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
@@ -262,7 +267,7 @@ class TreeResponse(Response):
                     table,
                     rows,
                     partial(move_of, member.position),
-                    first_of_each(member.cell_of_value),
+                    member.first_values(),
                 ),
             )
             for member in members
@@ -302,8 +307,3 @@ class TreeResponse(Response):
     def run(self, walk, task):
         """See `Response.run`."""
         return walks.run(self, walk, task)
-
-
-def first_of_each(cell_of_value):
-    """The first grid value of each cell."""
-    return np.unique(cell_of_value, return_index=True)[1]

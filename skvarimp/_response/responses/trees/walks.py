@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from skvarimp._response.contract import Task
+from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.states import Merging
 from skvarimp._response.responses.trees.curves import Member, distinct
 from skvarimp._response.responses.trees.group_means import group_means, least_rows
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
-from skvarimp._response.shapes.steps import StepCurves
+from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
 
 
@@ -31,9 +31,7 @@ def tasks(response, walk):
     together, size = [], 0.0
     for position in range(len(walk.moves)):
         if response.is_group(walk.moves[position]):
-            step = max(1, response.TASK_EVALUATIONS // walk.moves[position].n_cells)
-            for part in even_slices(len(walk.rows), step):
-                yield Task((position,), part)
+            yield from response.tasks_of(walk, position)
             continue
         member = _member(response, walk, position)
         more = _state_bytes(response, walk, member)
@@ -58,7 +56,7 @@ def _state_bytes(response, walk, member):
         groups = 0
         if hasattr(reduction, "n_kept"):
             groups = reduction.n_kept(response.n_outputs * member.n_cells)
-        numbers += 2 * (1 + groups) * member.n_cells
+        numbers += 2 * (1 + groups) * len(member.probabilities)
         numbers += 0 if groups else len(walk.rows)
     return 8 * response.n_outputs * numbers + 4 * len(member.cell_of_value)
 
@@ -102,6 +100,8 @@ def run(response, walk, task):
     """See `Response.run`."""
     first = task.positions[0]
     if response.is_group(walk.moves[first]):
+        if walk.moves[first].parts is not None:
+            return Response.run(response, walk, task)
         states = _states_of_group(response, walk, first, task.rows)
         return [(task.positions, states)]
     members, plan = _planned(response, walk, task.positions)
@@ -110,6 +110,8 @@ def run(response, walk, task):
     rows, base = walk.rows[task.rows], walk.base[:, task.rows]
     steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
     for member, of_member in zip(rest, steps):
+        if member.parts is not None:
+            of_member = member.parts.steps(of_member, rows)
         shape = _shape(response, walk, task.rows, member, of_member)
         served[member.position] = reduced(walk.reductions_of(member.position), shape)
     return [
@@ -126,6 +128,7 @@ def run(response, walk, task):
 
 def _served(response, walk, plan, task):
     """Position -> states, of the members that the compiled descent serves."""
+    from skvarimp._compiled.pieces import within_parts
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
@@ -156,12 +159,16 @@ def _served(response, walk, plan, task):
             )
             pieces = pieces.linked(linked)
         for m, member in enumerate(plan.members):
+            curves, spans = pieces.curves(m, member.n_cells), None
+            if member.parts is not None:
+                spans = member.parts.spans(walk.rows[rows])
+                curves = member.parts.compiled(curves, walk.rows[rows], within_parts)
             for of_reduction in sums[m]:
                 if of_reduction is not None:
-                    of_reduction.add(pieces.curves(m), part)
+                    of_reduction.add(curves, part)
             if not others[m]:
                 continue
-            steps = pieces.steps(m, member.n_cells)
+            steps = Steps.of_pieces(*curves, len(member.probabilities), spans)
             shape = _shape(response, walk, rows, member, steps)
             missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
             for merging, state in zip(others[m], reduced(missing, shape)):
