@@ -57,6 +57,10 @@ ResponseMethod: TypeAlias = Literal[
 ]
 ImportanceFunction: TypeAlias = Callable[[Any, Any, Any], ArrayLike]
 Scoring: TypeAlias = str | Callable[..., float] | None
+# "subgroups", labels, labels of each entry, or a scikit-learn tree.
+Conditional: TypeAlias = (
+    Literal["subgroups"] | ArrayLike | Mapping[str, ArrayLike] | AnyEstimator | None
+)
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 

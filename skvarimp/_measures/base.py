@@ -175,8 +175,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         -------
         frame of shape (n_entries, n_columns)
             Columns entry, importance, standard_error (NaN where there is none),
-            monte_carlo_error (of random draws, only where there were some) and rank,
-            in the frame library X came in (pandas for arrays).
+            monte_carlo_error (of random draws, only where there were some), rank and
+            explained (`explained_`, only with `conditional`), in the frame library X
+            came in (pandas for arrays).
         """
         check_is_fitted(self, "importances_")
         errors = self.standard_errors_

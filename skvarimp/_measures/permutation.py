@@ -16,13 +16,10 @@ from skvarimp._data.validation import (
     random_state_constraint,
     response_method_constraint,
 )
+from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
 from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
 from skvarimp._measures.permutation_plan import Lost, PermutationPlan
-from skvarimp._measures.response_importance import (
-    CHEAP_EVALUATIONS,
-    Request,
-    ResponseImportance,
-)
+from skvarimp._measures.response_importance import CHEAP_EVALUATIONS, Request
 from skvarimp._measures.scoring import ScoreLost, score_lost
 from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.reductions.losses import (
@@ -34,10 +31,10 @@ from skvarimp._response.reductions.losses import (
 from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
-from skvarimp._types import Features, RandomState, ResponseMethod, Scoring
+from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
 
 
-class PermutationImportance(ResponseImportance):
+class PermutationImportance(ConditionalImportance):
     """Loss that a model gains when an input is replaced by another row's.
 
     The mean over rows and donors of the loss with the donor's value in place of the
@@ -86,6 +83,12 @@ default="auto"
         Whether to keep the numbers of single rows, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
         are computed.
+    conditional : "subgroups", tree, array-like of shape (n_samples,), dict or None, \
+default=None
+        Take new values only from rows of the same part: "subgroups": the leaves of a
+        tree that predicts the entry from the other columns; a scikit-learn tree: it is
+        cloned and fitted for this; labels of the rows for all entries; or a dict from
+        entry names to labels (all rows for other entries). None: from all rows.
 
     Attributes
     ----------
@@ -107,6 +110,11 @@ default="auto"
         `importances_`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    subgroups_ : dict or None
+        With `conditional`: entry name -> the part of each row, shape (n_samples,),
+        numbers from 0; -1 for rows with zero weight.
+    explained_ : ndarray of shape (n_entries,) or None
+        With `conditional`: share of each entry's variance that lies between the parts.
     baseline_ : float
         Mean loss, or score, of the unmoved rows.
     estimation_ : str
@@ -167,6 +175,7 @@ default="auto"
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
         "keep_rows": ["boolean"],
+        "conditional": conditional_constraint,
     }
 
     def __init__(
@@ -184,6 +193,7 @@ default="auto"
         n_jobs: int | None = None,
         random_state: RandomState = None,
         keep_rows: bool = False,
+        conditional: Conditional = None,
     ) -> None:
         self.loss = loss
         self.scoring = scoring
@@ -196,6 +206,7 @@ default="auto"
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.keep_rows = keep_rows
+        self.conditional = conditional
 
     @property
     def _reads_training_rows(self):
@@ -226,13 +237,14 @@ default="auto"
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         baseline = problem.mean_loss(loss)
         self._check_ratio(baseline)
-        request = Request("all", [loss.reduction(self.relative)], [np.ones(1)])
+        grid = self._grid_in_parts(problem, entries, "all")
+        request = Request(grid, [loss.reduction(self.relative)], [np.ones(1)])
         if self._is_exact(problem, entries, request):
             conclude = partial(_from_walk, loss.name, baseline)
             return PermutationPlan(problem, entries, [request], "exact", conclude)
         reference = baseline if self.relative else None
         draw = LossDraw(loss, unmoved_loss(loss, problem), reference)
-        conclude = partial(self._from_draws, draw, baseline)
+        conclude = partial(self._from_draws, draw, baseline, grid)
         return PermutationPlan(problem, entries, [], "sampled", conclude)
 
     def _is_exact(self, problem, entries, request):
@@ -261,11 +273,20 @@ default="auto"
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        conclude = partial(self._from_scores, ScoreLost.of(self.scoring, problem))
+        score = ScoreLost.of(self.scoring, problem)
+        grid = self._grid_in_parts(problem, entries, "all")
+        parts = {} if self.conditional is None else grid.parts
+        conclude = partial(self._from_scores, score, parts)
         return PermutationPlan(problem, entries, [], "sampled", conclude)
 
     def _plan_trees(self, problem, entries):
         """Each tree of a forest over its own out-of-bag rows."""
+        if self.conditional is not None:
+            raise ValueError(
+                "`conditional` cannot be combined with subset='oob': the out-of-bag "
+                "rows of one tree leave too few donors in each part. Leave one out."
+            )
+        self._grid_in_parts(problem, entries, "all")
         forest = out_of_bag(problem, self.loss, self.response_method)
         estimation = self.estimation
         if estimation == "auto":
@@ -295,12 +316,12 @@ default="auto"
         self._store(lost.importances[:, np.newaxis], names, [lost.name], errors)
         self._store_rows(plan, lost.outcome)
 
-    def _from_draws(self, draw, baseline, plan, outcomes):
+    def _from_draws(self, draw, baseline, grid, plan, outcomes):
         """From drawn donors, which the model itself is asked for."""
         problem, n = plan.problem, len(plan.entries)
         black_box = problem.drawing()
         walk = problem.walk(
-            black_box, plan.entries, [Request("all", [], [])], self.keep_rows
+            black_box, plan.entries, [Request(grid, [], [])], self.keep_rows
         )
         scale = np.array([1.0 if draw.reference is None else draw.reference])
         seeds = entry_seeds(self.random_state, n)
@@ -317,12 +338,12 @@ default="auto"
         lost.path, lost.monte_carlo_errors = black_box.path, drawn
         return lost
 
-    def _from_scores(self, score, plan, outcomes):
+    def _from_scores(self, score, parts, plan, outcomes):
         """Mean score lost over the repeats; no standard errors."""
         n = len(plan.entries)
         importances, drawn = np.full((2, n), np.nan)
         seeds = entry_seeds(self.random_state, n)
-        arguments = (plan.entries, score, self.n_repeats, seeds)
+        arguments = (plan.entries, score, self.n_repeats, seeds, parts)
         for e, lost in self._entry_by_entry(score_lost, n, arguments):
             importances[e] = lost.mean()
             if len(lost) > 1:

@@ -106,13 +106,23 @@ def _resolve_scorer(scoring, problem):
     return get_scorer(scoring), scoring
 
 
-def score_lost(position, entries, lost, n_repeats, seeds):
-    """Score lost by one entry in each repeat, (n_repeats,)."""
+def score_lost(position, entries, lost, n_repeats, seeds, parts_of):
+    """Score lost by one entry in each repeat, (n_repeats,).
+
+    `parts_of` maps entries to the part of each row, where donors are to come from it.
+    """
     random = np.random.default_rng(int(seeds[position]))
     rows, columns = np.arange(len(lost.weights)), entries[position].columns
-    result = np.empty(n_repeats)
+    parts = [rows]
+    if entries[position] in parts_of:
+        part = parts_of[entries[position]]
+        order = np.argsort(part, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(part))[:-1])
+    result, donors = np.empty(n_repeats), np.empty_like(rows)
     for r in range(n_repeats):
-        donors = shuffled_donors(lost.weights, random)
+        for of_part in parts:
+            weights = lost.weights[of_part] / lost.weights[of_part].sum()
+            donors[of_part] = of_part[shuffled_donors(weights, random)]
         moved = lost.table.moved(rows, columns, donors=donors)
         result[r] = lost.baseline - lost.score(moved)
     return result

@@ -18,11 +18,8 @@ from skvarimp._data.validation import (
     random_state_constraint,
     response_method_constraint,
 )
-from skvarimp._measures.response_importance import (
-    Plan,
-    Request,
-    ResponseImportance,
-)
+from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
+from skvarimp._measures.response_importance import Plan, Request
 from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.kalman import Filters, draw_in_rounds
 from skvarimp._response.reductions.reductions import Observed, Pairs, Range
@@ -37,7 +34,14 @@ from skvarimp._response.sampling import (
 )
 from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
-from skvarimp._types import CustomGrid, Features, NamedGrid, RandomState, ResponseMethod
+from skvarimp._types import (
+    Conditional,
+    CustomGrid,
+    Features,
+    NamedGrid,
+    RandomState,
+    ResponseMethod,
+)
 
 REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
 DRAWS = {"pairs": PairsDraw(), "observed": ObservedDraw()}
@@ -63,7 +67,7 @@ class SensitivityPlan(Plan):
         return self.request.scales[0]
 
 
-class SensitivityImportance(ResponseImportance):
+class SensitivityImportance(ConditionalImportance):
     """Mean change of a model's response when one input is replaced.
 
     Values drawn from the input's own observed distribution replace its values, and
@@ -121,6 +125,12 @@ default="auto"
         Whether to keep the numbers of single rows, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
         are computed.
+    conditional : "subgroups", tree, array-like of shape (n_samples,), dict or None, \
+default=None
+        Take new values only from rows of the same part: "subgroups": the leaves of a
+        tree that predicts the entry from the other columns; a scikit-learn tree: it is
+        cloned and fitted for this; labels of the rows for all entries; or a dict from
+        entry names to labels (all rows for other entries). None: from all rows.
 
     Attributes
     ----------
@@ -142,6 +152,11 @@ default="auto"
         `importances_`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    subgroups_ : dict or None
+        With `conditional`: entry name -> the part of each row, shape (n_samples,),
+        numbers from 0; -1 for rows with zero weight.
+    explained_ : ndarray of shape (n_entries,) or None
+        With `conditional`: share of each entry's variance that lies between the parts.
     scale_ : float or ndarray of shape (n_outputs,)
         What the importances were divided by.
     goodness_of_fit_ : float or None
@@ -211,6 +226,7 @@ default="auto"
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
         "keep_rows": ["boolean"],
+        "conditional": conditional_constraint,
     }
 
     def __init__(
@@ -228,6 +244,7 @@ default="auto"
         n_jobs: int | None = None,
         random_state: RandomState = None,
         keep_rows: bool = False,
+        conditional: Conditional = None,
     ) -> None:
         self.contrast = contrast
         self.estimation = estimation
@@ -241,6 +258,7 @@ default="auto"
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.keep_rows = keep_rows
+        self.conditional = conditional
 
     def _plan(self, problem, entries):
         if self.estimation == "sampled" and self.contrast == "range":
@@ -253,7 +271,7 @@ default="auto"
         if self.scale == "auto":
             scale = problem.scale(self.contrast)
         request = Request(
-            self._grid_used(),
+            self._grid_in_parts(problem, entries, self._grid_used()),
             [REDUCTIONS[self.contrast]],
             [scale],
             self._categorical(problem),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skvarimp._data.labels import as_columns
-from skvarimp._data.statistics import gini_mean_difference, weighted_median
+from skvarimp._data.statistics import gini_mean_difference
 
 
 def gini(values, weights):
@@ -99,21 +99,3 @@ def _no_classes(model):
         " A callable has no `classes_` that say which class each output stands for: "
         "pass the classifier itself, or an object with `predict_proba` and `classes_`."
     )
-
-
-def goodness_of_fit(problem):
-    """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
-    model = problem.model
-    try:
-        y = problem.y
-    except (TypeError, ValueError):  # only a scale needs a y that can be compared
-        return None
-    if y is None or y.ndim > 1 or y.dtype.kind not in "fiu":
-        return None
-    if model.kind != "value" or len(problem.base) > 1:
-        return None
-    y = y.astype(np.float64)
-    around = problem.weights @ np.abs(y - weighted_median(y, problem.weights))
-    if around == 0:
-        return None
-    return float(1.0 - problem.weights @ np.abs(y - problem.base[0]) / around)
