@@ -341,6 +341,19 @@ def test_what_needs_all_rows_says_so(numbers):
             measure.fit(model, in_parts(X), in_parts(y))
 
 
+def test_parquet_files_are_read_together(numbers, tmp_path):
+    """Dask joins the partitions of a single column, were it read by itself."""
+    X, y, _ = numbers
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
+    for number, (a, b) in enumerate(pairwise([0, 90, 200, 310, 400])):
+        frame[a:b].to_parquet(tmp_path / f"{number}.parquet")
+    model = HistGradientBoostingRegressor(max_iter=3).fit(frame[list("abcde")], y)
+    read = dd.read_parquet(tmp_path, split_row_groups=False)
+    found = clone(MEASURES[0]).fit(model, read[list("abcde")], read["y"])
+    expected = clone(MEASURES[0]).fit(model, frame[list("abcde")], y)
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+
+
 def test_no_rows():
     """Only empty partitions, or one row."""
     X = np.zeros((0, 2))

@@ -79,38 +79,22 @@ class Partitions:
     """
 
     def __init__(self, X, y=None, sample_weight=None, feature_names=None):
-        self.feature_names = feature_names
-        self._parts = _delayed(X, "X")
-        self._chunks = getattr(X, "chunks", (None,))[0]
-        aligned = [self._aligned(y, "y"), self._aligned(sample_weight, "sample_weight")]
-        parts = zip(self._parts, *aligned)
         import dask
 
+        self.feature_names = feature_names
+        _check_shape(X)
+        given = {"y": y, "sample_weight": sample_weight}
+        for name, values in given.items():
+            if values is not None and not _is_dask(values):
+                raise TypeError(
+                    f"`{name}` must be a Dask collection with the partitions of X, got "
+                    f"a {type(values).__name__}. Make it a column of X's source, or "
+                    "use dask.array.from_array with X's chunks."
+                )
+        together = _together(X, given)
         gather = dask.delayed(_gathered, pure=False)
-        self.delayed = [gather(p, *part) for p, part in enumerate(parts)]
+        self.delayed = [gather(p, *part) for p, part in enumerate(together)]
         self.head, self._schema = self._first_rows()
-
-    def _aligned(self, values, name):
-        """The partitions of y or of the weights, as many as X has."""
-        if values is None:
-            return [None] * len(self._parts)
-        if not _is_dask(values):
-            raise TypeError(
-                f"`{name}` must be a Dask collection with the partitions of X, got a "
-                f"{type(values).__name__}. Make it a column of X's source, or use "
-                "dask.array.from_array with X's chunks."
-            )
-        if self._chunks is not None and hasattr(values, "rechunk"):
-            chunks = values.chunks[0]
-            if sum(chunks) == sum(self._chunks):  # unknown lengths are NaN
-                values = values.rechunk({0: self._chunks})
-        parts = _delayed(values, name)
-        if len(parts) != len(self._parts):
-            raise ValueError(
-                f"`{name}` has {len(parts)} partitions, but X has {len(self._parts)}. "
-                "Repartition one of them, so that their rows belong together."
-            )
-        return parts
 
     def _first_rows(self):
         for gathered in self.delayed:
@@ -171,20 +155,67 @@ def _join(pieces, reduce):
     return reduce(values, weights) if len(values) else None
 
 
-def _delayed(values, name):
-    """The partitions of a Dask collection, each with all columns."""
-    if hasattr(values, "rechunk"):
-        if values.ndim > 1:
-            values = values.rechunk({axis: -1 for axis in range(1, values.ndim)})
-        if name == "X" and values.ndim != 2:
+def _check_shape(X):
+    if X.ndim != 2:
+        way_out = "" if hasattr(X, "rechunk") else " Pass X.to_frame()."
+        raise ValueError(
+            f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "
+            f"dimension(s).{way_out}"
+        )
+
+
+def _together(X, given):
+    """The partitions of X with those of y and of the weights, each a tuple."""
+    present = {"X": X} | {k: v for k, v in given.items() if v is not None}
+    counts = {name: _n_partitions(values, X) for name, values in present.items()}
+    for name, n in counts.items():
+        if n != counts["X"]:
             raise ValueError(
-                "X must be 2-dimensional, (n_samples, n_features), got "
-                f"{values.ndim} dimensions."
+                f"`{name}` has {n} partitions, but X has {counts['X']}. Repartition "
+                "one of them, so that their rows belong together."
             )
-        return list(values.to_delayed().ravel())
-    if name == "X" and values.ndim != 2:
-        raise ValueError("X must be a Dask DataFrame, got a Series. Pass X.to_frame().")
-    return list(values.to_delayed())
+    if any(hasattr(values, "rechunk") for values in present.values()):
+        parts = {name: _delayed(values, X) for name, values in present.items()}
+    else:
+        parts = _of_frames(present)
+    nothing = [None] * counts["X"]
+    return list(zip(*(parts.get(name, nothing) for name in ("X", *given))))
+
+
+def _of_frames(frames):
+    """Name -> partitions, of frames that Dask reads together as one.
+
+    One by one, it might join partitions of those with few columns.
+    """
+    import dask.dataframe as dd
+
+    how = {"align_dataframes": False, "enforce_metadata": False}
+    both = dd.map_partitions(
+        _side_by_side, *frames.values(), meta=(None, object), **how
+    )
+    parts = both.to_delayed()
+    return {name: [part[m] for part in parts] for m, name in enumerate(frames)}
+
+
+def _side_by_side(*frames):
+    return frames
+
+
+def _n_partitions(values, X):
+    return (
+        len(_delayed(values, X)) if hasattr(values, "rechunk") else values.npartitions
+    )
+
+
+def _delayed(values, X):
+    """The partitions of one collection, each with all columns; arrays cut as X is."""
+    if not hasattr(values, "rechunk"):
+        return list(values.to_delayed(optimize_graph=False))
+    values = values.rechunk({axis: -1 for axis in range(1, values.ndim)})
+    rows = X.chunks[0] if hasattr(X, "chunks") else values.chunks[0]
+    if sum(rows) == sum(values.chunks[0]):  # NaN where lengths are not known
+        values = values.rechunk({0: rows})
+    return list(values.to_delayed().ravel())
 
 
 def _gathered(number, X, y, weights):
