@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -18,9 +20,9 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp import PermutationImportance, SensitivityImportance, compare_importances
 from skvarimp._compiled import built
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -373,3 +375,181 @@ def test_level_on_a_few_draws():
             above[conditional] += interval["lower"][0] > 0
     assert above["subgroups"] <= 2
     assert above[None] > 10
+
+
+MIXED = pd.DataFrame(
+    {
+        "a": X[:, 0],
+        "near a": np.where(np.arange(N) % 9 == 0, np.nan, X[:, 1]),
+        "level": np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])],
+        "flag": X[:, 2] > 0,
+        "day": np.datetime64("2024-01-01") + np.arange(N).astype("timedelta64[D]"),
+    }
+)
+OF_MIXED = ["a", "near a", "level", "flag", "day", ["a", "flag"]]
+
+
+def of_mixed(frame):
+    """A model on columns of all types, with missing values."""
+    near, a = (np.asarray(frame[name], dtype=float) for name in ("near a", "a"))
+    low = np.asarray(frame["level"]) == "low"
+    return a + np.where(np.isnan(near), 0.5, near) * (1 + low)
+
+
+def test_columns_of_all_types_have_parts():
+    """Categories, missing values, dates and groups; the same in every container."""
+    measure = SensitivityImportance(features=OF_MIXED, conditional="subgroups")
+    measure.fit(of_mixed, MIXED, Y)
+    explained = dict(zip(measure.entry_names_, measure.explained_))
+    assert explained["level"] > 0.5
+    assert explained["near a"] > 0.3
+    assert explained["day"] < 0.5
+    table = measure.to_frame()
+    assert list(table.columns[-2:]) == ["rank", "explained"]
+    frame = pl.from_pandas(MIXED)
+    other = clone(measure).fit(of_mixed, frame, Y)
+    assert isinstance(other.to_frame(), pl.DataFrame)
+    np.testing.assert_array_equal(other.importances_, measure.importances_)
+    again = clone(measure).set_params(conditional=measure.subgroups_, n_jobs=2)
+    again.fit(of_mixed, MIXED, Y)
+    np.testing.assert_array_equal(again.importances_, measure.importances_)
+    np.testing.assert_array_equal(again.explained_, measure.explained_)
+
+
+def test_parts_are_as_large_as_documented_and_do_not_look_at_y():
+    """At least 15 rows; the same for another y, and for the same seed."""
+    measure = SensitivityImportance(conditional="subgroups", scale=None)
+    first = clone(measure).fit(of_mixed, MIXED, Y).subgroups_
+    second = clone(measure).fit(of_mixed, MIXED, -(Y**2)).subgroups_
+    for name, parts in first.items():
+        assert np.bincount(parts).min() >= 15
+        np.testing.assert_array_equal(second[name], parts)
+    assert max(first["a"]) > 0
+    seeded = [
+        clone(measure).set_params(random_state=random).fit(of_mixed, MIXED).subgroups_
+        for random in (5, 5, np.random.default_rng(5), np.random.RandomState(5))
+    ]
+    for name, parts in seeded[0].items():
+        np.testing.assert_array_equal(seeded[1][name], parts)
+
+
+def test_integer_weights_are_repeated_rows():
+    """Also for the parts, and rows with zero weight are in none."""
+    weights = np.arange(N) % 3
+    model = LinearRegression().fit(X, Y)
+    measure = PermutationImportance(conditional="subgroups", estimation="exact")
+    weighted = clone(measure).fit(model, X, Y, sample_weight=weights)
+    rows = np.repeat(np.arange(N), weights)
+    repeated = clone(measure).fit(model, X[rows], Y[rows])
+    for name in ("importances_", "standard_errors_", "explained_"):
+        a, b = getattr(weighted, name), getattr(repeated, name)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    for name, parts in weighted.subgroups_.items():
+        assert np.all((parts < 0) == (weights == 0))
+        np.testing.assert_array_equal(parts[rows], repeated.subgroups_[name])
+
+
+def test_a_tree_of_the_user_is_cloned_for_each_entry():
+    """Its leaves are the parts; classifiers predict categories."""
+    tree = DecisionTreeRegressor(max_leaf_nodes=4)
+    measure = SensitivityImportance(conditional=tree, features=OF_MIXED)
+    measure.fit(of_mixed, MIXED, Y)
+    assert not hasattr(tree, "tree_")
+    assert all(parts.max() <= 3 for parts in measure.subgroups_.values())
+    assert measure.subgroups_["a"].max() == 3
+    again = clone(measure).fit(of_mixed, MIXED, Y)  # random_state=None is fixed
+    np.testing.assert_array_equal(again.importances_, measure.importances_)
+    classifier = DecisionTreeClassifier(max_depth=2)
+    measure.set_params(conditional=classifier, features=["level", "flag"])
+    assert measure.fit(of_mixed, MIXED, Y).explained_[0] > 0.5
+    with pytest.raises(ValueError, match="'a' is not categorical"):
+        measure.set_params(features=["a"]).fit(of_mixed, MIXED, Y)
+
+
+def test_explained_is_the_share_of_the_variance_between_the_parts():
+    """By hand, of a numeric column; an exact copy explains all."""
+    model = LinearRegression().fit(X, Y)
+    measure = SensitivityImportance(conditional=LABELS).fit(model, X, Y)
+    column = pd.Series(X[:, 2])
+    within = column.groupby(LABELS).transform("mean")
+    expected = within.var() / column.var()
+    np.testing.assert_allclose(measure.explained_[2], expected, rtol=1e-12)
+    twice = np.column_stack([X[:, 0] > 0, X[:, 0] > 0, X[:, 2]])
+    measure.set_params(conditional="subgroups")
+    measure.fit(LinearRegression().fit(twice, Y), twice, Y)
+    np.testing.assert_allclose(measure.explained_, [1, 1, 0], atol=1e-12)
+    assert measure.importances_[0] == 0.0
+
+
+def test_sparse_columns_have_parts():
+    """As the same array; a linear model on few stored values."""
+    random = np.random.default_rng(0)
+    dense = random.normal(size=(200, 5)) * (random.random((200, 5)) < 0.3)
+    dense[:, 1] = dense[:, 0]  # symmetric around 0: known by its values alone
+    dense[:, 3] = 0.0
+    model = LinearRegression().fit(dense, dense[:, 2])
+    measure = SensitivityImportance(conditional="subgroups", scale=None)
+    measure.fit(model, sparse.csr_array(dense))
+    copy, constant = measure.explained_[[0, 3]]
+    assert copy > 0.3
+    assert constant == 0.0
+    labels = measure.subgroups_
+    same = clone(measure).set_params(conditional=labels).fit(model, dense)
+    np.testing.assert_allclose(same.importances_, measure.importances_, rtol=1e-9)
+
+
+def test_entries_without_labels_move_among_all_rows():
+    """Of a dict; and one column alone has nothing to be conditioned on."""
+    model = LinearRegression().fit(X, Y)
+    marginal = SensitivityImportance(estimation="exact").fit(model, X, Y)
+    measure = SensitivityImportance(estimation="exact", conditional={"x1": LABELS})
+    measure.fit(model, X, Y)
+    same = np.isclose(measure.importances_, marginal.importances_, rtol=1e-12)
+    assert same.tolist() == [True, False, True, True]
+    one = LinearRegression().fit(X[:, :1], Y)
+    measure.set_params(conditional="subgroups").fit(one, X[:, :1], Y)
+    assert measure.explained_.tolist() == [0.0]
+
+
+def test_measures_with_and_without_condition_share_a_comparison():
+    """`compare_importances` gives what each gives alone."""
+    model = RandomForestRegressor(12, random_state=0).fit(X, Y)
+    measures = {
+        "marginal": PermutationImportance(),
+        "within": PermutationImportance(conditional=LABELS),
+        "moved": SensitivityImportance(conditional=LABELS),
+    }
+    table = compare_importances({"forest": model}, X, Y, measures)
+    for name, measure in measures.items():
+        alone = clone(measure).fit(model, X, Y).importances_
+        np.testing.assert_allclose(table[f"forest/{name}"], alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"conditional": np.zeros(3)}, r"one label per row of X, shape \(90,\), got"),
+        ({"conditional": {"b": LABELS}}, "names 'b', which is not among the entries"),
+        ({"conditional": {"x0": LABELS[:5]}}, "of 'x0' must hold one label per row"),
+        ({"conditional": "groups"}, "'conditional' parameter of"),
+        ({"conditional": LABELS, "subset": "oob"}, "cannot be combined with subset"),
+        ({"conditional": LABELS, "grid": [0.0, 1.0]}, "`grid` gives values of its own"),
+    ],
+)
+def test_bad_conditions_are_refused(parameters, message):
+    """Before any work; the message says what to do."""
+    model = RandomForestRegressor(3, random_state=0).fit(X, Y)
+    kind = SensitivityImportance if "grid" in parameters else PermutationImportance
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters).fit(model, X, Y)
+
+
+def test_without_a_condition_there_are_no_parts():
+    """The attributes of an earlier fit do not stay."""
+    model = LinearRegression().fit(X, Y)
+    measure = PermutationImportance(conditional=LABELS).fit(model, X, Y)
+    assert measure.explained_.shape == (4,)
+    measure.set_params(conditional=None).fit(model, X, Y)
+    assert measure.subgroups_ is None
+    assert measure.explained_ is None
+    assert "explained" not in measure.to_frame()

@@ -33,36 +33,26 @@ class Predictors:
     columns : float32 array or CSC of shape (n_samples, n_columns)
         Numbers by their rank, categories by their code, missing values last. The
         stored values themselves where X is sparse.
-    bins : sparse array of shape (n_samples, n_bins)
-        Which bin of which column a row is in. Of sparse X: whether it is not 0.
-    owner : ndarray of shape (n_bins,)
-        The column of each bin.
+    bins : sparse array of shape (n_samples, n_columns * BINS)
+        Which bin of each column a row is in. Rows that store no value are in none.
     """
 
     columns: object
     bins: sparse.csr_array
-    owner: np.ndarray
 
     @classmethod
-    def of(cls, table):
-        """Those of a table."""
+    def of(cls, table, weights):
+        """Those of a table with weights that sum to 1."""
         n, p = table.n_samples, table.n_columns
         if isinstance(table, SparseTable):
             columns = table.csc().astype(np.float32)
-            bins = sparse.csr_array((columns != 0).astype(np.float64))
-            return cls(columns, bins, np.arange(p))
+            owner = np.repeat(np.arange(p), np.diff(columns.indptr))
+            return cls(columns, _bins(columns.data, columns.indices, owner, p, weights))
         columns = np.empty((n, p), dtype=np.float32, order="F")
-        bins = np.empty((n, p), dtype=np.int64)
         for j in range(p):
-            codes, values = table.factorize((j,))
-            columns[:, j] = codes
-            below = np.searchsorted(np.sort(codes), np.arange(len(values)))
-            bins[:, j] = below[codes] * BINS // n
-        bins += BINS * np.arange(p)
-        starts = np.arange(0, n * p + 1, p)
-        ones = np.ones(n * p)
-        held = sparse.csr_array((ones, bins.ravel(), starts), shape=(n, BINS * p))
-        return cls(columns, held, np.repeat(np.arange(p), BINS))
+            columns[:, j] = table.factorize((j,))[0]
+        rows, owner = np.tile(np.arange(n), p), np.repeat(np.arange(p), n)
+        return cls(columns, _bins(columns.ravel("F"), rows, owner, p, weights))
 
     def others(self, entry):
         """Positions of the columns that do not belong to an entry."""
@@ -87,22 +77,21 @@ class Predictors:
         -------
         ndarray of int
         """
-        weighted = weights[:, np.newaxis] * target
-        sums, masses = self.bins.T @ weighted, self.bins.T @ weights
         n_columns = self.columns.shape[1]
-        rest = np.zeros((n_columns, target.shape[1]))
-        np.subtract.at(rest, self.owner, sums)  # targets have mean 0
-        left = 1.0 - np.bincount(self.owner, masses, n_columns)
-        between = _over(np.square(rest).sum(axis=1), left)
-        in_bins = _over(np.square(sums).sum(axis=1), masses)
-        between += np.bincount(self.owner, in_bins, n_columns)
-        n_bins = np.bincount(self.owner[masses > 0], minlength=n_columns) + (
-            left > 1e-12
-        )
+        sums = self.bins.T @ (weights[:, np.newaxis] * target)
+        sums = sums.reshape(n_columns, BINS, -1)
+        masses = (self.bins.T @ weights).reshape(n_columns, BINS)
+        # targets have mean 0: what the rows outside of all bins hold
+        sums = np.concatenate([sums, -sums.sum(axis=1, keepdims=True)], axis=1)
+        masses = np.column_stack([masses, 1.0 - masses.sum(axis=1)])
+        filled = masses > 1e-12
+        squares = np.square(sums).sum(axis=2)
+        between = np.divide(squares, masses, out=0.0 * masses, where=filled).sum(axis=1)
+        n_bins = filled.sum(axis=1)
         total = (weights @ target**2).sum()
         above, below = np.maximum(n_bins - 1, 1), np.maximum(n_rows - n_bins, 1e-9)
-        statistic = _over(between / above, np.maximum(total - between, 0.0) / below)
-        p_values = fdtrc(above, below, statistic)
+        within = np.maximum(total - between, 1e-12)  # not 0 for a copy
+        p_values = fdtrc(above, below, (between / above) / (within / below))
         others = self.others(entry)
         others = others[p_values[others] * len(others) < CHANCE]
         order = np.argsort(-between[others], kind="stable")[:CANDIDATES]
@@ -114,9 +103,21 @@ class Predictors:
         return part.toarray() if sparse.issparse(part) else part
 
 
-def _over(sums, masses):
-    """sums / masses, 0 where there is no mass."""
-    return np.divide(sums, masses, out=np.zeros_like(sums), where=masses > 1e-12)
+def _bins(values, rows, columns, n_columns, weights):
+    """Bins of equal weight of the values of each column; equal values share a bin."""
+    order = np.lexsort((values, columns))
+    values, rows, columns = values[order], rows[order], columns[order]
+    opens = np.diff(columns, prepend=-1) > 0
+    begins = opens | (np.diff(values, prepend=0.0) != 0)
+    mass = weights[rows]
+    below, number = np.cumsum(mass) - mass, np.arange(len(values))
+    below = below[np.maximum.accumulate(np.where(begins, number, 0))]
+    below -= below[np.maximum.accumulate(np.where(opens, number, 0))]
+    share = below / np.bincount(columns, mass, n_columns)[columns]
+    bins = np.minimum((BINS * share + 1e-9).astype(int), BINS - 1)
+    shape = len(weights), n_columns * BINS
+    held = np.ones(len(values))
+    return sparse.csr_array((held, (rows, columns * BINS + bins)), shape=shape)
 
 
 def target_of(table, entry, weights, categorical):
@@ -166,6 +167,8 @@ def _standardised(target, weights):
 def explained(target, parts, weights):
     """Share of the targets' variance that lies between the parts; 0 of a constant."""
     masses = np.bincount(parts, weights)
+    if len(masses) == 1:
+        return 0.0
     total = (weights @ target**2).sum()
     between = sum(
         np.sum(np.bincount(parts, weights * one) ** 2 / masses) for one in target.T

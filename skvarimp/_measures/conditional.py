@@ -82,7 +82,7 @@ class ConditionalImportance(ResponseImportance):
         """A function that gives the parts for an entry, its target and a seed."""
         given = self.conditional
         if isinstance(given, str | BaseDecisionTree):
-            predictors = Predictors.of(problem.table)
+            predictors = Predictors.of(problem.table, problem.weights)
             tree = None if isinstance(given, str) else given
             return partial(_parts_of_leaves, tree, predictors)
         if not isinstance(given, Mapping):
