@@ -314,3 +314,23 @@ def test_errors_of_draws_count():
     of_draws = one.monte_carlo_errors_**2 + other.monte_carlo_errors_**2
     found = by_entry(table, "standard_error")
     np.testing.assert_allclose(found, np.sqrt(of_rows + of_draws), rtol=1e-9)
+
+
+def test_simultaneous_intervals_are_wider_for_heavy_tails():
+    """One quantile for all entries; above that of normal influences, which is known."""
+
+    def quantiles(X):
+        imp = SensitivityImportance(scale=None, keep_rows=True).fit(linear(1, 2, 3), X)
+        frame, n = rank_intervals(imp), len(X)
+        error = imp.standard_errors_
+        g = np.mean(imp.influences_**3, axis=0) / n**2 / error**3
+        z = (imp.importances_ - by_entry(frame, "lower")) / error
+        return z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
+
+    flat = quantiles(rng.uniform(size=(200, 3)))
+    heavy = quantiles(np.exp(1.5 * rng.normal(size=(200, 3))))
+    for found in (flat, heavy):
+        np.testing.assert_allclose(found, found[0], rtol=1e-9)
+    independent = stats.norm.ppf((1 + 0.95 ** (1 / 3)) / 2)
+    assert abs(flat[0] - independent) < 0.15
+    assert heavy[0] > 1.1 * independent
