@@ -61,13 +61,14 @@ OPTIONS = {
     "PartialDependenceImportance": {
         "statistic": ["auto", "std", "range"],
         "kind": ["average", "individual"],
+        "pairs": [None, [(0, 1)], [(0, 0)], [0]],
         "grid": GRIDS,
         "categorical_features": CATEGORICAL,
         **COMMON,
     },
     "InteractionImportance": {
-        "statistic": ["conditional_std", "h", "h_overall"],
-        "pairs": [None, [(0, 1)], [(0, 0)], [("x0", "x1")], [(0, 9)], [0], []],
+        "statistic": ["conditional_std", "h", "h_overall", "h_total"],
+        "pairs": [None, 1, 0, [(0, 1)], [(0, 0)], [("x0", "x1")], [(0, 9)], [0], []],
         "grid": GRIDS,
         "categorical_features": CATEGORICAL,
         **COMMON,

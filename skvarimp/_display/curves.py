@@ -1,26 +1,26 @@
 """`CurvesDisplay`: partial dependence curves side by side; draws with matplotlib."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.values import is_missing
 from skvarimp._display.drawing import (
-    COLORS,
     check_count,
     check_has,
     drawable,
     n_columns,
     panel_axes,
     plain,
-    wrapped,
 )
-
-LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
-LONGEST_LINE, MOST_LEVELS = 30, 12
+from skvarimp._display.panels import (
+    draw_averages,
+    draw_rows,
+    draw_surface,
+    interaction_part,
+    quantile_band,
+)
 
 
 class CurvesDisplay:
@@ -41,6 +41,9 @@ class CurvesDisplay:
     individual : dict, default=None
         Title -> (values of shape (k,), responses of shape (n_rows, k, n_outputs)),
         single rows' curves drawn behind the averages.
+    surfaces : list of ((str, str), ndarray, ndarray, ndarray), default=()
+        Names of two inputs, their values, and averages of shape (n_first, n_second,
+        n_outputs), drawn as colours.
 
     Attributes
     ----------
@@ -63,11 +66,15 @@ class CurvesDisplay:
         output_names: Sequence[str],
         deciles: Mapping[str, ArrayLike] | None = None,
         individual: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+        surfaces: Sequence[
+            tuple[tuple[str, str], ArrayLike, ArrayLike, ArrayLike]
+        ] = (),
     ) -> None:
         self.curves = curves
         self.output_names = output_names
         self.deciles = deciles
         self.individual = individual
+        self.surfaces = surfaces
 
     @classmethod
     def from_importance(
@@ -120,38 +127,178 @@ class CurvesDisplay:
         )
         return display.plot(axes=axes, **kwargs)
 
-    def plot(self, axes: Any = None, ylabel: str = "partial dependence") -> Self:
-        """Draw the curves.
+    @classmethod
+    def from_surfaces(
+        cls,
+        importance: Any,
+        *,
+        n_surfaces: int | None = 9,
+        axes: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the surfaces of a `PartialDependenceImportance` fitted with `pairs`.
+
+        Parameters
+        ----------
+        importance : PartialDependenceImportance
+            Fitted.
+        n_surfaces : int or None, default=9
+            Number of pairs to draw, in the order of `pairs`; None: all. Several outputs
+            have a panel each.
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw into, one per panel; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : CurvesDisplay
+            Holds `axes_` and `figure_`.
+        """
+        check_has(importance, "surfaces_", "a PartialDependenceImportance with `pairs`")
+        if n_surfaces is not None:
+            check_count("n_surfaces", n_surfaces)
+        surfaces = [
+            (names, first, second, averages.reshape(len(first), len(second), -1))
+            for names, (first, second, averages) in importance.surfaces_.items()
+        ]
+        display = cls(
+            [],
+            importance.output_names_,
+            importance.deciles_,
+            surfaces=surfaces[:n_surfaces],
+        )
+        return display.plot(axes=axes, **kwargs)
+
+    def plot(
+        self,
+        axes: Any = None,
+        ylabel: str = "partial dependence",
+        *,
+        kind: Literal["both", "average", "individual"] = "both",
+        centred: bool = False,
+        band: float | None = None,
+        effect: Literal["joint", "interaction"] = "joint",
+    ) -> Self:
+        """Draw the curves, then the surfaces.
 
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw into, at least one per curve; None makes a figure.
+            Axes to draw into, at least one per panel; None makes a figure.
         ylabel : str, default="partial dependence"
-            Label of the vertical axes.
+            Label of the vertical axes of curves, and of the colours of surfaces.
+        kind : {"both", "average", "individual"}, default="both"
+            Which curves are drawn: the averages, those of single rows, or both as far
+            as there are any.
+        centred : bool, default=False
+            Whether every curve starts at 0: its value at the first of the grid's values
+            is subtracted. Rows whose curves differ in shape, by interactions, then
+            stand out from those that differ in level.
+        band : float, default=None
+            Share of the rows, such as 0.8, whose curves lie inside a band between two
+            quantiles, which is drawn in place of single rows' curves.
+        effect : {"joint", "interaction"}, default="joint"
+            What surfaces show: the averages, or what is left of them after their means
+            along either axis are subtracted, and so 0 for additive effects.
 
         Returns
         -------
         display : CurvesDisplay
             This object.
         """
-        n, own_figure = len(self.curves), axes is None
+        self._check_asked(kind, band, effect)
+        panels = [
+            (surface, o)
+            for surface in self.surfaces
+            for o in range(len(self.output_names))
+        ]
+        n, own_figure = len(self.curves) + len(panels), axes is None
         if n == 0:
             raise ValueError("`curves` is empty: there is nothing to draw.")
         for name, grid, averages in self.curves:
             shape = (len(grid), len(self.output_names))
             drawable(averages, shape, f"curves of {name!r}")
-        self.axes_ = panel_axes(axes, n, "curves", (3.2, 2.5), (0.4, 0.2))
+        things = "surfaces" if panels else "curves"
+        self.axes_ = panel_axes(axes, n, things, (3.2, 2.5), (0.4, 0.2))
         self.figure_ = self.axes_[0].figure
-        limits = self._limits()
-        for ax, (name, grid, averages) in zip(self.axes_, self.curves):
-            self._panel(ax, name, np.asarray(grid), np.asarray(averages))
-            ax.set_ylim(limits)
-        for ax in self.axes_[: n : n_columns(self.axes_[0])]:
-            ax.set_ylabel(ylabel)
-        if len(self.output_names) > 1:
-            self._legend(own_figure)
+        if self.curves:
+            drawn = [self._drawn(curve, kind, centred) for curve in self.curves]
+            self._draw_curves(drawn, band)
+            for ax in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
+                ax.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
+            if len(self.output_names) > 1 and kind != "individual":
+                self._legend(own_figure)
+        if panels:
+            axes = self.axes_[len(self.curves) : n]
+            self._draw_surfaces(axes, panels, effect, ylabel)
         return self
+
+    def _check_asked(self, kind, band, effect):
+        for parameter, value, allowed in (
+            ("kind", kind, ("both", "average", "individual")),
+            ("effect", effect, ("joint", "interaction")),
+        ):
+            if value not in allowed:
+                raise ValueError(
+                    f"`{parameter}` must be one of {list(allowed)}, got {value!r}."
+                )
+        if band is not None and not 0 < band < 1:
+            raise ValueError(f"`band` must lie between 0 and 1, got {band!r}.")
+        if (band is not None or kind == "individual") and not self.individual:
+            raise ValueError(
+                "There are no single rows' curves to draw. Fit "
+                "PartialDependenceImportance(kind='individual')."
+            )
+
+    def _drawn(self, curve, kind, centred):
+        """Name, grid, averages, and values and responses of single rows, as drawn."""
+        name, grid, averages = curve
+        averages = np.asarray(averages, dtype=np.float64)
+        values, rows = self._individual(name)
+        if kind == "average":
+            rows = rows[:0]
+        elif kind == "individual":
+            averages = averages[:, :0]
+        if centred:
+            averages = averages - averages[:1]
+            rows = rows - rows[:, :1]
+        return name, np.asarray(grid), averages, values, rows
+
+    def _marks(self, name):
+        """Deciles of an input, empty where they are not known; None of levels."""
+        return [] if self.deciles is None else self.deciles.get(name)
+
+    def _draw_curves(self, drawn, band):
+        limits = _limits(drawn, band)
+        for ax, (name, grid, averages, values, rows) in zip(self.axes_, drawn):
+            marks = self._marks(name)
+            places, as_levels = draw_averages(ax, name, grid, averages, marks)
+            shown = [k for k, value in enumerate(values.tolist()) if value in places]
+            at = [places[values.tolist()[k]] for k in shown]
+            draw_rows(ax, at, rows[:, shown], band, as_levels)
+            ax.set_ylim(limits)
+
+    def _draw_surfaces(self, axes, panels, effect, label):
+        """One scale of colours for all panels."""
+        surfaces = [np.asarray(surface[3], dtype=np.float64) for surface, _ in panels]
+        style = {"cmap": "cividis"}
+        if effect == "interaction":
+            surfaces = [interaction_part(surface) for surface in surfaces]
+            style["cmap"] = "RdBu_r"
+        low = min(np.nanmin(s) for s in surfaces)
+        high = max(np.nanmax(s) for s in surfaces)
+        if effect == "interaction":
+            low, high = -max(high, -low), max(high, -low)
+            label = "interaction"
+        style |= {"vmin": low, "vmax": high}
+        for ax, ((names, first, second, _), o), surface in zip(axes, panels, surfaces):
+            marks = [self._marks(name) for name in names]
+            values = np.asarray(first), np.asarray(second)
+            mesh = draw_surface(ax, names, values, surface[:, :, o], marks, style)
+            if len(self.output_names) > 1:
+                plain([ax.set_title(str(self.output_names[o]), fontsize="medium")])
+        self.figure_.colorbar(mesh, ax=list(axes), label=label, shrink=0.9)
 
     def _legend(self, own_figure):
         lines = self.axes_[0].get_lines()[: 2 * len(self.output_names) : 2]
@@ -164,109 +311,23 @@ class CurvesDisplay:
         )
         plain(legend.get_texts())
 
-    def _limits(self):
-        """One vertical scale for all panels: flat curves look flat."""
-        behind = [self._individual(name)[1] for name, *_ in self.curves]
-        drawn = [averages for *_, averages in self.curves] + behind
-        values = np.concatenate([np.ravel(part) for part in drawn])
-        values = values[~np.isnan(values)]
-        low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-        if low > high:  # nothing but NaN
-            return 0.0, 1.0
-        margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
-        return low - 1.5 * margin, high + margin
-
     def _individual(self, name):
         """Values and single rows' responses of a panel; empty where there are none."""
         nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
         values, curves = (self.individual or {}).get(name, nothing)
         return np.asarray(values), np.asarray(curves, dtype=np.float64)
 
-    def _draw_individual(self, ax, name, places):
-        """Single rows' curves behind the averages, where values have a place."""
-        values, curves = self._individual(name)
-        shown = [k for k, value in enumerate(values.tolist()) if value in places]
-        at = [places[values.tolist()[k]] for k in shown]
-        for o in range(curves.shape[2]):
-            style = {"color": COLORS[o % len(COLORS)], "alpha": 0.35, "lw": 0.6}
-            ax.plot(at, curves[:, shown, o].T, zorder=1, **style)
 
-    def _panel(self, ax, name, grid, averages):
-        missing = np.array([is_missing(value) for value in grid], dtype=bool)
-        known = grid[~missing]
-        dates = _are_dates(known)
-        as_levels = not dates and (
-            grid.dtype.kind not in "fiu"
-            or (self.deciles is not None and name not in self.deciles)
-        )
-        at = known
-        if as_levels:
-            at = np.arange(len(known))
-        elif dates:
-            at = _date_numbers(ax, known)
-        beyond = _right_of(at)
-        for o in range(len(self.output_names)):
-            color = COLORS[o % len(COLORS)]
-            line = LINE_STYLES[o // len(COLORS) % len(LINE_STYLES)]
-            line = "o" if as_levels or len(known) < 2 else line
-            ax.plot(at, averages[~missing, o], line, color=color)
-            ax.plot([beyond] * missing.sum(), averages[missing, o], "s", color=color)
-        self._draw_individual(ax, name, dict(zip(known.tolist(), at)))
-        if as_levels:
-            ticks = [*at, beyond] if missing.any() else at
-            _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
-        elif missing.any():
-            _mark_missing(ax, beyond)
-        # ticks up to 4% of the panel's height
-        marks = (self.deciles or {}).get(name, [])
-        ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
-        plain([ax.set_xlabel(wrapped(name, LONGEST_LINE))])
-        ax.spines[["top", "right"]].set_visible(False)
-
-
-def _are_dates(values):
-    """Whether all values, of which there is one, are dates or times."""
-    return len(values) > 0 and all(isinstance(v, date | np.datetime64) for v in values)
-
-
-def _date_numbers(ax, values):
-    """Dates as matplotlib's numbers, on an axis that shows them as dates."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
-
-    locator = AutoDateLocator(minticks=3, maxticks=6)
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    return date2num(list(values))
-
-
-def _right_of(at):
-    if len(at) == 0:
-        return 0.0
-    width = at[-1] - at[0]
-    return at[-1] + (0.12 * width if width > 0 else 1.0)
-
-
-def _mark_levels(ax, at, levels):
-    """Names of the levels, every m-th where there are many."""
-    every = -(-len(levels) // MOST_LEVELS)
-    labels = [wrapped(level, 16) for level in levels[::every]]
-    ax.set_xticks(at[::every], labels)
-    plain(ax.get_xticklabels())
-    if sum(map(len, labels)) > 24:
-        for tick in ax.get_xticklabels():
-            tick.set(rotation=35, ha="right", rotation_mode="anchor")
-    ax.margins(x=0.15)
-
-
-def _mark_missing(ax, position):
-    ax.text(
-        position,
-        0.06,
-        "missing",
-        transform=ax.get_xaxis_transform(),
-        rotation=90,
-        ha="center",
-        va="bottom",
-        fontsize="x-small",
-        color="0.3",
-    )
+def _limits(drawn, band):
+    """One vertical scale for all panels: flat curves look flat."""
+    values = []
+    for *_, averages, _, rows in drawn:
+        shown = rows if band is None or not len(rows) else quantile_band(rows, band)
+        values += [shown.ravel(), averages.ravel()]
+    values = np.concatenate(values)
+    values = values[~np.isnan(values)]
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if low > high:  # nothing but NaN
+        return 0.0, 1.0
+    margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
+    return low - 1.5 * margin, high + margin

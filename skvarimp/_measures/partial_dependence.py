@@ -1,5 +1,6 @@
 """`PartialDependenceImportance`: how far from flat the mean response curve is."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,12 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.curves import CurvesDisplay
+from skvarimp._measures.interaction.sets import resolve_sets
+from skvarimp._measures.interaction.surfaces import (
+    check_columns,
+    joint_dependence,
+    spread_cells,
+)
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.curve_influences import curve_influences
 from skvarimp._response.grid import is_categorical
@@ -22,10 +29,23 @@ from skvarimp._response.reductions.reductions import (
     PartialDependence,
 )
 from skvarimp._running.warn import warn
-from skvarimp._types import CustomGrid, Features, NamedGrid, ResponseMethod
+from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
-ROWS_DRAWN, VALUES_DRAWN = 25, 50  # of the rows' own curves in a picture
+ROWS_KEPT, VALUES_KEPT = 100, 50  # of the rows' own curves, for a picture
+
+
+@dataclass
+class CurvesPlan(Plan):
+    """The plan of `PartialDependenceImportance`.
+
+    Attributes
+    ----------
+    pairs : list of (int, int)
+        Positions of the entries of each surface.
+    """
+
+    pairs: list
 
 
 class PartialDependenceImportance(ResponseImportance):
@@ -60,6 +80,10 @@ default="auto"
         of other models.
     n_jobs : int, default=None
         Number of joblib workers. The numbers do not depend on it.
+    pairs : sequence of pairs, default=None
+        Pairs of columns, by name or by position in `features`, for which `surfaces_`
+        are computed; such as ``interactions.top_pairs(4)`` of a fitted
+        `InteractionImportance`.
     keep_rows : bool, default=False
         Whether to keep the numbers of single rows, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
@@ -87,8 +111,13 @@ default="auto"
         outputs). The averages are the partial dependence under either `kind`.
     individual_curves_ : dict or None
         With kind="individual": entry name -> (values of shape (k,), at most 50 of the
-        grid, responses of shape (n_rows, k, n_outputs)) of at most 25 rows spread over
+        grid, responses of shape (n_rows, k, n_outputs)) of at most 100 rows spread over
         X, for a picture. None with kind="average".
+    surfaces_ : dict or None
+        With `pairs`: (name, name) -> (values of the first, values of the second,
+        averages of shape (n_first, n_second), or (n_first, n_second, n_outputs) of
+        several outputs), the partial dependence on both at once. Of each column at most
+        25 of the grid's values.
     deciles_ : dict
         Entry name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
@@ -142,6 +171,7 @@ default="auto"
         "features": features_constraint,
         "response_method": response_method_constraint,
         "n_jobs": n_jobs_constraint,
+        "pairs": ["array-like", None],
         "keep_rows": ["boolean"],
     }
 
@@ -155,6 +185,7 @@ default="auto"
         features: Features = None,
         response_method: ResponseMethod = "auto",
         n_jobs: int | None = None,
+        pairs: Pairs = None,
         keep_rows: bool = False,
     ) -> None:
         self.statistic = statistic
@@ -164,6 +195,7 @@ default="auto"
         self.features = features
         self.response_method = response_method
         self.n_jobs = n_jobs
+        self.pairs = pairs
         self.keep_rows = keep_rows
 
     def _plan(self, problem, entries):
@@ -178,7 +210,12 @@ default="auto"
             ]
         categorical = self._categorical(problem)
         request = Request(self.grid, reductions, [one] * len(reductions), categorical)
-        return Plan(problem, entries, [request])
+        pairs = []
+        if self.pairs is not None:
+            problem.in_one_place("`pairs`")
+            pairs = resolve_sets(self.pairs, entries, "pairs")
+            check_columns(entries, pairs)
+        return CurvesPlan(problem, entries, [request], pairs)
 
     def _conclude(self, plan, outcomes):
         self.estimation_ = "exact"
@@ -197,6 +234,11 @@ default="auto"
             self.curves_[entry.name] = (values, averages)
             if self.individual_curves_ is not None:
                 self.individual_curves_[entry.name] = _some_curves(plan, entry)
+        self.surfaces_ = None
+        if plan.pairs:
+            self.surfaces_ = joint_dependence(
+                plan.problem, plan.entries, plan.pairs, self.grid, request.categorical
+            )
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""
@@ -252,6 +294,24 @@ default="auto"
         """
         return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
 
+    def plot_surfaces(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
+        """Draw the partial dependence on each of the `pairs` as colours.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw into, one per panel; None makes a figure.
+        **kwargs : dict
+            Passed to `CurvesDisplay.from_surfaces`, such as ``effect="interaction"``
+            for the part that does not add up.
+
+        Returns
+        -------
+        display : CurvesDisplay
+            Holds `axes_` and `figure_`.
+        """
+        return CurvesDisplay.from_surfaces(self, axes=axes, **kwargs)
+
 
 def complete_influences(plan, request, outcome, n_jobs):
     """Add influences on mean curves that were too large to be kept row by row.
@@ -283,17 +343,13 @@ def _some_curves(plan, entry):
     """Some of the grid's values, and the responses of some rows there."""
     problem, (request,) = plan.problem, plan.requests
     table, base = problem.table, problem.base
-    rows = _spread(table.n_samples, ROWS_DRAWN)
+    rows = np.linspace(0, table.n_samples - 1, min(table.n_samples, ROWS_KEPT))
+    rows = np.unique(rows.round().astype(np.intp))
     move = problem.move(entry, request.grid, request.categorical)
     response = problem.response(plan.entries)
     curves = response.curves(table, rows, move, base[:, rows])
-    cells = _spread(move.n_cells, VALUES_DRAWN)
+    cells = spread_cells(move, VALUES_KEPT)
     return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
-
-
-def _spread(n, most):
-    """At most so many of n positions, equally spaced with both ends."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
 def _deciles(values, probabilities):

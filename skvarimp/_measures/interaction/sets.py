@@ -8,7 +8,6 @@ import numpy as np
 
 from skvarimp._data.statistics import variance
 from skvarimp._measures.response_importance import Request
-from skvarimp._response.engine import run_walk
 from skvarimp._response.reductions.shares import OwnShare, TotalShare
 
 MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
@@ -175,7 +174,7 @@ def screened_pairs(problem, entries, grid, n_pairs, n_jobs):
         scale = np.where(spread > 0, spread, 1.0)
         shares = [TotalShare(), OwnShare.over("variance", problem.table.n_samples, 1)]
         request = Request(grid, shares, [scale, scale])
-        ((total, own),) = run_walk(problem.walk(response, entries, [request]), n_jobs)
+        ((total, own),) = problem.run(entries, [request], n_jobs=n_jobs)
         share = (total.importances - own.importances).max(axis=1)
     n_taken = int(np.ceil(0.5 + np.sqrt(0.25 + 2 * TRIED * n_pairs)))
     taken = np.sort(np.argsort(-share, kind="stable")[:n_taken]).tolist()

@@ -1,0 +1,214 @@
+"""Panels of the response over one input, or over two as colours."""
+
+from datetime import date
+
+import numpy as np
+
+from skvarimp._data.values import is_missing
+from skvarimp._display.drawing import COLORS, plain, wrapped
+
+LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
+LONGEST_LINE, LONGEST_BESIDE, LEVEL_LINE = 30, 20, 14  # of names and levels
+MOST_LEVELS = 12
+ROWS_DRAWN = 25  # single rows' curves
+
+
+def draw_averages(ax, name, grid, averages, marks):
+    """Draw mean curves of one input, or its axis alone.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    name : str
+    grid : ndarray of shape (n_cells,)
+    averages : ndarray of shape (n_cells, n_outputs)
+    marks : array-like or None
+        Deciles of the input; None: its values are levels.
+
+    Returns
+    -------
+    places : dict
+        Value -> where it stands on the axis.
+    as_levels : bool
+    """
+    missing = np.array([is_missing(value) for value in grid], dtype=bool)
+    known = grid[~missing]
+    dates = _are_dates(known)
+    as_levels = not dates and (grid.dtype.kind not in "fiu" or marks is None)
+    at = known
+    if as_levels:
+        at = np.arange(len(known))
+    elif dates:
+        at = _date_numbers(ax, known)
+    beyond = _right_of(at)
+    for o in range(averages.shape[1]):
+        color = COLORS[o % len(COLORS)]
+        line = LINE_STYLES[o // len(COLORS) % len(LINE_STYLES)]
+        line = "o" if as_levels or len(known) < 2 else line
+        ax.plot(at, averages[~missing, o], line, color=color)
+        ax.plot([beyond] * missing.sum(), averages[missing, o], "s", color=color)
+    if as_levels:
+        ticks = [*at, beyond] if missing.any() else at
+        _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
+    elif missing.any():
+        _mark_missing(ax, beyond)
+    # ticks up to 4% of the panel's height
+    marks = [] if marks is None else marks
+    ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
+    plain([ax.set_xlabel(wrapped(name, LONGEST_LINE))])
+    ax.spines[["top", "right"]].set_visible(False)
+    return dict(zip(known.tolist(), at)), as_levels
+
+
+def quantile_band(rows, band):
+    """Lower and upper quantile of the rows' curves."""
+    return np.quantile(rows, [(1 - band) / 2, (1 + band) / 2], axis=0)
+
+
+def draw_rows(ax, at, rows, band, as_levels):
+    """Single rows' curves (n_rows, k, n_outputs) behind the averages, or their band."""
+    for o in range(rows.shape[2] if len(rows) else 0):
+        color = COLORS[o % len(COLORS)]
+        if band is None:
+            some = np.linspace(0, len(rows) - 1, min(len(rows), ROWS_DRAWN))
+            curves = rows[np.unique(some.round().astype(np.intp)), :, o]
+            ax.plot(at, curves.T, color=color, alpha=0.35, lw=0.6, zorder=1)
+            continue
+        low, high = quantile_band(rows[:, :, o], band)
+        if as_levels:
+            ax.vlines(at, low, high, color=color, alpha=0.25, lw=8, zorder=1)
+        else:
+            ax.fill_between(at, low, high, color=color, alpha=0.25, lw=0, zorder=1)
+
+
+def _are_dates(values):
+    """Whether all values, of which there is one, are dates or times."""
+    return len(values) > 0 and all(isinstance(v, date | np.datetime64) for v in values)
+
+
+def _date_numbers(ax, values):
+    """Dates as matplotlib's numbers, on an axis that shows them as dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+
+    locator = AutoDateLocator(minticks=3, maxticks=6)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    return date2num(list(values))
+
+
+def _right_of(at):
+    if len(at) == 0:
+        return 0.0
+    width = at[-1] - at[0]
+    return at[-1] + (0.12 * width if width > 0 else 1.0)
+
+
+def _mark_levels(ax, at, levels):
+    """Names of the levels, every m-th where there are many."""
+    every = -(-len(levels) // MOST_LEVELS)
+    labels = [wrapped(level, 16) for level in levels[::every]]
+    ax.set_xticks(at[::every], labels)
+    plain(ax.get_xticklabels())
+    if sum(map(len, labels)) > 24:
+        for tick in ax.get_xticklabels():
+            tick.set(rotation=35, ha="right", rotation_mode="anchor")
+    ax.margins(x=0.15)
+
+
+def _mark_missing(ax, position):
+    ax.text(
+        position,
+        0.06,
+        "missing",
+        transform=ax.get_xaxis_transform(),
+        rotation=90,
+        ha="center",
+        va="bottom",
+        fontsize="x-small",
+        color="0.3",
+    )
+
+
+def interaction_part(surface):
+    """A surface minus its means along either axis, plus its mean: what does not add up.
+
+    Parameters
+    ----------
+    surface : ndarray of shape (n_first, n_second, n_outputs)
+    """
+    first = surface.mean(axis=1, keepdims=True)
+    second = surface.mean(axis=0, keepdims=True)
+    return surface - first - second + surface.mean(axis=(0, 1), keepdims=True)
+
+
+def draw_surface(ax, names, values, surface, marks, style):
+    """Draw one surface.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    names : (str, str)
+        Of the horizontal and the vertical input.
+    values : (ndarray, ndarray)
+    surface : ndarray of shape (n_first, n_second)
+    marks : (array-like or None, array-like or None)
+        Deciles of either input; None: its values are levels.
+    style : dict
+        Passed to pcolormesh.
+
+    Returns
+    -------
+    matplotlib QuadMesh
+    """
+    edges = []
+    for axis, name, of_axis, deciles, longest in zip(
+        (ax.xaxis, ax.yaxis), names, values, marks, (LONGEST_LINE, LONGEST_BESIDE)
+    ):
+        plain([axis.set_label_text(wrapped(name, longest))])
+        if _is_scale(of_axis, deciles):
+            edges.append(_edges(of_axis.astype(np.float64)))
+            _mark_deciles(ax, axis, deciles)
+        else:
+            _mark_cells(axis, of_axis)
+            edges.append(np.arange(len(of_axis) + 1) - 0.5)
+    mesh = ax.pcolormesh(*edges, surface.T, **style)
+    ax.set(xlim=edges[0][[0, -1]], ylim=edges[1][[0, -1]])
+    return mesh
+
+
+def _is_scale(values, deciles):
+    """Whether values are numbers, several and none missing, to be drawn to scale."""
+    numbers = deciles is not None and values.dtype.kind in "fiu"
+    return numbers and len(values) > 1 and not any(map(is_missing, values))
+
+
+def _edges(values):
+    """Where the cells of ascending values begin and end."""
+    return np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
+
+
+def _mark_deciles(ax, axis, deciles):
+    if axis is ax.xaxis:
+        ax.vlines(deciles, 0, 0.03, "0", lw=0.9, transform=ax.get_xaxis_transform())
+    else:
+        ax.hlines(deciles, 0, 0.03, "0", lw=0.9, transform=ax.get_yaxis_transform())
+
+
+def _mark_cells(axis, values):
+    """Names of the cells, every m-th where there are many."""
+    every, n = -(-len(values) // MOST_LEVELS), len(values)
+    missing = [c for c in range(n) if is_missing(values[c])]
+    ticks = [*range(0, n - len(missing) - every // 2, every), *missing]
+    labels = [_level(values[c]) for c in ticks]
+    axis.set_ticks(ticks, labels)
+    plain(axis.get_ticklabels())
+    if axis.axis_name == "x" and sum(map(len, labels)) > 24:
+        for tick in axis.get_ticklabels():
+            tick.set(rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _level(value):
+    if is_missing(value):
+        return "missing"
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return wrapped(text, LEVEL_LINE)
