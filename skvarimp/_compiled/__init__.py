@@ -11,6 +11,7 @@ from importlib import import_module
 KERNELS = (
     "descent",
     "masses",
+    "one_turn",
     "pieces",
     "surrogate_ranks",
     "surrogates",

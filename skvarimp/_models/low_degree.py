@@ -52,8 +52,10 @@ class LowDegree(LinkedForm):
 
     def _products(self, lines, factors):
         """The products of some units each, (..., n_terms)."""
-        units = self._with_one(lines)
         result = np.ones((*lines.shape[:-1], len(factors)))
+        if result.size == 0:
+            return result
+        units = self._with_one(lines)
         for of_terms in factors.T:
             result *= units[..., of_terms]
         return result

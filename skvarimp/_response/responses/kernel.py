@@ -21,8 +21,7 @@ from skvarimp._response.shapes.chebyshev import (
     nodes,
     tanh_nodes,
 )
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import CACHE, slices, working_bytes
+from skvarimp._running.memory import CACHE, slices
 
 # Chebyshev nodes that are exact to rounding for the kinds of `Gaussian.variation`.
 NODES = {
@@ -62,7 +61,6 @@ class KernelResponse(ScoreResponse):
         super().__init__(model, form.link, len(form.dual))
         self.terms, self.support = form.terms, form.support
         self.dual, self.intercept = form.dual, form.intercept
-        self._nodes_of_entry = Memo()
 
     def cancels(self, table):
         """Whether less than ten digits are left of sums over the support vectors."""
@@ -83,7 +81,8 @@ class KernelResponse(ScoreResponse):
         at, basis = self._nodes(table, columns, values)
         if basis is None:
             return self._scores_at(table, rows, columns, at)
-        return np.matmul(self._scores_at_nodes(table, rows, columns, at), basis.T)
+        scores = self.at_nodes(table, rows, columns, at, self._scores_at)
+        return np.matmul(scores, basis.T)
 
     def _scores_at(self, table, rows, columns, values):
         scores = np.empty((self.n_scores, len(rows), len(values)))
@@ -91,24 +90,6 @@ class KernelResponse(ScoreResponse):
         for part, cells, of_part in self._parts(table, rows, columns, values):
             scores[:, part, cells] += of_part(None)
         return scores
-
-    def _scores_at_nodes(self, table, rows, columns, at):
-        """Remembered for the last entry, whose grids lie between the same ends."""
-        size = 8 * self.n_scores * table.n_samples * len(at)
-        if size > working_bytes() / 8:
-            return self._scores_at(table, rows, columns, at)
-
-        def make():
-            scores = np.empty((self.n_scores, table.n_samples, len(at)))
-            return scores, np.zeros(table.n_samples, dtype=bool)
-
-        key = _key_of_nodes(table, columns, at)
-        scores, known = self._nodes_of_entry.get(key, make)
-        new = rows[~known[rows]]
-        if len(new):
-            scores[:, new] = self._scores_at(table, new, columns, at)
-            known[new] = True
-        return scores[:, rows]
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; O((n_rows + n_cells) n_support)."""
@@ -140,8 +121,7 @@ class KernelResponse(ScoreResponse):
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
         # nodes serve all grids of the entry, so that they may be a few more than values
-        key = _key_of_nodes(table, columns, at)
-        if n >= 3 * len(values) and key not in self._nodes_of_entry:
+        if n >= 3 * len(values) and not self.knows_nodes(table, columns, at):
             return values, None
         return at, interpolation(values[:, 0], low, high, n)
 
@@ -210,7 +190,3 @@ class KernelResponse(ScoreResponse):
         n_support, n_columns = self.support.shape
         call = 15.0 + n_support * (0.075 * n_columns + 0.35)
         return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
-
-
-def _key_of_nodes(table, columns, at):
-    return table, tuple(columns), at.tobytes()

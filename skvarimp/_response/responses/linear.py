@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses import line_columns
 from skvarimp._response.responses.projection import ProjectionResponse, columns_at
@@ -16,6 +16,7 @@ from skvarimp._response.responses.scores import (
 )
 from skvarimp._response.shapes.basis import absolute, relative
 from skvarimp._response.shapes.line import Lines, StraightLines
+from skvarimp._response.shapes.one_turn import first_cells
 from skvarimp._running.memory import at_once
 
 
@@ -36,6 +37,7 @@ class LinearResponse(ProjectionResponse):
         n_scores = len(form.intercept)
         super().__init__(model, form.link, n_scores, form.weights, form.intercept)
         self.additive = form.link is IDENTITY
+        self.turns_once = isinstance(form.link, Softmax) and not form.parts
 
     def moved_scores(self, others, weights, values):
         """See `ProjectionResponse.moved_scores`."""
@@ -101,6 +103,7 @@ class LinearResponse(ProjectionResponse):
     def shapes(self, table, rows, move, margins):
         """See `Response.shapes`."""
         one_position = self._is_straight(move) or self.n_scores == 1
+        ascending = self.link in (EXPONENTIAL, LOGISTIC)
         if "order" not in self.offers(move.n_cells) or not self.changes(move):
             yield from super().shapes(table, rows, move, margins)
         elif self.link is IDENTITY:
@@ -112,7 +115,7 @@ class LinearResponse(ProjectionResponse):
                 s = own_values(table, rows, list(move.entry.columns)).T
             parts = partial(self.dense, table, rows, move, margins)
             yield StraightLines(margins, parts, t[np.newaxis], s[np.newaxis], slope)
-        elif one_position:
+        elif one_position and ascending:
             for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
                 yield self._lines(table, rows[part], move, of_part)
         else:
@@ -143,6 +146,28 @@ class LinearResponse(ProjectionResponse):
             s,
             lambda levels: self.link.inverse(levels) - others,
         )
+
+    def turns(self, table, rows, column, values):
+        """See `ScoreResponse.turns`: a softmax of lines has a concave logarithm.
+
+        (log p_c)' is (1 - p_c) times the mean of w_c - w_r over the other classes r.
+        """
+        slopes, n_cells = self.weights[column], len(values)
+        own = own_values(table, rows, [column])
+        others = self.sums(table, rows) - own * slopes
+        left = np.empty((self.n_scores, len(rows)), dtype=np.intp)
+        for c in range(self.n_scores):
+            rest = np.delete(others, c, axis=1)
+            rest_slopes = np.delete(slopes, c)
+
+            def falls(cells, rest=rest, rest_slopes=rest_slopes, slope=slopes[c]):
+                scores = rest + values[cells, np.newaxis] * rest_slopes
+                shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+                return shares @ (slope - rest_slopes) <= 0.0
+
+            start = np.zeros(len(rows), dtype=np.intp)
+            left[c] = first_cells(start, start + n_cells, falls)
+        return left, np.zeros(left.shape, dtype=bool)
 
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`."""

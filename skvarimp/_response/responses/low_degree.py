@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.shapes.chebyshev import interpolation, nodes
@@ -31,40 +32,48 @@ class LowDegreeResponse(ProjectionResponse):
         super().__init__(model, form.link, n_scores, form.matrix, form.shift)
         self.form = form
         self.smooth = not form.hinges.any()
+        ascending = form.link in (IDENTITY, EXPONENTIAL, LOGISTIC)
+        self.turns_once = ascending and all(
+            form.degree(units) <= 2 for units in form.matrix != 0
+        )
 
     def head(self, sums):
         """See `ProjectionResponse.head`."""
         return np.moveaxis(self.form.head(sums), -1, 0)
 
+    def scores_at(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_at`."""
+        at, basis = values, None
+        if len(columns) == 1:
+            at, basis = self._nodes(columns[0], values[:, 0])
+        if basis is None:
+            return super().scores_at(table, rows, columns, values)
+        scores = self.at_nodes(table, rows, columns, at, super().scores_at)
+        return np.matmul(scores, basis.T)
+
     def moved_scores(self, others, weights, values):
         """See `ProjectionResponse.moved_scores`; products that stay are formed once."""
-        moves = weights.any(axis=0)
-        at, basis = values, None
-        if len(weights) == 1:
-            at, basis = self._nodes(moves, weights[0], values[:, 0])
-        moving, still = self.form.split(moves)
-        steps = at @ weights
-        scores = np.empty((self.n_scores, len(others), len(at)))
-        for part in slices(len(others), steps.size + len(at) * len(moving.coef), CACHE):
+        moving, still = self.form.split(weights.any(axis=0))
+        steps = values @ weights
+        scores = np.empty((self.n_scores, len(others), len(values)))
+        size = steps.size + len(values) * len(moving.coef)
+        for part in slices(len(others), size, CACHE):
             of_part = moving.head(others[part, np.newaxis] + steps)
             scores[:, part] = np.moveaxis(of_part, -1, 0)
-        if basis is not None:
-            scores = np.matmul(scores, basis.T)
         scores += still.head(others).T[:, :, np.newaxis]
         return scores
 
-    def _nodes(self, moves, weights, values):
+    def _nodes(self, column, values):
         """Values to evaluate at, and the matrix (n_cells, n_values) to interpolate.
 
         Parameters
         ----------
-        moves : ndarray of bool of shape (n_units,)
-        weights : ndarray of shape (n_units,)
-            By how much the units' lines rise with the column.
+        column : int
         values : ndarray of shape (n_cells,)
         """
         form, low, high = self.form, values.min(), values.max()
-        degree, bent = form.degree(moves), moves & form.hinges
+        weights = form.matrix[column]
+        degree, bent = form.degree(weights != 0), (weights != 0) & form.hinges
         several = np.count_nonzero(form.matrix[:, bent], axis=0) > 1
         if low == high or (bent.any() and (degree > 1 or several.any())):
             return values[:, np.newaxis], None
@@ -74,11 +83,23 @@ class LowDegreeResponse(ProjectionResponse):
             at = np.unique(np.concatenate([[low, high], kinks]))
             make = partial(between_kinks, values, at)
         else:
-            at = nodes(low, high, max(degree + 1, 2))
+            at = nodes(low, high, max(degree + 1, 3))
             make = partial(interpolation, values, low, high, len(at))
         if len(at) >= len(values):
             return values[:, np.newaxis], None
         return at[:, np.newaxis], make()
+
+    def turns(self, table, rows, column, values):
+        """See `ScoreResponse.turns`; a parabola's vertex."""
+        middle, half = (values[0] + values[-1]) / 2.0, (values[-1] - values[0]) / 2.0
+        at = nodes(values[0], values[-1], 3)[:, np.newaxis]
+        scores = self.at_nodes(table, rows, [column], at, super().scores_at)
+        low, centre, high = np.moveaxis(scores, 2, 0)
+        # score = centre + rise u + bend u^2 with u from -1 to 1
+        rise, bend = (high - low) / 2.0, (high + low) / 2.0 - centre
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            vertex = -rise / (2.0 * (bend + 0.0))
+        return np.searchsorted(values, middle + half * vertex), bend >= 0.0
 
     def costs(self):
         """See `Response.costs`."""

@@ -4,10 +4,13 @@ from functools import partial
 
 import numpy as np
 
+from skvarimp._compiled import use_compiled
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.shapes.basis import Basis, absolute, relative
-from skvarimp._running.memory import at_once
+from skvarimp._response.shapes.one_turn import OneTurn
+from skvarimp._running.memo import Memo
+from skvarimp._running.memory import at_once, working_bytes
 
 TYPICAL_NODES = 64
 
@@ -21,6 +24,8 @@ class ScoreResponse(Response):
     ----------
     smooth : bool
         Whether the scores are analytic functions of a moved value.
+    turns_once : bool
+        Whether every output turns once, at most, as one column moves; see `turns`.
 
     Parameters
     ----------
@@ -32,12 +37,14 @@ class ScoreResponse(Response):
     """
 
     smooth = False
+    turns_once = False
     LEAST_CELLS = 32  # fewer are evaluated one by one
 
     def __init__(self, model, link, n_scores):
         self.link, self.n_scores = link, n_scores
         self.n_outputs = link.n_outputs(n_scores)
         self.black_box = BlackBoxResponse(model, self.n_outputs)
+        self._nodes_of_entry = Memo()
 
     def uses(self, columns):
         """Which of the columns the scores depend on, a mask."""
@@ -73,6 +80,42 @@ class ScoreResponse(Response):
         ndarray of shape (n_scores, n_rows, n_values)
         """
         raise NotImplementedError
+
+    def at_nodes(self, table, rows, columns, at, scores_at):
+        """Scores at nodes, remembered of the last entry.
+
+        Its grids lie between the same ends, and so have the same nodes.
+
+        Parameters
+        ----------
+        table, rows, columns : see `scores_at`
+        at : ndarray of shape (n_nodes, len(columns))
+        scores_at : callable
+            scores_at(table, rows, columns, at) computes them.
+
+        Returns
+        -------
+        ndarray of shape (n_scores, n_rows, n_nodes)
+        """
+        size = 8 * self.n_scores * table.n_samples * len(at)
+        if size > working_bytes() / 8:
+            return scores_at(table, rows, columns, at)
+
+        def make():
+            scores = np.empty((self.n_scores, table.n_samples, len(at)))
+            return scores, np.zeros(table.n_samples, dtype=bool)
+
+        key = _key_of_nodes(table, columns, at)
+        scores, known = self._nodes_of_entry.get(key, make)
+        new = rows[~known[rows]]
+        if len(new):
+            scores[:, new] = scores_at(table, new, columns, at)
+            known[new] = True
+        return scores[:, rows]
+
+    def knows_nodes(self, table, columns, at):
+        """Whether `at_nodes` remembers the scores of some rows."""
+        return _key_of_nodes(table, columns, at) in self._nodes_of_entry
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
@@ -124,11 +167,33 @@ class ScoreResponse(Response):
 
     def offers(self, n_cells):
         """What the shape of the curves of one column offers, as `Reduction.needs`."""
-        smooth = self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS
-        return {"moments"} if smooth else set()
+        if not (self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS):
+            return set()
+        one_turn = self.turns_once and use_compiled()
+        return {"moments", "order"} if one_turn else {"moments"}
+
+    def turns(self, table, rows, column, values):
+        """Where each row's outputs turn as one column moves, where `turns_once`.
+
+        Parameters
+        ----------
+        table : Table
+        rows : ndarray of shape (n_rows,)
+        column : int
+        values : ndarray of shape (n_cells,)
+            Ascending.
+
+        Returns
+        -------
+        left : ndarray of int of shape (n_outputs, n_rows)
+            How many of the values lie before the turning point.
+        valley : ndarray of bool of shape (n_outputs, n_rows)
+            Whether the output falls before it.
+        """
+        raise NotImplementedError
 
     def shapes(self, table, rows, move, margins):
-        """See `Response.shapes`; smooth curves of a single column are a `Basis`."""
+        """See `Response.shapes`; smooth curves of one column are a `Basis`."""
         one_column = len(move.entry.columns) == 1
         if not (one_column and self.offers(move.n_cells) and self.changes(move)):
             yield from super().shapes(table, rows, move, margins)
@@ -147,7 +212,12 @@ class ScoreResponse(Response):
                     return self.link(scores)[0][np.newaxis]
 
             parts = partial(self.dense, table, of_rows, move, of_part)
-            yield Basis(of_part, position, evaluate, parts)
+            basis = of_part, position, evaluate, parts
+            if self.turns_once:
+                turns = self.turns(table, of_rows, columns[0], np.sort(values))
+                yield OneTurn(*basis, *turns)
+            else:
+                yield Basis(*basis)
 
     def dense(self, table, rows, move, margins):
         """Yield the curves by their values."""
@@ -165,6 +235,10 @@ class ScoreResponse(Response):
         if all(r.needs in offers for r in walk.reductions_of(position)):
             return [Task((position,), slice(0, len(walk.rows)))]
         return super().tasks_of(walk, position)
+
+
+def _key_of_nodes(table, columns, at):
+    return table, tuple(columns), at.tobytes()
 
 
 def own_cells_unmoved(ice, rows, move, base):

@@ -7,9 +7,13 @@ import pytest
 from mixed_columns import fitted_quietly
 from response_oracle import beside_black_box, problem_of
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVR
 
 from skvarimp._data.entries import Entry
@@ -31,6 +35,7 @@ from skvarimp._response.responses.few_values import batches
 from skvarimp._response.shapes.basis import Basis
 from skvarimp._response.shapes.dense import Chunk, Dense
 from skvarimp._response.shapes.line import Lines, StraightLines
+from skvarimp._response.shapes.one_turn import OneTurn
 from skvarimp._response.shapes.shape import Margins, Shape, reduced
 from skvarimp._response.shapes.steps import StepCurves, Steps
 
@@ -92,12 +97,16 @@ def shapes_of_models():
     """(name, kind of shape, shape, the same curves by their values)."""
     machine = GaussianProcessRegressor(alpha=0.1).fit(X, Y)
     network = MLPClassifier((4,), "tanh", max_iter=50, random_state=0)
+    parabolas = make_pipeline(PolynomialFeatures(2), Ridge())
     models = [
         ("straight lines", StraightLines, Ridge().fit(X, Y)),
         ("two lines", StraightLines, Ridge().fit(X, np.column_stack([Y, -2 * Y]))),
         ("logistic", Lines, LogisticRegression(C=9).fit(X, Y > 0)),
         ("exponential", Lines, PoissonRegressor().fit(X, np.exp(Y))),
-        ("softmax", Basis, LogisticRegression().fit(X, THREE)),
+        ("softmax", OneTurn, LogisticRegression(C=9).fit(X, THREE)),
+        ("valleys", OneTurn, parabolas.fit(X, X[:, 0] ** 2 - X[:, 0] * X[:, 1])),
+        ("hills", OneTurn, clone(parabolas).fit(X, np.c_[Y, Y - X[:, 0] ** 2])),
+        ("bells", OneTurn, QuadraticDiscriminantAnalysis().fit(X, Y > 0)),
         ("machine", Basis, SVR(C=5.0).fit(X, Y)),
         ("process", Basis, machine),
         ("network", Basis, fitted_quietly(network, X, THREE)),
