@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from skvarimp import (
     ALEImportance,
-    InteractionImportance,
     PartialDependenceImportance,
     SensitivityImportance,
+    SobolImportance,
 )
 from skvarimp.feature_functions import Level
 
@@ -200,7 +200,7 @@ def test_frames_out_of_memory_are_told_the_way_out():
     frame = dask.from_pandas(table.to_pandas(), npartitions=1)
     for measure, message in (
         (ALEImportance(), r"DataFrame of dask\. Pass X\.compute"),
-        (InteractionImportance(), r"needs all rows in one place, .* Pass X\.compute"),
+        (SobolImportance(), r"needs all rows in one place, .* Pass X\.compute"),
     ):
         with pytest.raises(TypeError, match=message):
             measure.fit(lambda X: X["a"], frame)

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
 from skvarimp import (
+    InteractionImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -168,6 +169,22 @@ def test_groups(frame):
         y,
         weight,
     )
+
+
+def test_pairs(frame, numbers):
+    """Of trees by masses, with categories by the model, of lines and kernels."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    pairs = [("a", "b"), ("a", "kind"), ("kind", "flag"), ("count", "d")]
+    assert_alike(InteractionImportance(pairs=pairs), model, X, y, weight)
+    X, y, weight = numbers
+    for model in (SVR(), LogisticRegression(max_iter=1000)):
+        kind = "classes" if isinstance(model, LogisticRegression) else "one"
+        fitted = model.fit(X, target_of(kind, X, y))
+        measure = InteractionImportance(features=[0, 1, 4], grid=4)
+        assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 
 def test_values_and_names_of_the_user(numbers):
@@ -336,6 +353,8 @@ def test_what_needs_all_rows_says_so(numbers):
         SensitivityImportance(estimation="exact", keep_rows=True),
         SensitivityImportance(contrast="range", estimation="rows"),
         SensitivityImportance(estimation="sampled"),
+        InteractionImportance(statistic="h"),
+        InteractionImportance(pairs=2),
     ):
         with pytest.raises(ValueError, match=r"in one place|no draws of single rows"):
             measure.fit(model, in_parts(X), in_parts(y))

@@ -38,6 +38,8 @@ class Problem:
     base : ndarray of shape (n_outputs, n_samples)
     kept : ndarray of shape (n_rows_of_X,)
         Which rows of X these are.
+    partitions : Partitions or None
+        Where the rows themselves are, if `table` holds only some of them.
     """
 
     table: object
@@ -47,6 +49,7 @@ class Problem:
     total_weight: float
     base: np.ndarray
     kept: np.ndarray
+    partitions: object = None
     _responses: dict = field(default_factory=dict, repr=False)
 
     @cached_property

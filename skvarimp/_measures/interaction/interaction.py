@@ -1,6 +1,7 @@
 """`InteractionImportance`: which inputs' effects depend on each other."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
@@ -38,6 +39,7 @@ from skvarimp._measures.interaction.statistics import (
     MeanCurves,
     together,
 )
+from skvarimp._measures.partitioned.pairs import PartitionedCurves
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.progress import Progress
@@ -194,6 +196,8 @@ default="auto"
     [('x0', 'x1'), ('x0', 'x2'), ('x1', 'x2')]
     """
 
+    _passes_over_partitions = True
+
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "statistic": [StrOptions({"conditional_std", "h", "h_overall", "h_total"})],
         "pairs": ["array-like", Interval(Integral, 1, None, closed="left"), None],
@@ -243,6 +247,10 @@ default="auto"
                 "grid, or grid='all'."
             )
         check_asked(self.statistic, self.pairs, self.triples)
+        if self.statistic != "conditional_std":
+            problem.in_one_place(f"statistic={self.statistic!r}")
+        if isinstance(self.pairs, Integral):
+            problem.in_one_place("The screen of pairs")
         if self.statistic == "h_total":
             check_disjoint(entries, "Leave one of them out of `features`.")
             return SetsPlan(problem, entries, [], [])
@@ -317,7 +325,7 @@ default="auto"
         members = [[entries[e] for e in of_set] for of_set in sets]
         joint = [together(of_set) for of_set in members]
         response = problem.response(joint or entries)
-        statistic = self._statistic(problem, response, joint or entries)
+        statistic = self._statistic(problem, response, joint or entries, members)
         self.response_path_ = statistic.path(joint)
         n_outputs = len(problem.base)
         if sets and response.additive:
@@ -344,18 +352,17 @@ default="auto"
                     break
         return strengths
 
-    def _statistic(self, problem, response, joint):
-        curves = MeanCurves(
-            response,
-            problem.model,
-            problem.table,
-            problem.weights,
-            problem.base,
-            max(len(entry.columns) for entry in joint),
-        )
+    def _statistic(self, problem, response, joint, sets):
+        n_columns = max(len(entry.columns) for entry in joint)
+        grid = {"grid": self.grid, "categorical_columns": self._categorical(problem)}
+        move = partial(problem.move, **grid)
+        if problem.partitions is not None:
+            curves = PartitionedCurves(problem, response, n_columns, sets, move)
+        else:
+            curves = MeanCurves.of(problem, response, n_columns)
         if self.statistic != "conditional_std":
             return JointH(curves)
-        return ConditionalStd(curves, self.grid, self._categorical(problem))
+        return ConditionalStd(curves, move)
 
     def plot(
         self, ax: Axes | None = None, **kwargs: Any

@@ -42,6 +42,12 @@ class MeanCurves:
     base: np.ndarray
     n_columns: int
 
+    @classmethod
+    def of(cls, problem, response, n_columns):
+        """Those of all rows of a problem."""
+        rows = problem.table, problem.weights, problem.base
+        return cls(response, problem.model, *rows, n_columns)
+
     def __post_init__(self):
         rows = np.arange(len(self.weights))
         self.of = self.response.averaged(
@@ -87,13 +93,12 @@ class ConditionalStd:
     Attributes
     ----------
     curves : MeanCurves
-    grid : str, int, array-like or dict
-    categorical_columns : frozenset of int
+    move : callable
+        move(entry) -> Move.
     """
 
     curves: MeanCurves
-    grid: object
-    categorical_columns: frozenset
+    move: object
 
     def path(self, joint_entries):
         """How the responses of pairs are computed."""
@@ -109,8 +114,7 @@ class ConditionalStd:
 
     def alone(self, entry):
         """What is needed of one entry: its move."""
-        table, weights = self.curves.table, self.curves.weights
-        return make_move(table, weights, entry, self.grid, self.categorical_columns)
+        return self.move(entry)
 
     def of_set(self, members, first, second):
         """The statistic of a pair of moves, (n_outputs,)."""

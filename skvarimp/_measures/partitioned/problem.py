@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skvarimp._data.partitions import Partitions
 from skvarimp._measures.partitioned.targets import (
     mean_loss,
     relative_deviation,
@@ -35,7 +34,6 @@ class PartitionedProblem(Problem):
     What depends on all rows asks each partition and merges the answers.
     """
 
-    partitions: Partitions | None = None
     _counts: dict = field(default_factory=dict, repr=False)
 
     @property
@@ -106,6 +104,14 @@ class PartitionedProblem(Problem):
         """See `Problem.move`; on the few rows of `table` its donors mean nothing."""
         observed = self.count([entry]).observed[entry, False]
         return observed.move(entry, grid, categorical_columns)
+
+    def global_move(self, entry, move):
+        """The `GlobalMove` of an entry whose values are all known."""
+        observed = self.count([entry]).observed[entry, False]
+        result = GlobalMove(move(entry), observed)
+        if result.lacks_values:
+            raise ValueError(_too_many([entry.name], trees=True))
+        return result
 
     def distinct_values(self, entry):
         """See `Problem.distinct_values`; of too many, some of them."""

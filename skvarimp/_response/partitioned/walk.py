@@ -144,6 +144,31 @@ class GlobalMove:
         return replace(move, donors=donors, codes=codes)
 
 
+def moves_on(part, model, global_moves):
+    """The response and the moves of one partition.
+
+    Returns
+    -------
+    response : Response
+    table : Table
+        Rows that hold the moves' values, where these are no plain numbers; then the
+        rows of the partition.
+    moves : list of Move
+        On that table.
+    n_donors : int
+        How many rows come before those of the partition.
+    """
+    donors = [m.observed.rows for m in global_moves if m.takes_rows]
+    ends = np.cumsum([0, *(rows.n_samples for rows in donors)]).tolist()
+    table = stacked([*donors, part.table]) if donors else part.table
+    table.names = part.table.names
+    response, first = model.response(table), iter(ends)
+    moves = [
+        m.on(response, table, next(first) if m.takes_rows else 0) for m in global_moves
+    ]
+    return response, table, moves, ends[-1]
+
+
 class PartMoves:
     """`Moves` of a walk over one partition: those of all, found already."""
 
@@ -196,19 +221,11 @@ class PartitionedWalk:
     needs_y: bool
 
     def of(self, part):
-        """The walk over one partition, and the first of its rows in its table."""
-        donors = [m.observed.rows for m in self.moves if m.takes_rows]
-        ends = np.cumsum([0, *(rows.n_samples for rows in donors)])
-        table = stacked([*donors, part.table]) if donors else part.table
-        table.names = part.table.names
-        response, first = self.model.response(table), iter(ends[:-1])
-        moves = [
-            m.on(response, table, next(first) if m.takes_rows else 0)
-            for m in self.moves
-        ]
+        """The walk over one partition."""
+        response, table, moves, n_donors = moves_on(part, self.model, self.moves)
         n_rows = part.table.n_samples
         rows, weights = (
-            np.arange(ends[-1], ends[-1] + n_rows),
+            np.arange(n_donors, n_donors + n_rows),
             part.weights / self.weight,
         )
         begin = self.first_row[part.number]
