@@ -38,11 +38,11 @@ table = compare_importances(models, X, y)
 
 fitted = {name.partition("/")[0]: imp for name, imp in table.fitted.items()}
 print(f"{'':6}" + "".join(f"{name:>22}" for name in fitted))
-for row, entry in enumerate(table.index):
+for entry, row in table.iterrows():
     cells = [
-        f"{imp.importances_[row]:10.3f} ± {imp.standard_errors_[row]:.3f} "
-        f"({imp.ranking_[row]:2})"
-        for imp in fitted.values()
+        f"{row[column]:10.3f} ± {row[f'{column}/standard_error']:.3f} "
+        f"({row[f'{column}/rank']:2.0f})"
+        for column in table.fitted
     ]
     print(f"{entry:6}" + "".join(f"{cell:>22}" for cell in cells))
 print(
@@ -69,10 +69,6 @@ try:
 except ImportError:
     print("Install matplotlib for a plot of this table.")
 else:
-    display = table.plot()
-    display.ax_.set(
-        title="Change of the prediction when one input is replaced",
-        xlabel="share of the mean difference between two outcomes",
-    )
+    table.plot()
     plt.savefig("quickstart.png", dpi=120)
     print("Plot saved as quickstart.png")

@@ -14,8 +14,10 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from skvarimp._measures.base import BaseImportance
 else:
-    Axes = Any
+    Axes = BaseImportance = Any
 
 
 class SupportsArray(Protocol):
@@ -56,6 +58,8 @@ ResponseMethod: TypeAlias = Literal[
     "auto", "predict_proba", "decision_function", "predict"
 ]
 ImportanceFunction: TypeAlias = Callable[[Any, Any, Any], ArrayLike]
+# A measure, its name for default parameters, or a function of one's own.
+Importance: TypeAlias = BaseImportance | str | ImportanceFunction
 Scoring: TypeAlias = str | Callable[..., float] | None
 # "subgroups", labels, labels of each entry, or a scikit-learn tree.
 Conditional: TypeAlias = (

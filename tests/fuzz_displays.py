@@ -69,8 +69,6 @@ def draw_something(draw, draw_and_close, some_importance, names):
         draw, ["plot", "plot_curves", "plot_association", "curves", "matrix"]
     )
     given = {} if method == "plot" else {"max_entries": chosen(draw, [1, *ODD])}
-    if method in {"plot_curves", "curves"}:
-        given = {"n_curves": chosen(draw, [1, *ODD])}
 
     def call(ours):
         importance.fit(model, data.X, y)

@@ -22,14 +22,23 @@ def test_equals_separate_fits():
     """Sharing a walk changes no number; measures given are not fitted."""
     table = compare_importances(MODELS, X, Y, MEASURES)
     assert table.index.name == "entry"
-    assert list(table.index) == ["age", "sex", "bmi", "bp", "rest"]
+    assert sorted(table.index[:4]) == ["age", "bmi", "bp", "sex"]
+    assert table.index[4] == "rest"
+    first = table.iloc[:4, 0]
+    assert first.is_monotonic_decreasing
+    assert not any(" " in column for column in table.columns)
     for name, model in MODELS.items():
         for label, measure in MEASURES.items():
             alone = SensitivityImportance(**measure.get_params()).fit(model, X, Y)
-            column = table[f"{name}/{label}"].dropna()
-            np.testing.assert_allclose(column, alone.importances_, rtol=1e-12)
-            ranks = table[f"{name}/{label} rank"].dropna()
-            assert ranks.tolist() == alone.ranking_.tolist()
+            of_entries = table.loc[alone.entry_names_]
+            for what, expected in (
+                ("", alone.importances_),
+                ("/standard_error", alone.standard_errors_),
+                ("/rank", alone.ranking_),
+            ):
+                column = of_entries[f"{name}/{label}{what}"]
+                np.testing.assert_allclose(column, expected, rtol=1e-12)
+            assert table[f"{name}/{label}"].notna().sum() == len(of_entries)
             assert f"{name}/{label}" in table.fitted
     assert not hasattr(MEASURES["pairs"], "importances_")
 
@@ -47,9 +56,9 @@ def test_measures_share_one_walk(monkeypatch):
         SensitivityImportance(contrast="observed"),
     ]
     table = compare_importances(model, X.to_numpy(), None, measures)
-    assert list(table.columns[::2]) == [
-        "model/SensitivityImportance 1",
-        "model/SensitivityImportance 2",
+    assert list(table.columns[::3]) == [
+        "model/SensitivityImportance_1",
+        "model/SensitivityImportance_2",
     ]
     distinct = [X.iloc[:, j].nunique() for j in range(4)]
     assert sum(asked) == 50 + sum(50 * k - 50 for k in distinct)
@@ -76,9 +85,9 @@ def test_own_fit_of_a_subclass():
 def test_labels_and_bad_input():
     """Lists take class names, numbered where they repeat."""
     table = compare_importances([Ridge().fit(X, Y), Ridge(2).fit(X, Y)], X, Y)
-    assert list(table.columns[::2]) == [
-        "Ridge 1/SensitivityImportance",
-        "Ridge 2/SensitivityImportance",
+    assert list(table.columns[::3]) == [
+        "Ridge_1/SensitivityImportance",
+        "Ridge_2/SensitivityImportance",
     ]
     measures = {"c": SensitivityImportance(), "b/c": SensitivityImportance()}
     models = {"a/b": MODELS["ridge"], "a": MODELS["ridge"]}
@@ -87,6 +96,10 @@ def test_labels_and_bad_input():
     with pytest.raises(ValueError, match="`estimators` is empty"):
         compare_importances({}, X, Y)
     with pytest.raises(TypeError, match="importance instances"):
+        compare_importances(MODELS, X, Y, [3])
+    with pytest.raises(ValueError, match=r"names no measure: 'pairs'.*'sensitivity'"):
         compare_importances(MODELS, X, Y, ["pairs"])
+    named = compare_importances(MODELS, X, Y, ["sensitivity", "permutation"])
+    assert list(named.columns[:4:3]) == ["ridge/sensitivity", "ridge/permutation"]
     with pytest.raises(ValueError, match="was fitted with 4"):
         compare_importances(Lasso().fit(X, Y), X.iloc[:, :2], Y)

@@ -9,11 +9,16 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Lasso, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.tree import DecisionTreeRegressor
 
+import skvarimp
 from skvarimp import (
     ComparisonDisplay,
     ImportanceDisplay,
+    InteractionImportance,
+    MatrixDisplay,
     SensitivityImportance,
     compare_importances,
 )
@@ -79,7 +84,11 @@ def test_bars_are_sorted_with_their_errors():
     (segments,) = (c.get_segments() for c in display.errors_.lines[2])
     half = [(s[1, 0] - s[0, 0]) / 2 for s in segments]
     np.testing.assert_allclose(half, 1.96 * imp.standard_errors_[order])
-    assert "SensitivityImportance" in display.ax_.get_xlabel()
+    label = display.ax_.get_xlabel().replace("\n", " ")
+    assert label == (
+        "mean change of the prediction between two values of the input, share of the "
+        "mean difference between two outcomes"
+    )
     assert display.ax_.get_xlim()[1] > max(widths)
     assert_legible(display)
 
@@ -179,7 +188,7 @@ def test_comparison_order_and_top():
         {
             "a/m": [1.0, 10.0, 4.0],
             "b/m": [0.0, 0.1, 0.1],
-            "a/m rank": [3, 1, 2],
+            "a/m/rank": [3, 1, 2],
             "a/n": [5.0, np.nan, 0.0],
         },
         index=["one", "two", "three"],
@@ -259,6 +268,160 @@ def test_colours_differ_for_the_colour_blind(kind):
             assert np.linalg.norm(seen[a] - seen[b]) > 0.1
     # bars against white: at least 3 to 1
     assert 1.05 / (relative_luminance(to_rgb(COLORS[0])) + 0.05) > 3
+
+
+DISPLAYS = {
+    "ImportanceDisplay": {"importance": "permutation"},
+    "ComparisonDisplay": {"importances": ["sensitivity", "permutation"]},
+    "CurvesDisplay": {"importance": "ale"},
+    "MatrixDisplay": {},
+    "AssociationDisplay": {},
+    "RowsDisplay": {},
+    "FoldsDisplay": {"cv": 3},
+    "NullDisplay": {"n_permutations": 4},
+    "SelectionPathDisplay": {"importance": "sensitivity"},
+    "AllRelevantDisplay": {"max_iter": 6},
+}
+
+
+def test_every_display_is_tried():
+    """And public."""
+    assert set(DISPLAYS) == {n for n in skvarimp.__all__ if n.endswith("Display")}
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_from_estimator(name):
+    """A model and data are enough; a title and a size reach the figure."""
+    display = getattr(skvarimp, name)
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
+    drawn = display.from_estimator(
+        tree, X, Y, title="a $ title", figsize=(9.0, 7.0), **DISPLAYS[name]
+    )
+    assert isinstance(drawn, display)
+    assert drawn.figure_.get_suptitle() == "a $ title"
+    assert tuple(drawn.figure_.get_size_inches()) == (9.0, 7.0)
+    drawn.figure_.draw_without_rendering()
+    legends = drawn.figure_.legends
+    title = drawn.figure_._suptitle.get_window_extent()
+    assert not any(title.overlaps(legend.get_window_extent()) for legend in legends)
+    axes = getattr(drawn, "axes_", None)
+    axes = axes if axes is not None else drawn.ax_
+    with pytest.raises(ValueError, match="`figsize` is the size of a figure"):
+        display.from_estimator(
+            tree, X, Y, ax=axes, figsize=(9.0, 7.0), **DISPLAYS[name]
+        )
+
+
+def test_importance_by_name():
+    """Names stand for default parameters; unknown ones are answered with a list."""
+    with pytest.raises(ValueError, match=r"names no measure: 'shap'.*'permutation'"):
+        ImportanceDisplay.from_estimator(MODELS["ridge"], X, Y, importance="shap")
+    with pytest.raises(TypeError, match=r"Use SensitivityImportance\(\)"):
+        ImportanceDisplay.from_estimator(
+            MODELS["ridge"], X, Y, importance=SensitivityImportance
+        )
+
+
+def test_outputs_beside_each_other():
+    """A table and a bar for each output, in place of their mean."""
+    model = Ridge(0.1).fit(X, np.column_stack([Y, -(Y**2)]))
+    imp = SensitivityImportance().fit(model, X, np.column_stack([Y, -(Y**2)]))
+    display = imp.plot(per_output=True)
+    table = imp.to_frame(per_output=True)
+    assert list(table.columns) == ["entry", "output", "importance", "rank"]
+    for o, output in enumerate(imp.output_names_):
+        of_output = table[table["output"] == output].set_index("entry")
+        found = of_output.loc[imp.entry_names_]
+        np.testing.assert_array_equal(
+            found["importance"], imp.importances_per_output_[:, o]
+        )
+        assert (
+            found["rank"].tolist()
+            == found["importance"].rank(ascending=False).astype(int).tolist()
+        )
+        (bars,) = (b for (_, model), b in display.bars_.items() if model == output)
+        widths = [bar.get_width() for bar in bars]
+        np.testing.assert_allclose(
+            widths, of_output.loc[labels(display.ax_)].iloc[:, 1]
+        )
+    assert_legible(display)
+
+
+def test_many_models_are_dots():
+    """Ten models of thirty entries: one line per entry, no taller than for few."""
+    random = np.random.default_rng(0)
+    importances = {"m": {f"model {k}": random.uniform(size=30) for k in range(10)}}
+    names = [f"entry {j}" for j in range(30)]
+    display = ComparisonDisplay(importances, names).plot()
+    width, height = display.figure_.get_size_inches()
+    assert height < 3 * width
+    dots = display.bars_["m", "model 3"]
+    order = [names.index(name) for name in labels(display.ax_)]
+    np.testing.assert_array_equal(dots.get_xdata(), importances["m"]["model 3"][order])
+    assert_legible(display)
+    few = ComparisonDisplay(importances, names).plot(max_entries=6)
+    assert len(few.bars_["m", "model 3"]) == 6
+    with pytest.raises(ValueError, match="`kind` must be"):
+        display.plot(kind="lines")
+
+
+def test_heat_maps():
+    """Light to dark in even steps, numbers of one format, strongest first."""
+    from skvarimp._display.matrix import light_to_dark
+
+    colors = light_to_dark()(np.linspace(0, 1, 64))
+    light = [116 * relative_luminance(c) ** (1 / 3) - 16 for c in colors]
+    steps = -np.diff(light)
+    assert light[0] > 95
+    assert light[-1] > 25
+    assert steps.min() > 0.7 * steps.max()
+    display = MatrixDisplay([[0.1234, 0.004], [0.12, 12.5]], ["a", "b"]).plot()
+    assert [t.get_text() for t in display.ax_.texts] == ["0", "0", "0", "12"]
+    small = MatrixDisplay([[0.1234, 0.004], [0.12, 0.1]], ["a", "b"]).plot()
+    assert [t.get_text() for t in small.ax_.texts] == ["0.12", "0.00", "0.12", "0.10"]
+    tiny = MatrixDisplay([[1e-7, 2e-9]] * 2, ["a", "b"]).plot()
+    assert [t.get_text() for t in tiny.ax_.texts] == ["1e-07", "2e-09"] * 2
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y)
+    pairs = InteractionImportance(grid=3).fit(model, X, Y)
+    drawn = pairs.plot(max_entries=3)
+    strongest = np.nanmax(pairs.matrix_, axis=1)
+    expected = [pairs.matrix_names_[e] for e in np.argsort(-strongest, kind="stable")]
+    assert [t.get_text() for t in drawn.ax_.get_yticklabels()] == expected[:3]
+    assert drawn.ax_.get_xlabel() == "7 of 10 entries are not shown"
+
+
+QUANTITIES = {
+    "sensitivity": "mean change of the prediction",
+    "ale": "accumulated local effect",
+    "coefficient": "t or Wald statistic",
+    "derivative": "root mean square slope",
+    "filter": "f_regression",
+    "firm": "expected score",
+    "impurity": "decrease of the impurity",
+    "partial_dependence": "partial dependence",
+    "permutation": "increase of the squared error",
+    "sobol": "share of the variance",
+    "connection_weight": "products of weights",
+    "interaction": "given the other",
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_axes_name_the_quantity(name):
+    """What the number is, of every measure by name."""
+    from skvarimp._display.quantities import quantity
+    from skvarimp._selection.named import MEASURES
+
+    assert set(QUANTITIES) == set(MEASURES)
+    model = LinearRegression()
+    if name == "impurity":
+        model = DecisionTreeRegressor(max_depth=3)
+    if name == "connection_weight":
+        model = MLPRegressor(
+            hidden_layer_sizes=[3], solver="lbfgs", max_iter=10_000, tol=1e-2
+        )
+    fitted = MEASURES[name]().fit(model.fit(X, Y), X, Y)
+    assert QUANTITIES[name] in quantity(fitted)
 
 
 def test_matplotlib_is_needed_only_to_draw():

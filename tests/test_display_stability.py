@@ -29,7 +29,7 @@ def test_plot_of_null():
     null = np.random.default_rng(0).exponential(size=(19, 4))
     own = np.array([1.0, 9.0, 0.0, 2.0])
     found = NullImportances(["a", "b", "c", "d $"], own, null)
-    display = found.plot(n_entries=3)
+    display = found.plot(max_entries=3)
     display.figure_.canvas.draw()
     titles = [ax.get_title(loc="left") for ax in display.axes_]
     assert titles == ["b", "d $", "a"]
@@ -40,8 +40,8 @@ def test_plot_of_null():
         assert sum(patch.get_height() for patch in ax.patches) == 19
     constant = NullImportances(["a"], np.zeros(1), np.zeros((19, 1)))
     constant.plot().figure_.canvas.draw()
-    with pytest.raises(ValueError, match="3 axes for 4 entries"):
-        found.plot(axes=display.axes_)
+    with pytest.raises(ValueError, match="3 axes for 4 panels"):
+        found.plot(ax=display.axes_)
 
 
 @pytest.mark.parametrize(

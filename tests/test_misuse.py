@@ -114,8 +114,8 @@ PLOTS = {
     "heat map": PAIRS.plot,
     "folds": FOLDS.plot,
     "comparison": COMPARISON.plot,
-    "curves": lambda ax: CURVES.plot_curves(axes=ax),
-    "null": lambda ax: NULL.plot(axes=ax),
+    "curves": lambda ax: CURVES.plot_curves(ax=ax),
+    "null": lambda ax: NULL.plot(ax=ax),
 }
 
 
@@ -131,14 +131,14 @@ def test_axes_that_are_none(plot, ax):
 @pytest.mark.parametrize("plot", ["bars", "folds", "comparison"])
 def test_keywords_of_plots(plot):
     """They go to matplotlib, whose own message is about rectangles."""
-    with pytest.raises(TypeError, match=r"matplotlib's barh, .* \['title'\]"):
-        PLOTS[plot](None, title="Importances")
+    with pytest.raises(TypeError, match=r"matplotlib's barh, .* \['heading'\]"):
+        PLOTS[plot](None, heading="Importances")
 
 
 def test_keywords_of_histograms():
-    """Their axes are called `axes`, one a panel."""
-    with pytest.raises(TypeError, match=r"matplotlib's hist, .* \['ax'\]"):
-        NULL.plot(ax=3)
+    """As those of bars."""
+    with pytest.raises(TypeError, match=r"matplotlib's hist, .* \['heading'\]"):
+        NULL.plot(heading="Importances")
 
 
 PIPELINE = make_pipeline(StandardScaler(), LinearRegression()).fit(X, Y)

@@ -138,7 +138,7 @@ def test_models_of_three_kinds_are_on_one_scale():
     table = compare_importances(models, X, y)
     strongest = table.loc["x0", [f"{m}/SensitivityImportance" for m in models]]
     assert strongest.max() < 1.5 * strongest.min()
-    assert all(table[f"{m}/SensitivityImportance rank"].iloc[0] == 1 for m in models)
+    assert all(table[f"{m}/SensitivityImportance/rank"].iloc[0] == 1 for m in models)
     raw = [
         SensitivityImportance(scale=None).fit(model, X, y).importances_[0]
         for model in models.values()

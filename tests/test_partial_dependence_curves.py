@@ -29,9 +29,9 @@ def test_curves_are_drawn_least_flat_first():
     ticks = display.axes_[names.index("color")].get_xticklabels()
     assert [t.get_text() for t in ticks] == ["blue", "green", "red"]
     assert len({ax.get_ylim() for ax in display.axes_[:4]}) == 1
-    assert len(imp.plot_curves(n_curves=2).curves) == 2
-    with pytest.raises(ValueError, match="2 axes for 4 curves"):
-        imp.plot_curves(axes=display.axes_[:2])
+    assert len(imp.plot_curves(max_entries=2).axes_) == 2
+    with pytest.raises(ValueError, match="2 axes for 4 panels"):
+        imp.plot_curves(ax=display.axes_[:2])
     groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)
     with pytest.raises(ValueError, match="every entry is a group"):
         groups.plot_curves()

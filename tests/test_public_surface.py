@@ -9,6 +9,8 @@ import skvarimp
 SURFACE = {
     "skvarimp": {
         "AllRelevantDisplay",
+        "AssociationDisplay",
+        "SelectionPathDisplay",
         "AllRelevantSelector",
         "BackwardEliminationSelector",
         "BaseImportance",

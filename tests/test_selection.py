@@ -86,7 +86,7 @@ def test_one_standard_error(kind):
 
 
 @BOTH
-@pytest.mark.parametrize("cv", [None, [(np.arange(9), np.arange(9, 20))]])
+@pytest.mark.parametrize("cv", ["one_split", [(np.arange(9), np.arange(9, 20))]])
 def test_one_standard_error_needs_folds(kind, cv):
     """Refused before the first fit, with the way out."""
 

@@ -123,9 +123,9 @@ def test_surfaces_as_drawn():
     assert [ax.get_title() for ax in display.axes_[:2]] == imp.output_names_
     first = imp.surfaces_["x0", "x1"][0]
     assert display.axes_[0].get_xlim() == (first[0], first[-1])
-    assert len(imp.plot_surfaces(n_surfaces=1).surfaces) == 1
-    with pytest.raises(ValueError, match="4 surfaces"):
-        imp.plot_surfaces(axes=display.axes_[:3])
+    assert len(imp.plot_surfaces(max_entries=1).axes_) < len(display.axes_)
+    with pytest.raises(ValueError, match="4 panels"):
+        imp.plot_surfaces(ax=display.axes_[:3])
     plt.close("all")
 
 
@@ -219,7 +219,7 @@ def test_bad_input():
         (lambda: plain.plot_curves(kind="ice"), "`kind` must be one of"),
         (lambda: plain.plot_curves(band=80), "`band` must lie between 0 and 1"),
         (lambda: plain.plot_surfaces(effect="main"), "`effect` must be one of"),
-        (lambda: plain.plot_surfaces(n_surfaces=0), "n_surfaces"),
+        (lambda: plain.plot_surfaces(max_entries=0), "max_entries"),
     ]
     for draw, message in cases:
         with pytest.raises(ValueError, match=message):

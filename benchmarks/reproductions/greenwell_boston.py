@@ -53,11 +53,11 @@ def print_table(table, fitted):
     """Importance and rank of every column, in the order of the first measure."""
     first = next(iter(fitted))
     print(f"{'':10}" + "".join(f"{name:>24}" for name in fitted))
-    for name in table.sort_values(f"forest/{first} rank").index:
+    for name in table.sort_values(f"forest/{first}/rank").index:
         cells = []
         for label in fitted:
             value = table.loc[name, f"forest/{label}"]
-            rank = int(table.loc[name, f"forest/{label} rank"])
+            rank = int(table.loc[name, f"forest/{label}/rank"])
             cells.append(f"{value:14.3f} ({rank:2d})")
         print(f"{name:10}" + "".join(f"{cell:>24}" for cell in cells))
 

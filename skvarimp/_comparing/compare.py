@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.validation import check_fitted, check_no_data, validate_params
+from skvarimp._display.quantities import quantity
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.progress import set_callbacks
+from skvarimp._selection.named import named
 from skvarimp._types import AnyEstimator, Matrix
 
 if TYPE_CHECKING:  # it needs pandas
@@ -26,8 +28,9 @@ def compare_importances(
     X: Matrix,
     y: ArrayLike | None = None,
     importances: BaseImportance
-    | Sequence[BaseImportance]
-    | Mapping[str, BaseImportance]
+    | str
+    | Sequence[BaseImportance | str]
+    | Mapping[str, BaseImportance | str]
     | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -46,8 +49,9 @@ def compare_importances(
         Rows to evaluate the models on.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Observed target, where a measure needs it.
-    importances : dict, list or importance, default=None
-        Measures, which are cloned; None: `SensitivityImportance()`.
+    importances : dict, list, importance or str, default=None
+        Measures, which are cloned, or their names, such as "permutation", for default
+        parameters; None: `SensitivityImportance()`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows; integer weights equal repeated rows, also in the standard
         errors.
@@ -58,10 +62,11 @@ def compare_importances(
     Returns
     -------
     Comparison
-        A pandas DataFrame with one row per entry and, for every model and measure,
-        the columns ``model/measure`` and ``model/measure rank``. Its `plot()` draws
-        a `ComparisonDisplay`; its `fitted` maps ``model/measure`` to the fitted
-        measure.
+        A pandas DataFrame with one row per entry, sorted by the first column, and for
+        every model and measure the columns ``model/measure``,
+        ``model/measure/standard_error`` (NaN where there is none) and
+        ``model/measure/rank``. Its `plot()` draws a `ComparisonDisplay`; its `fitted`
+        maps ``model/measure`` to the fitted measure.
 
     Examples
     --------
@@ -72,8 +77,8 @@ def compare_importances(
     >>> X = X[["bmi", "bp", "s5"]]
     >>> models = {"ridge": Ridge(0.01).fit(X, y), "lasso": Lasso(1.0).fit(X, y)}
     >>> table = compare_importances(models, X, y)
-    >>> table["lasso/SensitivityImportance rank"].to_dict()
-    {'bmi': 1, 'bp': 3, 's5': 2}
+    >>> table["lasso/SensitivityImportance/rank"].to_dict()
+    {'bmi': 1, 's5': 2, 'bp': 3}
     """
     require_pandas()
     from skvarimp._comparing.comparison_frame import Comparison
@@ -85,6 +90,7 @@ def compare_importances(
             check_fitted(estimator)
     measures = SensitivityImportance() if importances is None else importances
     measures = _labelled(measures, "importances")
+    measures = {name: named(m, "importances") for name, m in measures.items()}
     for name, measure in measures.items():
         if not isinstance(measure, BaseImportance):
             raise TypeError(
@@ -106,6 +112,8 @@ def compare_importances(
                     f"{column!r}. Rename one of them."
                 )
             fitted[column], labels[column] = measure, (label, name)
+    if not isinstance(importances, Mapping):
+        labels = _with_quantities(fitted, labels)
     return Comparison.from_fitted(fitted, labels)
 
 
@@ -124,6 +132,16 @@ def fit_measures(measures, estimator, X, y, sample_weight):
             measure.fit(estimator, X, y, sample_weight=sample_weight)
 
 
+def _with_quantities(fitted, labels):
+    """Call measures by their quantities, where these differ."""
+    found = {}
+    for column, (_, name) in labels.items():
+        found.setdefault(name, quantity(fitted[column]))
+    if len(set(found.values())) < len(found):
+        return labels
+    return {column: (model, found[name]) for column, (model, name) in labels.items()}
+
+
 def _labelled(given, parameter):
     """A dict label -> object; a list's members are called by their class."""
     if isinstance(given, Mapping):
@@ -136,7 +154,7 @@ def _labelled(given, parameter):
         result = {}
         for name, member in zip(names, members):
             seen[name] += 1
-            suffix = f" {seen[name]}" if counts[name] > 1 else ""
+            suffix = f"_{seen[name]}" if counts[name] > 1 else ""
             result[name + suffix] = member
     if not result:
         raise ValueError(f"`{parameter}` is empty.")
@@ -144,5 +162,7 @@ def _labelled(given, parameter):
 
 
 def _name(member):
-    """The class of an object, the name of a function."""
+    """The class of an object, the name of a function or of a measure."""
+    if isinstance(member, str):
+        return member
     return getattr(member, "__name__", type(member).__name__)

@@ -1,12 +1,13 @@
 """The table that `compare_importances` returns; the only module that needs pandas."""
 
+import numpy as np
 import pandas as pd
 
 from skvarimp._display.html import comparison_html
 
 
 class Comparison(pd.DataFrame):
-    """Importances and ranks, one row per entry; see `compare_importances`."""
+    """Importances, errors and ranks by entry; see `compare_importances`."""
 
     _metadata = ["fitted", "labels"]  # noqa: RUF012 pandas' form
 
@@ -32,11 +33,15 @@ class Comparison(pd.DataFrame):
         columns = {}
         for label, measure in fitted.items():
             names = pd.Index(measure.entry_names_, name="entry")
+            errors = measure.standard_errors_
+            errors = np.nan if errors is None else errors
             columns[label] = pd.Series(measure.importances_, names)
-            columns[f"{label} rank"] = pd.Series(measure.ranking_, names)
-        table = cls(pd.DataFrame(columns))
-        first = next(iter(fitted.values())).entry_names_
-        names = dict.fromkeys([*first, *table.index])  # the first measure's order leads
+            columns[f"{label}/standard_error"] = pd.Series(errors, names)
+            columns[f"{label}/rank"] = pd.Series(measure.ranking_, names)
+        table = pd.DataFrame(columns)
+        first = next(iter(fitted.values()))
+        in_order = np.array(first.entry_names_)[np.argsort(first.ranking_)]
+        names = dict.fromkeys([*in_order, *table.index])
         table = cls(table.reindex(list(names)))
         table.index.name = "entry"
         table.fitted, table.labels = fitted, labels
@@ -45,7 +50,7 @@ class Comparison(pd.DataFrame):
     def _repr_html_(self):
         """Bars of the whole table; a part of it is shown as pandas shows it."""
         fitted = getattr(self, "fitted", None)
-        if not fitted or self.shape[1] != 2 * len(fitted):
+        if not fitted or self.shape[1] != 3 * len(fitted):
             return super()._repr_html_()
         if len(self) != len({e for m in fitted.values() for e in m.entry_names_}):
             return super()._repr_html_()

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
     COLORS,
-    check_axes,
+    Display,
     check_count,
     drawable,
+    entitle,
     keywords_for,
 )
 from skvarimp._display.rows import finish_rows, row_axes, row_names
@@ -24,7 +25,7 @@ STATES = {
 }
 
 
-class AllRelevantDisplay:
+class AllRelevantDisplay(Display):
     """Each column's importances over the rounds, and the largest of the copies.
 
     A box holds the middle half of the rounds, with a bar at their median, and its
@@ -82,6 +83,8 @@ class AllRelevantDisplay:
         self.states = states
         self.label = label
 
+    _draw = "from_selector"
+
     @classmethod
     def from_selector(
         cls,
@@ -126,7 +129,13 @@ class AllRelevantDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def plot(
-        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        max_entries: int = 30,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the boxes.
 
@@ -137,6 +146,10 @@ class AllRelevantDisplay:
         max_entries : int, default=30
             Columns shown, those with the largest medians; a note says how many of each
             kind are not.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
             Passed to `matplotlib.axes.Axes.barh`, which draws the middle halves.
 
@@ -161,7 +174,8 @@ class AllRelevantDisplay:
         states.insert(place, "largest copy")
         names.insert(place, "largest copy")
         rows.insert(place, copies)
-        ax = row_axes(names, 1.2) if ax is None else check_axes(ax)
+        own_figure = ax is None
+        (ax,) = row_axes(names, 1.2, ax, figsize)
         self.ax_, self.figure_ = ax, ax.figure
         self.boxes_ = _draw_boxes(ax, rows, [STATES[state] for state in states], kwargs)
         note = [f"{self.label} ({len(copies)} rounds)"]
@@ -172,6 +186,7 @@ class AllRelevantDisplay:
         ax.set_xlabel("\n".join(note))
         finish_rows(ax, names)
         self._legend(ax, states)
+        entitle([ax], title, own_figure)
         return self
 
     def _legend(self, ax, states):

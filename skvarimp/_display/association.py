@@ -1,11 +1,12 @@
 """`AssociationDisplay`: heat map of the predictive measure of association."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
-from skvarimp._display.drawing import check_count
+from skvarimp._display.drawing import check_has
 from skvarimp._display.matrix import MatrixDisplay
 from skvarimp._types import Axes
 
@@ -34,32 +35,27 @@ class AssociationDisplay(MatrixDisplay):
 
     Examples
     --------
-    >>> from skvarimp._display.association import AssociationDisplay
+    >>> from skvarimp import AssociationDisplay
     >>> display = AssociationDisplay([[1, 0.5], [0, 1]], ["a", "b"]).plot()
     >>> display.ax_.get_ylabel()
     'optimal split on'
     """
 
-    def __init__(self, matrix, names, label="association"):
+    def __init__(
+        self, matrix: ArrayLike, names: Sequence[str], label: str = "association"
+    ) -> None:
         super().__init__(matrix, names, label)
 
     @classmethod
     def from_importance(
-        cls,
-        importance: Any,
-        *,
-        max_entries: int = 30,
-        ax: Axes | None = None,
-        **kwargs: Any,
+        cls, importance: Any, *, ax: Axes | None = None, **kwargs: Any
     ) -> Self:
         """Draw the associations of a fitted `ImpurityImportance`.
 
         Parameters
         ----------
         importance : ImpurityImportance
-            Fitted with surrogates.
-        max_entries : int, default=30
-            Number of columns to draw; of more, the most important ones.
+            Fitted with surrogates; its most important columns come first.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
         **kwargs : dict
@@ -70,36 +66,34 @@ class AssociationDisplay(MatrixDisplay):
         display : AssociationDisplay
             Holds `ax_` and `figure_`.
         """
-        check_count("max_entries", max_entries)
-        check_is_fitted(importance)
-        if importance.association_ is None:
+        check_has(importance, "importances_", "an ImpurityImportance")
+        if getattr(importance, "association_", None) is None:
             raise ValueError(
                 "There are no associations to draw: `surrogates` must be True or a "
                 "number, got False. Use ImpurityImportance(surrogates=True)."
             )
-        kept = np.flatnonzero(importance.ranking_ <= max_entries)
-        names = [importance.entry_names_[j] for j in kept]
-        display = cls(importance.association_[np.ix_(kept, kept)], names)
-        display.plot(ax=ax, **kwargs)
-        display._say_left_out(len(importance.entry_names_))
-        return display
+        order = np.argsort(importance.ranking_, kind="stable")
+        names = [importance.entry_names_[j] for j in order]
+        display = cls(importance.association_[np.ix_(order, order)], names)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, cmap="cividis"):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the matrix.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
-        cmap : str or matplotlib Colormap, default="cividis"
-            Colours; the default reads the same for colour-blind readers.
+        **kwargs : dict
+            As in `MatrixDisplay.plot`.
 
         Returns
         -------
         display : AssociationDisplay
             This object.
         """
-        super().plot(ax=ax, cmap=cmap)
+        super().plot(ax=ax, **kwargs)
         self.ax_.set_ylabel("optimal split on")
-        self.ax_.set_xlabel("surrogate split on")
+        below = ["surrogate split on", self.ax_.get_xlabel()]
+        self.ax_.set_xlabel("\n".join(filter(None, below)))
         return self

@@ -9,11 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
     COLORS,
-    check_axes,
+    Display,
     columns_of,
     drawable,
+    entitle,
     keywords_for,
+    wrapped,
 )
+from skvarimp._display.quantities import quantity
 from skvarimp._display.rows import (
     finish_rows,
     most_important,
@@ -24,12 +27,13 @@ from skvarimp._display.rows import (
 from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
+LABEL = 60  # characters of a line below the bars
 LIGHT = "#99C7E0"  # of COLORS[0]
 PARTS = ["by itself", "with interactions"]
 ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
 
 
-class ImportanceDisplay:
+class ImportanceDisplay(Display):
     """Importances as horizontal bars, most important on top.
 
     Parameters
@@ -90,6 +94,8 @@ class ImportanceDisplay:
         self.intervals = intervals
         self.own = own
 
+    _draw = "from_importance"
+
     @classmethod
     def from_importance(
         cls,
@@ -108,7 +114,7 @@ class ImportanceDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
         label : str, default=None
-            What the bars are; None: the name of the importance's class.
+            What the bars are; None: the measure's quantity and its unit.
         **kwargs : dict
             Passed to `plot`.
 
@@ -122,7 +128,7 @@ class ImportanceDisplay:
             importance.importances_,
             importance.entry_names_,
             standard_errors=whole_error(importance),
-            label=type(importance).__name__ if label is None else label,
+            label=quantity(importance) if label is None else label,
             intervals=_corrected_intervals(importance),
         )
         return display.plot(ax=ax, **kwargs)
@@ -163,7 +169,13 @@ class ImportanceDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def plot(
-        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        max_entries: int = 30,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the bars.
 
@@ -173,6 +185,10 @@ class ImportanceDisplay:
             Axes to draw into; None makes a figure that is large enough.
         max_entries : int, default=30
             Entries shown, the most important; a note says how many are not.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
             Passed to `matplotlib.axes.Axes.barh`.
 
@@ -184,7 +200,8 @@ class ImportanceDisplay:
         values = drawable(self.importances, (len(self.entry_names),), "importances")
         shown = most_important(values, max_entries)
         names = row_names(self.entry_names, shown)
-        ax = row_axes(names, 1.0) if ax is None else check_axes(ax)
+        own_figure = ax is None
+        (ax,) = row_axes(names, 1.0, ax, figsize)
         self.ax_, self.figure_ = ax, ax.figure
         at = np.arange(len(shown))
         color = COLORS[0] if self.own is None else LIGHT
@@ -200,8 +217,11 @@ class ImportanceDisplay:
         else:
             ends = drawable(self.intervals, (len(values), 2), "intervals")[shown]
             self.errors_ = _draw_intervals(ax, at, values[shown], ends)
-        ax.set_xlabel("\n".join([self.label, *not_shown(values, shown)]))
+        ax.set_xlabel(
+            "\n".join([wrapped(self.label, LABEL), *not_shown(values, shown)])
+        )
         finish_rows(ax, names)
+        entitle([ax], title, own_figure)
         return self
 
 
@@ -227,19 +247,22 @@ def _corrected_intervals(importance):
     return np.array([ends[name] for name in importance.entry_names_])
 
 
-def draw_errors(ax, at, values, errors, shown):
+def draw_errors(ax, at, values, errors, shown, **style):
+    """Draw 95% intervals about the values shown, where errors are known."""
     if errors is None:
         return None
     errors = drawable(errors, values.shape, "standard_errors")[shown]
     values, reach = values[shown], INTERVAL * errors
     ends = np.column_stack([values - reach, values + reach])
-    return _draw_intervals(ax, at, values, ends)
+    return _draw_intervals(ax, at, values, ends, style)
 
 
-def _draw_intervals(ax, at, values, ends):
+def _draw_intervals(ax, at, values, ends, style=None):
     reach = np.abs(ends - values[:, np.newaxis])
     # neither NaN nor rounding of 0
     known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
     if not known.any():
         return None
-    return ax.errorbar(values[known], at[known], xerr=reach[known].T, **ERROR_STYLE)
+    return ax.errorbar(
+        values[known], at[known], xerr=reach[known].T, **(ERROR_STYLE | (style or {}))
+    )

@@ -1,19 +1,24 @@
 """`ComparisonDisplay`: importances of several models side by side."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.bars import draw_errors, whole_error
 from skvarimp._display.drawing import (
     COLORS,
-    check_axes,
+    Display,
     columns_of,
     drawable,
+    entitle,
     keywords_for,
+    plain,
+    wrapped,
 )
+from skvarimp._display.quantities import quantity
 from skvarimp._display.rows import (
     finish_rows,
     most_important,
@@ -24,9 +29,11 @@ from skvarimp._display.rows import (
 from skvarimp._types import Axes
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
+MARKERS = "os^D"  # of dots
+MOST_BARS, LONGEST_LABEL = 60, 45  # of a panel
 
 
-class ComparisonDisplay:
+class ComparisonDisplay(Display):
     """Importances of several models side by side, one panel per measure.
 
     Parameters
@@ -47,7 +54,7 @@ class ComparisonDisplay:
     figure_ : matplotlib Figure
         Their figure.
     bars_ : dict
-        (measure, model) -> matplotlib BarContainer.
+        (measure, model) -> matplotlib BarContainer, or Line2D of dots.
     errors_ : dict
         (measure, model) -> matplotlib ErrorbarContainer or None.
 
@@ -82,6 +89,8 @@ class ComparisonDisplay:
         self.entry_names = entry_names
         self.standard_errors = standard_errors
 
+    _draw = "from_comparison"
+
     @classmethod
     def from_comparison(cls, frame: Any, *, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the table of `compare_importances`.
@@ -105,7 +114,8 @@ class ComparisonDisplay:
         names = [str(name) for name in frame.index]
         importances, errors = {}, {}
         for column in frame.columns:
-            if column.endswith(" rank") and column[: -len(" rank")] in frame.columns:
+            name, _, what = column.rpartition("/")
+            if name in frame.columns and what in {"standard_error", "rank"}:
                 continue
             by_name = column.rpartition("/")[::2]  # of a table made by hand
             model, measure = labels.get(column, by_name)
@@ -122,6 +132,32 @@ class ComparisonDisplay:
                 "compare_importances returned."
             )
         return cls(importances, names, standard_errors=errors).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_outputs(
+        cls, importance: Any, *, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the outputs of a fitted importance side by side.
+
+        Parameters
+        ----------
+        importance : importance instance
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            The drawn display.
+        """
+        check_is_fitted(importance, "importances_")
+        per_output = importance.importances_per_output_
+        of_outputs = zip(map(str, importance.output_names_), per_output.T)
+        bars = {quantity(importance): dict(of_outputs)}
+        return cls(bars, importance.entry_names_).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_cohorts(cls, frame: Any, *, ax: Axes | None = None, **kwargs: Any) -> Self:
@@ -156,7 +192,16 @@ class ComparisonDisplay:
         display = cls({label: importances}, names, standard_errors={label: errors})
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, max_entries: int = 30, **kwargs: Any) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        max_entries: int = 30,
+        kind: Literal["auto", "bars", "dots"] = "auto",
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the panels.
 
         Parameters
@@ -165,14 +210,23 @@ class ComparisonDisplay:
             One per measure; None makes a figure that is large enough.
         max_entries : int, default=30
             Entries shown, the most important; a note says how many are not.
+        kind : {"auto", "bars", "dots"}, default="auto"
+            A bar per model and entry, or the dots of all models on one line per
+            entry; "auto": dots from 61 bars in a panel on.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
-            Passed to `matplotlib.axes.Axes.barh`.
+            Passed to `matplotlib.axes.Axes.barh`, or `plot` of dots.
 
         Returns
         -------
         display : ComparisonDisplay
             This object.
         """
+        if kind not in ("auto", "bars", "dots"):
+            raise ValueError(f'`kind` must be "auto", "bars" or "dots", got {kind!r}.')
         shape = (len(self.entry_names),)
         columns = [
             drawable(values, shape, f"importances[{measure!r}][{model!r}]")
@@ -185,63 +239,75 @@ class ComparisonDisplay:
         order = _mean_share(columns)
         shown = most_important(order, max_entries)
         names = row_names(self.entry_names, shown)
-        n_panels = len(self.importances)
-        own_figure = ax is None
-        if own_figure:
-            ax = row_axes(names, max(1.0, 0.4 + 0.45 * len(models)), n_panels)
-        self.axes_ = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+        n_panels, own_figure = len(self.importances), ax is None
+        many = len(models) * len(shown) > MOST_BARS
+        dots = kind == "dots" or (kind == "auto" and many)
+        height = 1.2 if dots else max(1.0, 0.4 + 0.45 * len(models))
+        self.axes_ = row_axes(names, height, ax, figsize, n_panels)
         if len(self.axes_) != n_panels:
             raise ValueError(
                 f"`ax` has {len(self.axes_)} axes for {n_panels} measures: "
                 f"{list(self.importances)}. Pass one per measure, or ax=None."
             )
-        self.ax_, self.figure_ = check_axes(self.axes_[0]), self.axes_[0].figure
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):
-            self._panel(panel, measure, models, shown, kwargs)
+            self._panel(panel, measure, models, shown, dots, kwargs)
             finish_rows(panel, names)
         note = not_shown(order, shown, threshold=False)
         self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
-        self._legend(models, own_figure)
+        self._legend(models, own_figure, "upper" if title is None else "lower")
+        entitle(self.axes_, title, own_figure)
         return self
 
-    def _panel(self, ax, measure, models, shown, kwargs):
-        height = 0.8 / len(models)
+    def _panel(self, ax, measure, models, shown, dots, kwargs):
+        height = (0.5 if dots else 0.8) / len(models)
         for m, model in enumerate(models):
             values = self.importances[measure].get(model)
             if values is None:
                 continue
             values = np.asarray(values, dtype=np.float64)
-            at = np.arange(len(shown)) - 0.4 + (m + 0.5) * height
-            style = {
-                "height": 0.92 * height,
-                "color": COLORS[m % len(COLORS)],
-                "hatch": HATCHES[m // len(COLORS) % len(HATCHES)],
-                "label": model,
-            }
-            key = measure, model
-            with keywords_for("barh", kwargs):
-                self.bars_[key] = ax.barh(at, values[shown], **(style | kwargs))
+            at = np.arange(len(shown)) + height * (m + 0.5 - 0.5 * len(models))
             errors = (self.standard_errors or {}).get(measure, {}).get(model)
-            self.errors_[key] = draw_errors(ax, at, values, errors, shown)
-        ax.set_xlabel(measure)
+            draw = _draw_dots if dots else _draw_bars
+            style = {"color": COLORS[m % len(COLORS)], "label": model}
+            drawn = draw(ax, at, values[shown], height, m // len(COLORS), style, kwargs)
+            key = measure, model
+            self.bars_[key] = drawn
+            look = {"ecolor": style["color"], "capsize": 0.0} if dots else {}
+            self.errors_[key] = draw_errors(ax, at, values, errors, shown, **look)
+        ax.set_xlabel(wrapped(measure, LONGEST_LABEL))
 
-    def _legend(self, models, own_figure):
+    def _legend(self, models, own_figure, end):
         by_model = {model: bars for (_, model), bars in self.bars_.items()}
         handles = [by_model[model] for model in models]
-        if own_figure:
+        if not own_figure:
+            legend = self.ax_.legend(handles, models, fontsize="small")
+        else:
             width = self.figure_.get_figwidth()
             longest = max(len(model) for model in models)
             n_columns = int(max(1, min(len(models), width // (0.8 + 0.08 * longest))))
-            self.figure_.legend(
+            legend = self.figure_.legend(
                 handles,
                 models,
-                loc="outside upper center",
+                loc=f"outside {end} center",
                 ncols=n_columns,
                 frameon=False,
             )
-        else:
-            self.ax_.legend(handles, models, fontsize="small")
+        plain(legend.get_texts())
+
+
+def _draw_bars(ax, at, values, height, round_, style, keywords):
+    style = style | {"height": 0.92 * height, "hatch": HATCHES[round_ % len(HATCHES)]}
+    with keywords_for("barh", keywords):
+        return ax.barh(at, values, **(style | keywords))
+
+
+def _draw_dots(ax, at, values, height, round_, style, keywords):
+    marker = MARKERS[round_ % len(MARKERS)]
+    style = style | {"marker": marker, "linestyle": "none", "markersize": 5.0}
+    with keywords_for("plot", keywords):
+        return ax.plot(values, at, **(style | keywords))[0]
 
 
 def _mean_share(columns):

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
+    Display,
     check_count,
     check_has,
     drawable,
+    entitle,
     n_columns,
     panel_axes,
     plain,
@@ -23,7 +25,7 @@ from skvarimp._display.panels import (
 )
 
 
-class CurvesDisplay:
+class CurvesDisplay(Display):
     """Partial dependence curves, one panel per entry, on one vertical scale.
 
     Numeric inputs are drawn as lines, with ticks at the deciles of their observed
@@ -76,26 +78,25 @@ class CurvesDisplay:
         self.individual = individual
         self.surfaces = surfaces
 
+    _draw = "from_importance"
+
     @classmethod
     def from_importance(
         cls,
         importance: Any,
         *,
-        n_curves: int | None = 9,
-        axes: Any = None,
+        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curves of a fitted `PartialDependenceImportance`.
+        """Draw the curves of a fitted importance, the least flat first.
 
         Groups of columns have no single axis to be drawn on and are left out.
 
         Parameters
         ----------
-        importance : PartialDependenceImportance
+        importance : PartialDependenceImportance or ALEImportance
             Fitted.
-        n_curves : int or None, default=9
-            Number of curves to draw, the least flat first; None: all.
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
@@ -106,8 +107,6 @@ class CurvesDisplay:
             Holds `axes_` and `figure_`.
         """
         check_has(importance, "curves_", "a PartialDependenceImportance")
-        if n_curves is not None:
-            check_count("n_curves", n_curves)
         curves = []
         for e in np.argsort(importance.ranking_):
             name = importance.entry_names_[e]
@@ -120,20 +119,19 @@ class CurvesDisplay:
                 "`curves_`, or fit with single columns as `features`."
             )
         display = cls(
-            curves[:n_curves],
+            curves,
             importance.output_names_,
             importance.deciles_,
             getattr(importance, "individual_curves_", None),
         )
-        return display.plot(axes=axes, **kwargs)
+        return display.plot(ax=ax, **kwargs)
 
     @classmethod
     def from_surfaces(
         cls,
         importance: Any,
         *,
-        n_surfaces: int | None = 9,
-        axes: Any = None,
+        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the surfaces of a `PartialDependenceImportance` fitted with `pairs`.
@@ -142,10 +140,7 @@ class CurvesDisplay:
         ----------
         importance : PartialDependenceImportance
             Fitted.
-        n_surfaces : int or None, default=9
-            Number of pairs to draw, in the order of `pairs`; None: all. Several outputs
-            have a panel each.
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into, one per panel; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
@@ -156,8 +151,6 @@ class CurvesDisplay:
             Holds `axes_` and `figure_`.
         """
         check_has(importance, "surfaces_", "a PartialDependenceImportance with `pairs`")
-        if n_surfaces is not None:
-            check_count("n_surfaces", n_surfaces)
         surfaces = [
             (names, first, second, averages.reshape(len(first), len(second), -1))
             for names, (first, second, averages) in importance.surfaces_.items()
@@ -166,28 +159,34 @@ class CurvesDisplay:
             [],
             importance.output_names_,
             importance.deciles_,
-            surfaces=surfaces[:n_surfaces],
+            surfaces=surfaces,
         )
-        return display.plot(axes=axes, **kwargs)
+        return display.plot(ax=ax, **kwargs)
 
     def plot(
         self,
-        axes: Any = None,
-        ylabel: str = "partial dependence",
+        ax: Any = None,
         *,
+        ylabel: str = "partial dependence",
+        max_entries: int | None = 9,
         kind: Literal["both", "average", "individual"] = "both",
         centred: bool = False,
         band: float | None = None,
         effect: Literal["joint", "interaction"] = "joint",
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
     ) -> Self:
         """Draw the curves, then the surfaces.
 
         Parameters
         ----------
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into, at least one per panel; None makes a figure.
         ylabel : str, default="partial dependence"
             Label of the vertical axes of curves, and of the colours of surfaces.
+        max_entries : int or None, default=9
+            How many curves, and how many surfaces, are drawn, the first ones; None:
+            all. Several outputs have a surface each.
         kind : {"both", "average", "individual"}, default="both"
             Which curves are drawn: the averages, those of single rows, or both as far
             as there are any.
@@ -201,6 +200,10 @@ class CurvesDisplay:
         effect : {"joint", "interaction"}, default="joint"
             What surfaces show: the averages, or what is left of them after their means
             along either axis are subtracted, and so 0 for additive effects.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
 
         Returns
         -------
@@ -208,30 +211,33 @@ class CurvesDisplay:
             This object.
         """
         self._check_asked(kind, band, effect)
+        if max_entries is not None:
+            check_count("max_entries", max_entries)
+        curves, own_figure = self.curves[:max_entries], ax is None
         panels = [
             (surface, o)
-            for surface in self.surfaces
+            for surface in self.surfaces[:max_entries]
             for o in range(len(self.output_names))
         ]
-        n, own_figure = len(self.curves) + len(panels), axes is None
+        n = len(curves) + len(panels)
         if n == 0:
             raise ValueError("`curves` is empty: there is nothing to draw.")
-        for name, grid, averages in self.curves:
+        for name, grid, averages in curves:
             shape = (len(grid), len(self.output_names))
             drawable(averages, shape, f"curves of {name!r}")
-        things = "surfaces" if panels else "curves"
-        self.axes_ = panel_axes(axes, n, things, (3.2, 2.5), (0.4, 0.2))
+        self.axes_ = panel_axes(ax, n, figsize, (3.2, 2.5), (0.4, 0.2))
         self.figure_ = self.axes_[0].figure
-        if self.curves:
-            drawn = [self._drawn(curve, kind, centred) for curve in self.curves]
+        if curves:
+            drawn = [self._drawn(curve, kind, centred) for curve in curves]
             self._draw_curves(drawn, band)
             for ax in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
                 ax.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
             if len(self.output_names) > 1 and kind != "individual":
                 self._legend(own_figure)
         if panels:
-            axes = self.axes_[len(self.curves) : n]
+            axes = self.axes_[len(curves) : n]
             self._draw_surfaces(axes, panels, effect, ylabel)
+        entitle(self.axes_, title, own_figure)
         return self
 
     def _check_asked(self, kind, band, effect):

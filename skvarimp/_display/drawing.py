@@ -3,10 +3,14 @@
 import numbers
 import textwrap
 from contextlib import contextmanager
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
+
+from skvarimp._types import AnyEstimator, Matrix
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 
@@ -25,22 +29,99 @@ def pyplot():
     return plt
 
 
-def single_axes(ax, figsize):
-    """The axes given, or new ones in a figure of so many inches."""
+class Display:
+    """What every display has in common: it can start from a model and data.
+
+    `_comparing.from_estimator` says of each class what to make of them.
+    """
+
+    _made: Any  # _made(estimator, X, y, **options) -> what `_draw` takes
+    _draw: str  # the class method that draws it
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: AnyEstimator,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        *,
+        ax: Any = None,
+        max_entries: int | None = None,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Compute from a model and data what there is to draw, and draw it.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted model; of a display of refits or of a selection an estimator,
+            which is cloned; of a `ComparisonDisplay` several models, as for
+            `compare_importances`.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target, where it is needed.
+        ax : matplotlib Axes or array-like of them, default=None
+            Axes to draw into; None makes a figure.
+        max_entries : int, default=None
+            Entries shown at most, where the display has this limit; None: its own.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
+        **options : dict
+            Passed to what computes the numbers, such as `importance`, the name of a
+            measure or an instance, or `cv`.
+
+        Returns
+        -------
+        display : Display
+            The drawn display.
+        """
+        drawing = {"ax": ax, "title": title, "figsize": figsize}
+        if max_entries is not None:
+            drawing["max_entries"] = max_entries
+        made = cls._made(estimator, X, y, **options)
+        return getattr(cls, cls._draw)(*made, **drawing)
+
+
+def single_axes(ax, figsize, size):
+    """The axes given, or new ones in a figure of its own; `size` unless `figsize`."""
+    check_figsize(ax, figsize)
     if ax is None:
-        _, ax = pyplot().subplots(figsize=figsize, layout="constrained")
+        _, ax = pyplot().subplots(figsize=figsize or size, layout="constrained")
     return check_axes(ax)
 
 
-def check_axes(ax, parameter="ax"):
+def check_axes(ax):
     """The Axes given; TypeError where it is something else."""
     if not hasattr(ax, "barh"):
         kind = "an array of Axes" if isinstance(ax, np.ndarray) else type(ax).__name__
         raise TypeError(
-            f"`{parameter}` must be matplotlib Axes, got {kind}. Leave it out for a "
-            "figure of its own."
+            f"`ax` must be matplotlib Axes, got {kind}. Leave it out for a figure of "
+            "its own."
         )
     return ax
+
+
+def check_figsize(ax, figsize):
+    """Raise where the size of a figure is asked for that is not ours to make."""
+    if ax is not None and figsize is not None:
+        raise ValueError(
+            "`figsize` is the size of a figure of its own, but `ax` lies in one. Pass "
+            "one of the two."
+        )
+
+
+def entitle(axes, title, own_figure):
+    """Put a title over axes, or over the figure where it was made for them."""
+    if title is None:
+        return
+    first = axes[0]
+    text = first.figure.suptitle(title) if own_figure else first.set_title(title)
+    plain([text])
 
 
 @contextmanager
@@ -53,20 +134,20 @@ def keywords_for(method, keywords):
             raise
         raise TypeError(
             f"Keywords are passed to matplotlib's {method}, which does not take "
-            f"{sorted(keywords)} as given: {error}. Titles and sizes are set on the "
-            "display's `ax_` and `figure_`."
+            f"{sorted(keywords)} as given: {error}. Use `title`, `figsize` and the "
+            "display's `ax_` and `figure_` for the rest."
         ) from None
 
 
-def panel_axes(axes, n, things, panel, margins):
+def panel_axes(ax, n, figsize, panel, margins):
     """Axes for n panels: those given, or new ones in rows of at most three.
 
     Parameters
     ----------
-    axes : array-like of matplotlib Axes or None
+    ax : Axes, array-like of them, or None
     n : int
-    things : str
-        What the panels show, in the plural; the caller's `n_things` limits them.
+    figsize : (float, float) or None
+        Of a figure of its own.
     panel, margins : (float, float)
         Width and height in inches, of each panel and beside all of them.
 
@@ -74,21 +155,21 @@ def panel_axes(axes, n, things, panel, margins):
     -------
     ndarray of at least n Axes
     """
-    if axes is None:
+    check_figsize(ax, figsize)
+    if ax is None:
         columns, rows = min(n, 3), -(-n // 3)
         size = panel[0] * columns + margins[0], panel[1] * rows + margins[1]
-        _, axes = pyplot().subplots(
-            rows, columns, figsize=size, squeeze=False, layout="constrained"
+        _, ax = pyplot().subplots(
+            rows, columns, figsize=figsize or size, squeeze=False, layout="constrained"
         )
-        for ax in axes.ravel()[n:]:
-            ax.set_visible(False)
-    axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-    for ax in axes:
-        check_axes(ax, "axes")
+        for unused in ax.ravel()[n:]:
+            unused.set_visible(False)
+    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+    for one in axes:
+        check_axes(one)
     if len(axes) < n:
         raise ValueError(
-            f"`axes` has {len(axes)} axes for {n} {things}. Use n_{things} to draw "
-            "fewer."
+            f"`ax` has {len(axes)} axes for {n} panels. Use max_entries to draw fewer."
         )
     return axes
 

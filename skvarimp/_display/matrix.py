@@ -7,20 +7,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
+    Display,
     check_count,
     check_has,
     drawable,
+    entitle,
     plain,
     single_axes,
     wrapped,
 )
+from skvarimp._display.quantities import quantity
 from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
 LONGEST_LINE = 26
 
 
-class MatrixDisplay:
+class MatrixDisplay(Display):
     """Heat map of a matrix with one row and one column per entry.
 
     Parameters
@@ -55,23 +58,24 @@ class MatrixDisplay:
         self.names = names
         self.label = label
 
+    _draw = "from_importance"
+
     @classmethod
     def from_importance(
         cls,
         importance: Any,
         *,
-        max_entries: int = 30,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the `matrix_` of a fitted `InteractionImportance`.
+        """Draw the pairs of a fitted `InteractionImportance`.
+
+        Entries with the strongest pairs come first.
 
         Parameters
         ----------
         importance : InteractionImportance
             Fitted on pairs.
-        max_entries : int, default=30
-            Number of entries to draw; of more, those with the strongest pairs.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
         **kwargs : dict
@@ -83,48 +87,56 @@ class MatrixDisplay:
             Holds `ax_` and `figure_`.
         """
         check_has(importance, "pairs_", "an InteractionImportance of pairs")
-        check_count("max_entries", max_entries)
         strongest = {}  # of each entry that is in a pair
         for pair, value in zip(importance.pairs_, importance.importances_):
             for name in pair if value == value else ():
                 strongest[name] = max(value, strongest.get(name, value))
-        by_strength = sorted(strongest, key=lambda name: -strongest[name])
-        kept = set(by_strength[:max_entries])
-        names = [name for name in importance.matrix_names_ if name in kept]
+        names = sorted(strongest, key=lambda name: -strongest[name])
         matrix = pair_matrix(names, importance.pairs_, importance.importances_)
-        display = cls(matrix, names, LABELS[importance.statistic_])
-        display.plot(ax=ax, **kwargs)
-        display._say_left_out(len(importance.matrix_names_))
-        return display
+        display = cls(matrix, names, quantity(importance))
+        display._n_entries = len(importance.matrix_names_)
+        return display.plot(ax=ax, **kwargs)
 
-    def _say_left_out(self, n_entries):
-        """Write below the picture how many of all entries are not in it."""
-        left = n_entries - len(self.names)
-        if left:
-            below = [self.ax_.get_xlabel(), f"{left} of {n_entries} entries not shown"]
-            self.ax_.set_xlabel("\n".join(filter(None, below)))
-
-    def plot(self, ax: Axes | None = None, cmap: Any = "cividis") -> Self:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        cmap: Any = None,
+        max_entries: int = 30,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Self:
         """Draw the matrix.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
-        cmap : str or matplotlib Colormap, default="cividis"
-            Colours; the default reads the same for colour-blind readers.
+        cmap : str or matplotlib Colormap, default=None
+            Colours; None: from white to blue in even steps of lightness.
+        max_entries : int, default=30
+            Number of entries drawn, the first ones; a note says how many are not.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
 
         Returns
         -------
         display : MatrixDisplay
             This object.
         """
-        n, names = len(self.names), [wrapped(name, LONGEST_LINE) for name in self.names]
-        if n == 0:
+        n_named = len(self.names)
+        if n_named == 0:
             raise ValueError("`names` is empty: there is nothing to draw.")
-        matrix = np.ma.masked_invalid(drawable(self.matrix, (n, n), "matrix"))
-        ax = single_axes(ax, _size(names))
+        check_count("max_entries", max_entries)
+        names = [wrapped(name, LONGEST_LINE) for name in self.names[:max_entries]]
+        n, own_figure = len(names), ax is None
+        matrix = drawable(self.matrix, (n_named, n_named), "matrix")[:n, :n]
+        matrix = np.ma.masked_invalid(matrix)
+        ax = single_axes(ax, figsize, _size(names))
         self.ax_, self.figure_ = ax, ax.figure
+        cmap = light_to_dark() if cmap is None else cmap
         image = ax.imshow(matrix, cmap=cmap, vmin=min(0.0, matrix.min()))
         ax.set_facecolor("0.92")
         ax.set_xticks(range(n), names, rotation=90 if n > 3 else 0)
@@ -134,8 +146,42 @@ class MatrixDisplay:
         ax.spines[:].set_visible(False)
         if n <= LARGEST_WITH_NUMBERS:
             _write_numbers(ax, matrix, image)
-        self.figure_.colorbar(image, ax=ax, label=self.label, shrink=0.8)
+        label = wrapped(self.label, max(20, 5 * n))
+        self.figure_.colorbar(image, ax=ax, label=label, shrink=0.8)
+        n_all = getattr(self, "_n_entries", n_named)
+        if n < n_all:
+            ax.set_xlabel(f"{n_all - n} of {n_all} entries are not shown")
+        entitle([ax], title, own_figure)
         return self
+
+
+def light_to_dark():
+    """Colours from white to blue that differ equally: straight in Oklab."""
+    from matplotlib.colors import ListedColormap
+
+    ends = np.array([[0.985, -0.003, -0.008], [0.42, -0.03, -0.115]])
+    share = np.linspace(0.0, 1.0, 256)[:, np.newaxis]
+    lab = ends[0] + share * (ends[1] - ends[0])
+    linear = (lab @ OKLAB_TO_LMS.T) ** 3 @ LMS_TO_RGB.T
+    curved = 1.055 * np.clip(linear, 0.0031308, 1.0) ** (1 / 2.4) - 0.055
+    return ListedColormap(np.where(linear > 0.0031308, curved, 12.92 * linear))
+
+
+# Ottosson (2020), "A perceptual color space for image processing".
+OKLAB_TO_LMS = np.array(
+    [
+        [1.0, 0.3963377774, 0.2158037573],
+        [1.0, -0.1055613458, -0.0638541728],
+        [1.0, -0.0894841775, -1.2914855480],
+    ]
+)
+LMS_TO_RGB = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.7076147010],
+    ]
+)
 
 
 def pair_matrix(names, pairs, values):
@@ -161,9 +207,6 @@ def pair_matrix(names, pairs, values):
     return matrix
 
 
-LABELS = {"h": "Friedman's H", "conditional_std": "interaction (conditional sd)"}
-
-
 def _size(names):
     """Inches of a figure with room for the names at both sides."""
     lines = [name.split("\n") for name in names]
@@ -174,7 +217,8 @@ def _size(names):
 
 
 def _write_numbers(ax, matrix, image):
-    """Two significant digits per cell, light on dark and dark on light."""
+    """The values in one format, light on dark and dark on light."""
+    form = _format(np.abs(matrix).max())
     for (row, column), value in np.ndenumerate(matrix.filled(np.nan)):
         if np.isnan(value):
             continue
@@ -183,7 +227,7 @@ def _write_numbers(ax, matrix, image):
         ax.text(
             column,
             row,
-            _digits(value, matrix.max()),
+            form.format(value),
             ha="center",
             va="center",
             fontsize=7.5,
@@ -191,7 +235,9 @@ def _write_numbers(ax, matrix, image):
         )
 
 
-def _digits(value, largest):
-    if abs(value) < 1e-3 * largest:
-        return "0"
-    return f"{value:.2f}" if 0.095 < abs(value) < 100 else f"{value:.2g}"
+def _format(largest):
+    """Two digits of the largest number, and as many places of all others."""
+    if largest is np.ma.masked or largest == 0:
+        return "{:.0f}"
+    places = 1 - int(np.floor(np.log10(largest)))
+    return f"{{:.{max(places, 0)}f}}" if -3 < places < 5 else "{:.0e}"

@@ -5,11 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display.drawing import single_axes
+from skvarimp._display.drawing import Display, entitle, single_axes
 from skvarimp._types import Axes
 
 
-class SelectionPathDisplay:
+class SelectionPathDisplay(Display):
     """Score against number of features, with the kept and the best subset.
 
     Parameters
@@ -33,6 +33,22 @@ class SelectionPathDisplay:
         Figure of the axes.
     line_ : matplotlib Line2D
         The scores.
+
+    See Also
+    --------
+    BackwardEliminationSelector : Its `plot_path` draws this.
+
+    Examples
+    --------
+    >>> from skvarimp import SelectionPathDisplay
+    >>> display = SelectionPathDisplay(
+    ...     n_features=[3, 2, 1],
+    ...     score=[0.8, 0.8, 0.3],
+    ...     fold_scores=[[0.8], [0.8], [0.3]],
+    ...     chosen=2,
+    ... ).plot()
+    >>> display.ax_.get_xlabel()
+    'number of features'
     """
 
     def __init__(
@@ -50,8 +66,12 @@ class SelectionPathDisplay:
         self.chosen = chosen
         self.needed = needed
 
+    _draw = "from_selector"
+
     @classmethod
-    def from_selector(cls, selector: Any, *, ax: Axes | None = None) -> Self:
+    def from_selector(
+        cls, selector: Any, *, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
         """Draw the path of a fitted selector.
 
         Parameters
@@ -60,6 +80,8 @@ class SelectionPathDisplay:
             Fitted.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
 
         Returns
         -------
@@ -74,22 +96,33 @@ class SelectionPathDisplay:
             chosen=selector.n_features_,
             needed=selector.score_needed_,
         )
-        return display.plot(ax=ax)
+        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, *, ax: Axes | None = None) -> Self:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
 
         Returns
         -------
         self : SelectionPathDisplay
             With `ax_`, `figure_` and `line_`.
         """
-        ax = single_axes(ax, (6.4, 4.0))
+        own_figure = ax is None
+        ax = single_axes(ax, figsize, (6.4, 4.0))
         order = np.argsort(self.n_features)
         n = np.asarray(self.n_features)[order]
         score = np.asarray(self.score)[order]
@@ -115,7 +148,8 @@ class SelectionPathDisplay:
             ax.axhline(self.needed, color="0.4", lw=0.8, ls="--", label="good enough")
         if n.max() / n.min() >= 50:
             ax.set_xscale("log")
-        ax.set(xlabel="Number of features", ylabel="Held-out score")
+        ax.set(xlabel="number of features", ylabel="held-out score")
         ax.legend(frameon=False)
+        entitle([ax], title, own_figure)
         self.ax_, self.figure_ = ax, ax.figure
         return self

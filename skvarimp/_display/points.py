@@ -9,7 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing
-from skvarimp._display.drawing import COLORS, check_axes, drawable, plain, pyplot
+from skvarimp._display.drawing import (
+    COLORS,
+    Display,
+    drawable,
+    entitle,
+    plain,
+    pyplot,
+)
 from skvarimp._display.rows import (
     finish_rows,
     most_important,
@@ -24,7 +31,7 @@ N_BINS, MOST_LEVELS = 100, 5
 HEIGHT = 0.8  # of the points of an entry, where they are densest
 
 
-class RowsDisplay:
+class RowsDisplay(Display):
     """A point per row and entry at the row's own importance, coloured by its value.
 
     Points are spread over the height of an entry where many rows have nearly the
@@ -76,6 +83,8 @@ class RowsDisplay:
         self.values = values
         self.label = label
 
+    _draw = "from_importance"
+
     @classmethod
     def from_importance(
         cls, importance: Any, X: Matrix, *, ax: Axes | None = None, **kwargs: Any
@@ -120,7 +129,13 @@ class RowsDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def plot(
-        self, ax: Axes | None = None, *, max_entries: int = 20, **kwargs: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        max_entries: int = 20,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the points.
 
@@ -130,6 +145,10 @@ class RowsDisplay:
             Axes to draw into; None makes a figure that is large enough.
         max_entries : int, default=20
             Entries shown, those with the largest mean; a note says how many are not.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
             Passed to `matplotlib.axes.Axes.scatter`.
 
@@ -146,7 +165,8 @@ class RowsDisplay:
         means = rows.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
         shown = most_important(means, max_entries)
         names = row_names(self.entry_names, shown)
-        ax = row_axes(names, 1.6) if ax is None else check_axes(ax)
+        own_figure = ax is None
+        (ax,) = row_axes(names, 1.6, ax, figsize)
         self.ax_, self.figure_, self.points_ = ax, ax.figure, []
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | kwargs
         numbers = False
@@ -165,6 +185,7 @@ class RowsDisplay:
         finish_rows(ax, names)
         if numbers:
             self._color_bar(ax)
+        entitle([ax], title, own_figure)
         return self
 
     def _color_bar(self, ax):

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from skvarimp._display.drawing import check_count, plain, pyplot, wrapped
+from skvarimp._display.drawing import (
+    check_axes,
+    check_count,
+    check_figsize,
+    plain,
+    pyplot,
+    wrapped,
+)
 
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
 
@@ -47,8 +54,8 @@ def finish_rows(ax, names):
     ax.set_axisbelow(True)
 
 
-def row_axes(names, height, n_panels=1):
-    """Axes in a figure of their own, tall enough for the rows and wide for names.
+def row_axes(names, height, ax, figsize, n_panels=1):
+    """The axes given, or those of a new figure, tall enough for rows, wide for names.
 
     Parameters
     ----------
@@ -56,19 +63,31 @@ def row_axes(names, height, n_panels=1):
         One per row, in lines.
     height : float
         Of a row, relative to that of one bar.
+    ax : Axes, array-like of them, or None
+    figsize : (float, float) or None
+        In place of the size that fits.
     n_panels : int, default=1
         Panels side by side that share the names.
 
     Returns
     -------
-    Axes, or ndarray of shape (n_panels,) of several
+    ndarray of Axes
+        As many as were given.
     """
-    lines = [name.split("\n") for name in names]
-    longest = max((len(line) for of_name in lines for line in of_name), default=0)
-    most_lines = max((len(of_name) for of_name in lines), default=1)
-    row = max(0.25 * height, 0.2 * most_lines)
-    width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
-    size = width, 1.1 + row * max(len(names), 1)
-    return pyplot().subplots(
-        1, n_panels, sharey=True, figsize=size, layout="constrained"
-    )[1]
+    check_figsize(ax, figsize)
+    if ax is None:
+        lines = [name.split("\n") for name in names]
+        longest = max((len(line) for of_name in lines for line in of_name), default=0)
+        most_lines = max((len(of_name) for of_name in lines), default=1)
+        row = max(0.25 * height, 0.2 * most_lines)
+        width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
+        size = width, 1.1 + row * max(len(names), 1)
+        _, ax = pyplot().subplots(
+            1, n_panels, sharey=True, figsize=figsize or size, layout="constrained"
+        )
+    if n_panels == 1 and np.size(ax) != 1:
+        check_axes(ax)
+    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+    for one in axes:
+        check_axes(one)
+    return axes

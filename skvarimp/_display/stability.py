@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
     COLORS,
-    check_axes,
+    Display,
     check_count,
     drawable,
+    entitle,
     keywords_for,
     n_columns,
     panel_axes,
@@ -30,7 +31,7 @@ LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well
 
 
-class FoldsDisplay:
+class FoldsDisplay(Display):
     """Importances of every fold as horizontal boxes, the largest mean on top.
 
     A box holds the middle half of the folds, with a bar at their median, and its
@@ -82,6 +83,8 @@ class FoldsDisplay:
         self.ranks = ranks
         self.label = label
 
+    _draw = "from_folds"
+
     @classmethod
     def from_folds(
         cls,
@@ -115,7 +118,13 @@ class FoldsDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def plot(
-        self, ax: Axes | None = None, *, max_entries: int = 30, **kwargs: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        max_entries: int = 30,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the boxes.
 
@@ -125,6 +134,10 @@ class FoldsDisplay:
             Axes to draw into; None makes a figure that is large enough.
         max_entries : int, default=30
             Entries shown, those with the largest means; a note says how many are not.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
             Passed to `matplotlib.axes.Axes.barh`, which draws the middle halves.
 
@@ -139,7 +152,8 @@ class FoldsDisplay:
         means = values.mean(axis=0)
         shown = most_important(means, max_entries)
         names = row_names(self.entry_names, shown)
-        ax = row_axes(names, 1.2) if ax is None else check_axes(ax)
+        own_figure = ax is None
+        (ax,) = row_axes(names, 1.2, ax, figsize)
         self.ax_, self.figure_ = ax, ax.figure
         self.boxes_ = _draw_boxes(ax, values[:, shown], kwargs)
         label = f"{self.label} ({len(values)} folds)"
@@ -147,6 +161,7 @@ class FoldsDisplay:
         finish_rows(ax, names)
         if self.ranks is not None:
             _write_ranks(ax, drawable(self.ranks, shape, "ranks")[:, shown])
+        entitle([ax], title, own_figure)
         return self
 
 
@@ -178,7 +193,7 @@ def _write_ranks(ax, ranks):
     right.spines["right"].set_visible(False)
 
 
-class NullDisplay:
+class NullDisplay(Display):
     """Importances for shuffled targets as histograms, with the entry's own marked.
 
     Parameters
@@ -217,25 +232,24 @@ class NullDisplay:
         self.panels = panels
         self.label = label
 
+    _draw = "from_null"
+
     @classmethod
     def from_null(
         cls,
         null: Any,
         *,
-        n_entries: int | None = 9,
-        axes: Any = None,
+        ax: Any = None,
         label: str = "importance",
         **kwargs: Any,
     ) -> Self:
-        """Draw what `null_importances` returned.
+        """Draw what `null_importances` returned, the most important entries first.
 
         Parameters
         ----------
         null : NullImportances
             Importances beside those for shuffled targets.
-        n_entries : int or None, default=9
-            Panels, the most important entries first; None: all.
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             One per entry drawn; None makes a figure.
         label : str, default="importance"
             What the positions are.
@@ -247,8 +261,6 @@ class NullDisplay:
         display : NullDisplay
             The drawn display.
         """
-        if n_entries is not None:
-            check_count("n_entries", n_entries)
         panels = [
             (
                 null.entry_names[e],
@@ -257,19 +269,34 @@ class NullDisplay:
                 null.pvalues[e],
                 null.familywise_pvalues[e],
             )
-            for e in np.argsort(null.ranking, kind="stable")[:n_entries]
+            for e in np.argsort(null.ranking, kind="stable")
         ]
-        return cls(panels, label=label).plot(axes=axes, **kwargs)
+        return cls(panels, label=label).plot(ax=ax, **kwargs)
 
-    def plot(self, axes: Any = None, *, bins: int = 20, **kwargs: Any) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        max_entries: int | None = 9,
+        bins: int = 20,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the panels.
 
         Parameters
         ----------
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             At least one per panel; None makes a figure.
+        max_entries : int or None, default=9
+            Panels drawn, the first ones; None: all.
         bins : int, default=20
             Bars of each histogram.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
             Passed to `matplotlib.axes.Axes.hist`.
 
@@ -278,22 +305,25 @@ class NullDisplay:
         display : NullDisplay
             This object.
         """
-        n = len(self.panels)
-        if n == 0:
+        if len(self.panels) == 0:
             raise ValueError("There is no entry to draw: `panels` is empty.")
+        if max_entries is not None:
+            check_count("max_entries", max_entries)
         check_count("bins", bins)
-        self.axes_ = panel_axes(axes, n, "entries", (3.0, 2.3), (0.3, 0.2))[:n]
+        panels, own_figure = self.panels[:max_entries], ax is None
+        n = len(panels)
+        self.axes_ = panel_axes(ax, n, figsize, (3.0, 2.3), (0.3, 0.2))[:n]
         self.figure_ = self.axes_[0].figure
-        for ax, panel in zip(self.axes_, self.panels):
+        for ax, panel in zip(self.axes_, panels):
             _draw_null(ax, panel, bins, kwargs)
             ax.set_xlabel(self.label)
         handles = self.axes_[0].get_legend_handles_labels()
-        if axes is None:
+        if own_figure:
             for ax in self.axes_[:: n_columns(self.axes_[0])]:
                 ax.set_ylabel("permutations")
-            self.figure_.legend(
-                *handles, loc="outside upper right", ncols=2, frameon=False
-            )
+            place = "outside upper right" if title is None else "outside lower right"
+            self.figure_.legend(*handles, loc=place, ncols=2, frameon=False)
+        entitle(self.axes_, title, own_figure)
         return self
 
 
@@ -311,7 +341,7 @@ def _draw_null(ax, panel, bins, keywords):
     margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)
     ax.set_xlim(low - margin, high + margin)
     ax.locator_params(axis="x", nbins=4)
-    ax.set_ylim(top=1.3 * ax.get_ylim()[1])  # room for the two lines of text
+    ax.set_ylim(top=1.5 * ax.get_ylim()[1])  # room for the two lines of text
     side, at = ("left", 0.03) if importance > (low + high) / 2 else ("right", 0.97)
     ax.text(
         at,

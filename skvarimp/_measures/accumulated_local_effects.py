@@ -187,12 +187,12 @@ default="auto"
             )
         warn_stopped(self)
 
-    def plot_curves(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
+    def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the accumulated local effects, the least flat first.
 
         Parameters
         ----------
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `CurvesDisplay.from_importance`.
@@ -203,7 +203,7 @@ default="auto"
             Holds `axes_` and `figure_`.
         """
         kwargs = {"ylabel": "accumulated local effect", **kwargs}
-        return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
+        return CurvesDisplay.from_importance(self, ax=ax, **kwargs)
 
 
 @dataclass

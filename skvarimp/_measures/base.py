@@ -21,6 +21,7 @@ from skvarimp._data.validation import (
     validate_params,
 )
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import (
     drawing_variances,
@@ -168,8 +169,13 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self.output_names_ = list(output_names)
         self.ranking_ = ranking(self.importances_)
 
-    def to_frame(self) -> Frame:
+    def to_frame(self, per_output: bool = False) -> Frame:
         """Table of the importances, most important first.
+
+        Parameters
+        ----------
+        per_output : bool, default=False
+            Whether to list each output by itself, in place of their mean.
 
         Returns
         -------
@@ -177,9 +183,13 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Columns entry, importance, standard_error (NaN where there is none),
             monte_carlo_error (of random draws, only where there were some), rank and
             explained (`explained_`, only with `conditional`), in the frame library X
-            came in (pandas for arrays).
+            came in (pandas for arrays). With `per_output` one row per entry and
+            output, and the columns entry, output, importance and rank within the
+            output.
         """
         check_is_fitted(self, "importances_")
+        if per_output:
+            return self._frame_of_outputs()
         errors = self.standard_errors_
         drawn = getattr(self, "monte_carlo_errors_", None)
         unknown = np.full(len(self.entry_names_), np.nan)
@@ -193,6 +203,20 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         columns |= self._further_columns()
         library = getattr(self, "_frame_library", "pandas")
         return entry_frame(self.entry_names_, self.ranking_, columns, library)
+
+    def _frame_of_outputs(self):
+        values, n_outputs = self.importances_per_output_, len(self.output_names_)
+        order = np.argsort(self.ranking_, kind="stable")
+        ranks = np.column_stack([ranking(column) for column in values.T])
+        columns = {
+            "entry": [
+                name for e in order for name in [self.entry_names_[e]] * n_outputs
+            ],
+            "output": [str(name) for name in self.output_names_] * len(order),
+            "importance": values[order].ravel(),
+            "rank": ranks[order].ravel(),
+        }
+        return frame_of(columns, getattr(self, "_frame_library", "pandas"))
 
     def interval(self, confidence: float = 0.95) -> Frame:
         """Confidence interval of each importance, with the model held fixed.
@@ -242,21 +266,28 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         ]
         return f"<{text}: {', '.join(told)}>" if told else text
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, per_output: bool = False, **kwargs: Any
+    ) -> ImportanceDisplay | ComparisonDisplay:
         """Draw the importances as horizontal bars, most important on top.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        per_output : bool, default=False
+            Whether to draw a bar per output beside each other.
         **kwargs : dict
-            Passed to `ImportanceDisplay.from_importance`.
+            Passed to `ImportanceDisplay.from_importance`, or to
+            `ComparisonDisplay.from_outputs`.
 
         Returns
         -------
-        display : ImportanceDisplay
+        display : ImportanceDisplay or ComparisonDisplay
             Holds `ax_` and `figure_`.
         """
+        if per_output:
+            return ComparisonDisplay.from_outputs(self, ax=ax, **kwargs)
         return ImportanceDisplay.from_importance(self, ax=ax, **kwargs)
 
 

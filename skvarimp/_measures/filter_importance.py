@@ -5,6 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.feature_selection import f_classif, f_regression
+from sklearn.utils.multiclass import type_of_target
 
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_sample_weight, check_target
@@ -23,10 +26,15 @@ class FilterImportance(BaseImportance):
 
     Parameters
     ----------
-    score_func : callable
+    score_func : callable, default=None
         (X, y) -> scores of shape (n_features,), or a pair (scores, p_values): those of
         :mod:`skvarimp.filters`, of :mod:`sklearn.feature_selection`, or your own. More
-        important columns must score higher.
+        important columns must score higher. None: the F statistic, of each column
+        between the classes of y for a classification
+        (:func:`sklearn.feature_selection.f_classif`), and of the regression of y on
+        the column for numbers (:func:`sklearn.feature_selection.f_regression`). The
+        estimator says which of them y is for; without one, numbers that are not whole
+        are a regression.
 
     Attributes
     ----------
@@ -38,6 +46,8 @@ class FilterImportance(BaseImportance):
         The same as a column.
     scores_ : ndarray of shape (n_features,)
         As `score_func` returned them, NaN included.
+    score_name_ : str
+        Name of the score function.
     pvalues_ : ndarray of shape (n_features,) or None
         P-values, if `score_func` returned a pair.
     standard_errors_ : None
@@ -80,20 +90,24 @@ class FilterImportance(BaseImportance):
 
     _may_be_infinite = True
 
-    _parameter_constraints: dict = {"score_func": [callable]}  # noqa: RUF012
+    _parameter_constraints: dict = {"score_func": [callable, None]}  # noqa: RUF012
 
-    def __init__(self, score_func: Callable[..., Any]) -> None:
+    def __init__(self, score_func: Callable[..., Any] | None = None) -> None:
         self.score_func = score_func
 
     def _fit(self, estimator, X, y, sample_weight):
-        # The estimator is not looked at: it is there so that all importances are
-        # called alike.
+        # The estimator is only asked what kind of target it learns: it is there so
+        # that all importances are called alike.
         table = as_table(X)
         y = check_target(y, table.n_samples)
         if y is None:
             raise ValueError("y is needed: a filter compares each column with it.")
         entries = self._set_entries(table, None)
-        scores, self.pvalues_ = self._score(table, y, sample_weight)
+        function = self.score_func
+        if function is None:
+            function = f_classif if _are_classes(estimator, y) else f_regression
+        self.score_name_ = getattr(function, "__name__", type(function).__name__)
+        scores, self.pvalues_ = self._score(function, table, y, sample_weight)
         if scores.shape != (table.n_columns,):
             raise ValueError(
                 f"`score_func` must return one score per column, shape "
@@ -105,27 +119,36 @@ class FilterImportance(BaseImportance):
         importances = np.where(undefined, lowest, scores)
         self._store(importances[:, np.newaxis], [e.name for e in entries], ["y"])
 
-    def _score(self, table, y, sample_weight):
+    def _score(self, function, table, y, sample_weight):
         """Scores and p-values (or None) as float64 arrays."""
         extra = {}
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, table.n_samples)
-            if _takes_sample_weight(self.score_func):
+            if _takes_sample_weight(function):
                 rows = np.flatnonzero(weights)
                 extra["sample_weight"] = weights[rows]
             else:
-                rows = _repeated_rows(weights, self.score_func)
+                rows = _repeated_rows(weights, function)
             table, y = table.take(rows), y[rows]
         X = table  # the filters of this package name its columns in their errors
-        if not _is_ours(self.score_func):
+        if not _is_ours(function):
             numeric = table.numeric()
             X = table.native if numeric is None else numeric
         with users_code():
-            result = self.score_func(X, y, **extra)
+            result = function(X, y, **extra)
         if isinstance(result, tuple | list) and len(result) == 2:
             scores, p_values = (np.asarray(part, dtype=np.float64) for part in result)
             return scores, p_values
         return np.asarray(result, dtype=np.float64), None
+
+
+def _are_classes(estimator, y):
+    """Whether y holds classes: as its estimator says, else by its values."""
+    if is_classifier(estimator):
+        return True
+    if is_regressor(estimator):
+        return False
+    return type_of_target(y) in ("binary", "multiclass")
 
 
 def _is_ours(function):

@@ -275,14 +275,14 @@ default="auto"
                 return observed[0]
         return problem.move(entry, self.grid, categorical).values
 
-    def plot_curves(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
+    def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.
 
         With kind="individual" the curves of some rows stand behind them.
 
         Parameters
         ----------
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `CurvesDisplay.from_importance`.
@@ -292,14 +292,14 @@ default="auto"
         display : CurvesDisplay
             Holds `axes_` and `figure_`.
         """
-        return CurvesDisplay.from_importance(self, axes=axes, **kwargs)
+        return CurvesDisplay.from_importance(self, ax=ax, **kwargs)
 
-    def plot_surfaces(self, axes: Any = None, **kwargs: Any) -> CurvesDisplay:
+    def plot_surfaces(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence on each of the `pairs` as colours.
 
         Parameters
         ----------
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into, one per panel; None makes a figure.
         **kwargs : dict
             Passed to `CurvesDisplay.from_surfaces`, such as ``effect="interaction"``
@@ -310,7 +310,7 @@ default="auto"
         display : CurvesDisplay
             Holds `axes_` and `figure_`.
         """
-        return CurvesDisplay.from_surfaces(self, axes=axes, **kwargs)
+        return CurvesDisplay.from_surfaces(self, ax=ax, **kwargs)
 
 
 def complete_influences(plan, request, outcome, n_jobs):

@@ -140,6 +140,7 @@ def _carry_out(measures, plans):
             outcomes = problem.run(entries, merged, keep_rows, n_jobs, progress.step)
     for measure, plan, of_measure in zip(measures, plans, places):
         measure.response_path_ = response.path
+        measure._watched = problem.model.method
         of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
         measure._conclude(plan, of_requests)
         warn_stopped(measure)

@@ -15,6 +15,7 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.quantities import quantity
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
 from skvarimp._response.reductions.shares import OwnShare, TotalShare
@@ -252,7 +253,7 @@ default="auto"
             self.total_,
             self.entry_names_,
             standard_errors=self.total_standard_errors_,
-            label="share of the variance of the response",
+            label=quantity(self),
             own=self.first_order_,
         )
         return display.plot(ax=ax, **kwargs)

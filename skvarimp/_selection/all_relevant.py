@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._data.shuffled import beside_copies
 from skvarimp._data.validation import (
     Interval,
+    StrOptions,
     n_jobs_constraint,
     random_state_constraint,
     validate_params,
@@ -30,6 +31,7 @@ from skvarimp._running.arithmetic import users_code
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions
+from skvarimp._selection.named import MEASURES, named
 from skvarimp._selection.splits import generator, seeded, seeds_of
 from skvarimp._selection.steps import (
     check_copies_reach,
@@ -43,7 +45,7 @@ from skvarimp._selection.steps import (
 from skvarimp._types import (
     AnyEstimator,
     Axes,
-    ImportanceFunction,
+    Importance,
     Matrix,
     RandomState,
 )
@@ -68,8 +70,9 @@ class AllRelevantSelector(
     ----------
     estimator : estimator
         Any estimator, pipelines included; cloned.
-    importance : importance, callable or None, default=None
-        Any importance class of skvarimp with one entry per column, or a callable
+    importance : importance, str, callable or None, default=None
+        Any importance class of skvarimp with one entry per column, or its name, such
+        as "permutation", for default parameters; or a callable
         (estimator, X, y) -> (n_features,), measured on the rows the estimator was
         fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,
         `ImpurityImportance()` for other trees, and for other models
@@ -160,7 +163,7 @@ class AllRelevantSelector(
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
-        "importance": [BaseImportance, callable, None],
+        "importance": [BaseImportance, StrOptions(set(MEASURES)), callable, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
@@ -171,7 +174,7 @@ class AllRelevantSelector(
     def __init__(
         self,
         estimator: AnyEstimator,
-        importance: BaseImportance | ImportanceFunction | None = None,
+        importance: Importance | None = None,
         *,
         max_iter: int = 100,
         n_iter_no_change: int = 5,
@@ -218,8 +221,7 @@ class AllRelevantSelector(
                 "AllRelevantSelector shuffles rows and needs at least two, got "
                 f"n_samples = {table.n_samples}."
             )
-        importance = self._importance()
-        check_one_a_column(importance)
+        importance = check_one_a_column(self._importance())
         check_copies_reach(self.estimator)
         if "groups" in params:
             raise TypeError(
@@ -263,9 +265,10 @@ class AllRelevantSelector(
         """The importance of each round; never the instance given."""
         if self.importance is None:
             return default_importance(self.estimator)
-        if isinstance(self.importance, BaseImportance):
-            return clone(self.importance)
-        return self.importance
+        importance = named(self.importance)
+        return (
+            clone(importance) if isinstance(importance, BaseImportance) else importance
+        )
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -301,8 +304,9 @@ class AllRelevantSelector(
         router = MetadataRouter(owner=self).add(
             estimator=self.estimator, method_mapping=to_fit
         )
-        if isinstance(self.importance, BaseImportance):
-            router.add(importance=self.importance, method_mapping=to_fit)
+        importance = named(self.importance)
+        if isinstance(importance, BaseImportance):
+            router.add(importance=importance, method_mapping=to_fit)
         return router
 
 

@@ -8,10 +8,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import validate_params
+from skvarimp._data.validation import StrOptions, validate_params
 from skvarimp._measures.base import BaseImportance
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.whole_fit import whole_fit
+from skvarimp._selection.named import MEASURES, named
 from skvarimp._selection.steps import (
     check_one_a_column,
     check_refittable,
@@ -31,8 +32,9 @@ class ImportanceEstimator(Delegating, BaseEstimator):
     ----------
     estimator : estimator
         Any estimator; cloned.
-    importance : importance
-        Any importance class of skvarimp with one entry per column; cloned.
+    importance : importance or str
+        Any importance class of skvarimp with one entry per column, cloned; or its
+        name, such as "sensitivity", for default parameters.
 
     Attributes
     ----------
@@ -66,10 +68,12 @@ class ImportanceEstimator(Delegating, BaseEstimator):
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
-        "importance": [BaseImportance],
+        "importance": [BaseImportance, StrOptions(set(MEASURES))],
     }
 
-    def __init__(self, estimator: AnyEstimator, importance: BaseImportance) -> None:
+    def __init__(
+        self, estimator: AnyEstimator, importance: BaseImportance | str
+    ) -> None:
         self.estimator = estimator
         self.importance = importance
 
@@ -94,12 +98,12 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         """
         validate_params(self)
         check_refittable(self.estimator)
-        check_one_a_column(self.importance)
+        importance = check_one_a_column(self.importance)
         X = self._validated(X, reset=True)
         passed = routed(self, self.estimator, params, as_table(X).n_samples)
         check_takes_weights(self.estimator, passed)
         self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
-        self.importance_ = clone(self.importance).fit(
+        self.importance_ = clone(importance).fit(
             self.estimator_, X, y, **passed.importance
         )
         self.feature_importances_ = np.array(self.importance_.importances_)
@@ -120,5 +124,5 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         return (
             MetadataRouter(owner=self)
             .add(estimator=self.estimator, method_mapping=to_fit)
-            .add(importance=self.importance, method_mapping=to_fit)
+            .add(importance=named(self.importance), method_mapping=to_fit)
         )

@@ -38,6 +38,7 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
+from skvarimp._selection.named import MEASURES, named
 from skvarimp._selection.splits import splits_of
 from skvarimp._selection.steps import (
     ONE_STANDARD_ERROR,
@@ -54,13 +55,14 @@ from skvarimp._types import (
     AnyEstimator,
     Axes,
     CrossValidation,
-    ImportanceFunction,
+    Importance,
     Matrix,
     RandomState,
     Scoring,
 )
 
-HELD_OUT = 0.3  # share held out for cv=None (Lemaire & Clérot, section IV.A)
+ONE_SPLIT = "one_split"
+HELD_OUT = 0.3  # share held out then (Lemaire & Clérot, section IV.A)
 
 
 class Path:
@@ -118,7 +120,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
-        "importance": [BaseImportance, callable, None],
+        "importance": [BaseImportance, StrOptions(set(MEASURES)), callable, None],
         "performance_threshold": [
             Interval(Real, 0, 1, closed="both"),
             StrOptions({ONE_STANDARD_ERROR}),
@@ -130,7 +132,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         ],
         "min_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "scoring": [str, callable, None],
-        "cv": ["cv_object"],
+        "cv": ["cv_object", StrOptions({ONE_SPLIT})],
         "n_jobs": n_jobs_constraint,
         "random_state": random_state_constraint,
     }
@@ -153,14 +155,14 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     def __init__(
         self,
         estimator: AnyEstimator,
-        importance: BaseImportance | ImportanceFunction | None = None,
+        importance: Importance | None = None,
         *,
         performance_threshold: float | Literal["one_standard_error"] = 0.95,
         importance_threshold: float = 1e-6,
         step: int | float = 1,
         min_features_to_select: int = 1,
         scoring: Scoring = None,
-        cv: CrossValidation = None,
+        cv: CrossValidation | Literal["one_split"] = ONE_SPLIT,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -202,8 +204,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     @with_callbacks
     def _fit(self, X, y, params):
         table, y = self._checked(X, y)
-        importance = self._importance()
-        check_one_a_column(importance)
+        importance = check_one_a_column(self._importance())
         passed = routed(self, self.estimator, params, table.n_samples)
         check_takes_weights(self.estimator, passed)
         splits = self._splits(table, y, passed.groups)
@@ -238,7 +239,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
 
     def _importance(self):
         """The importance used at each step; never the instance given."""
-        importance = self.importance
+        importance = named(self.importance)
         if importance is None:
             importance = SensitivityImportance(contrast="observed", scale=None)
         if not isinstance(importance, BaseImportance):
@@ -251,7 +252,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     def _splits(self, table, y, groups):
         """(train, held-out) rows of each fold."""
         classifier = is_classifier(self.estimator)
-        if self.cv is not None:
+        if not isinstance(self.cv, str):
             splitter = check_cv(self.cv, y, classifier=classifier)
         else:
             kind = (
@@ -307,13 +308,15 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         """The selected columns in X's own container."""
         return as_table(X).select(np.flatnonzero(self.support_)).native
 
-    def plot_path(self, ax: Axes | None = None) -> SelectionPathDisplay:
+    def plot_path(self, ax: Axes | None = None, **kwargs: Any) -> SelectionPathDisplay:
         """Draw the score against the number of features.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `SelectionPathDisplay.plot`: `title` and `figsize`.
 
         Returns
         -------
@@ -321,7 +324,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             Holds `ax_` and `figure_`.
         """
         check_is_fitted(self)
-        return SelectionPathDisplay.from_selector(self, ax=ax)
+        return SelectionPathDisplay.from_selector(self, ax=ax, **kwargs)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Where metadata given to `fit` goes.
@@ -335,11 +338,12 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         router = MetadataRouter(owner=self).add(
             estimator=self.estimator, method_mapping=to_fit
         )
-        if isinstance(self.importance, BaseImportance):
-            router.add(importance=self.importance, method_mapping=to_fit)
-        if self.cv is None or hasattr(self.cv, "split"):
+        if isinstance(importance := named(self.importance), BaseImportance):
+            router.add(importance=importance, method_mapping=to_fit)
+        own_split = isinstance(self.cv, str)
+        if own_split or hasattr(self.cv, "split"):
             router.add(
-                splitter=self.cv or GroupShuffleSplit(),
+                splitter=GroupShuffleSplit() if own_split else self.cv,
                 method_mapping=MethodMapping().add(caller="fit", callee="split"),
             )
         scorer = check_scoring(self.estimator, scoring=self.scoring)

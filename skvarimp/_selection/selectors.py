@@ -19,8 +19,9 @@ class BackwardEliminationSelector(PathSelector):
     ----------
     estimator : estimator
         Any estimator, pipelines included; cloned.
-    importance : importance, callable or None, default=None
-        Any importance class of skvarimp with one entry per column, or a callable
+    importance : importance, str, callable or None, default=None
+        Any importance class of skvarimp with one entry per column, or its name, such
+        as "permutation", for default parameters; or a callable
         (estimator, X, y) -> (n_features,) that is given held-out rows only; larger is
         more important, and negative means noise. None:
         `SensitivityImportance(contrast="observed", scale=None)`. Measures that read
@@ -39,9 +40,10 @@ class BackwardEliminationSelector(PathSelector):
         Where the path ends.
     scoring : str, callable or None, default=None
         Scorer; None: the estimator's own `score`.
-    cv : int, splitter, iterable or None, default=None
-        None: one split with 30% held out, stratified for classifiers; else folds,
-        over which scores and importances are averaged.
+    cv : "one_split", int, splitter, iterable or None, default="one_split"
+        "one_split": one split with 30% held out, stratified for classifiers; else
+        folds, over which scores and importances are averaged. None: 5 folds, as
+        everywhere in scikit-learn.
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
@@ -153,9 +155,10 @@ class ForwardSelector(PathSelector):
         Where the path starts.
     scoring : str, callable or None, default=None
         Scorer; None: the estimator's own `score`.
-    cv : int, splitter, iterable or None, default=None
-        None: one split with 30% held out, stratified for classifiers; else folds,
-        over which scores and importances are averaged.
+    cv : "one_split", int, splitter, iterable or None, default="one_split"
+        "one_split": one split with 30% held out, stratified for classifiers; else
+        folds, over which scores and importances are averaged. None: 5 folds, as
+        everywhere in scikit-learn.
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None

@@ -15,6 +15,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.parallel import in_order
+from skvarimp._selection.named import named
 
 ONE_STANDARD_ERROR = "one_standard_error"
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
@@ -215,15 +216,12 @@ def reads_training_rows(importance):
     return getattr(importance, "_reads_training_rows", False)
 
 
-def check_instance(importance):
-    """Raise for a class in place of an importance, or parameters out of range."""
-    if isinstance(importance, type):
-        name = importance.__name__
-        raise TypeError(
-            f"`importance` must be an instance, got the class {name}. Use {name}()."
-        )
+def checked_instance(importance):
+    """The instance of a measure given by name or as it is, its parameters in range."""
+    importance = named(importance)
     if isinstance(importance, BaseImportance):
         importance._validate_params()
+    return importance
 
 
 def check_refittable(estimator):
@@ -237,10 +235,10 @@ def check_refittable(estimator):
 
 
 def check_one_a_column(importance):
-    """Raise where a measure does not give one number per column."""
-    check_instance(importance)
+    """The same as an instance; raises unless it gives one number per column."""
+    importance = checked_instance(importance)
     if not isinstance(importance, BaseImportance):
-        return
+        return importance
     if importance.get_params(deep=False).get("features") is not None:
         raise ValueError(
             "The importance of a selector gives one number per column. Use it with "
@@ -249,6 +247,7 @@ def check_one_a_column(importance):
     reason = importance._not_per_column()
     if reason:
         raise TypeError(reason)
+    return importance
 
 
 def score_needed(path, performance_threshold):

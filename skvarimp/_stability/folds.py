@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
-from skvarimp._measures.base import BaseImportance, entry_frame, frame_library, ranking
+from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.warn import warn
 from skvarimp._selection.splits import generator, seeded_splitter, seeds_of
 from skvarimp._stability.refits import check_parameters, prepare, run_refits
@@ -20,7 +20,7 @@ from skvarimp._types import (
     CrossValidation,
     Floats,
     Frame,
-    ImportanceFunction,
+    Importance,
     Integers,
     Matrix,
     RandomState,
@@ -31,8 +31,8 @@ def importance_across_folds(
     estimator: AnyEstimator | None,
     X: Matrix,
     y: ArrayLike | None,
-    importance: BaseImportance | ImportanceFunction,
-    cv: CrossValidation = None,
+    importance: Importance,
+    cv: CrossValidation = 5,
     *,
     rows: Literal["held_out", "training"] = "held_out",
     sample_weight: ArrayLike | None = None,
@@ -56,12 +56,14 @@ def importance_across_folds(
         Rows, in a container that the estimator takes.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
         Target; None for estimators and measures that need none.
-    importance : importance or callable
+    importance : importance, str or callable
         Any importance class of skvarimp, cloned for each fold, or a callable
-        (estimator, X, y) -> (n_features,).
-    cv : int, splitter, iterable or None, default=None
-        Folds or repeats; None: 5 folds; an integer: so many, stratified for
-        classifiers. `RepeatedKFold` and `ShuffleSplit` give as many as one likes.
+        (estimator, X, y) -> (n_features,), or the name of a measure, such as
+        "permutation", for default parameters.
+    cv : int, splitter, iterable or None, default=5
+        Folds or repeats; an integer: so many folds, stratified for classifiers;
+        None: 5, as everywhere in scikit-learn. `RepeatedKFold` and `ShuffleSplit` give
+        as many as one likes.
     rows : {"held_out", "training"}, default="held_out"
         The rows to measure on. Measures that read the fit itself
         (`ImpurityImportance`, `CoefficientImportance`, out-of-bag permutation) are
@@ -134,7 +136,6 @@ def importance_across_folds(
     given["random_state"] = random_state
     options = {"rows": [StrOptions({"held_out", "training"})]}
     check_parameters(caller, options, given)
-    cv = 5 if cv is None else cv
     refits, splitter = prepare(
         caller, estimator, importance, X, y, cv, sample_weight, groups, params
     )

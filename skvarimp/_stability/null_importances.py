@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from skvarimp._data.labels import encoded
-from skvarimp._data.validation import Interval
+from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.stability import NullDisplay
-from skvarimp._measures.base import BaseImportance, entry_frame, frame_library, ranking
+from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.warn import warn
 from skvarimp._selection.splits import generator, seeded_splitter, seeds_of, splits_of
 from skvarimp._stability.refits import check_parameters, prepare, run_refits
@@ -22,24 +22,25 @@ from skvarimp._types import (
     CrossValidation,
     Floats,
     Frame,
-    ImportanceFunction,
+    Importance,
     Integers,
     Matrix,
     RandomState,
 )
 
 TIE = 1e-12  # a relative difference that is rounding
+ALL_ROWS = "all_rows"
 
 
 def null_importances(
     estimator: AnyEstimator | None,
     X: Matrix,
     y: ArrayLike,
-    importance: BaseImportance | ImportanceFunction,
+    importance: Importance,
     *,
     n_permutations: int = 99,
     n_repeats: int = 1,
-    cv: CrossValidation = None,
+    cv: CrossValidation | Literal["all_rows"] = ALL_ROWS,
     strata: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -63,18 +64,19 @@ def null_importances(
         Rows, in a container that the estimator takes.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Target.
-    importance : importance or callable
+    importance : importance, str or callable
         Any importance class of skvarimp, cloned for each refit, or a callable
-        (estimator, X, y) -> (n_features,). Larger must be more important.
+        (estimator, X, y) -> (n_features,), or the name of a measure, such as
+        "permutation", for default parameters. Larger must be more important.
     n_permutations : int, default=99
         Shuffled targets; the smallest possible p-value is 1 / (1 + n_permutations).
     n_repeats : int, default=1
         Refits, with seeds of their own, whose mean is one importance, shuffled or
         not: for estimators or measures that draw random numbers.
-    cv : int, splitter, iterable or None, default=None
-        None: fitted and measured on all rows. Otherwise one importance is the mean
-        over folds, measured on the held-out rows; splits are made anew for each
-        shuffled y.
+    cv : "all_rows", int, splitter, iterable or None, default="all_rows"
+        "all_rows": fitted and measured on all rows. Otherwise one importance is the
+        mean over folds, measured on the held-out rows; splits are made anew for each
+        shuffled y. None: 5 folds, as everywhere in scikit-learn.
     strata : array-like of shape (n_samples,), default=None
         Labels; y is shuffled within each of them only. For rows that can be exchanged
         within a centre or a batch, but not across.
@@ -180,6 +182,7 @@ def null_importances(
     given |= {"n_permutations": n_permutations, "n_repeats": n_repeats}
     at_least_one = [Interval(Integral, 1, None, closed="left")]
     options = {"n_permutations": at_least_one, "n_repeats": at_least_one}
+    options["cv"] = ["cv_object", StrOptions({ALL_ROWS})]
     check_parameters(caller, options, given)
     if y is None:
         raise ValueError("y is required: its permutations are what is compared with.")
@@ -371,12 +374,12 @@ class NullImportances:
         }
         return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
 
-    def plot(self, axes: Any = None, **kwargs: Any) -> NullDisplay:
+    def plot(self, ax: Any = None, **kwargs: Any) -> NullDisplay:
         """Draw each entry's null importances as a histogram, with its own marked.
 
         Parameters
         ----------
-        axes : array-like of matplotlib Axes, default=None
+        ax : matplotlib Axes or array-like of them, default=None
             One per entry drawn; None makes a figure.
         **kwargs : dict
             Passed to `NullDisplay.from_null`.
@@ -386,7 +389,7 @@ class NullImportances:
         display : NullDisplay
             Holds `axes_` and `figure_`.
         """
-        return NullDisplay.from_null(self, axes=axes, **kwargs)
+        return NullDisplay.from_null(self, ax=ax, **kwargs)
 
 
 def _pvalues(importances, null):

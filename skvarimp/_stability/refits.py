@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import Table, as_table
 from skvarimp._data.validation import (
+    StrOptions,
     check_class_labels,
     check_sample_weight,
     check_target,
@@ -29,13 +30,14 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.progress import Progress, set_callbacks, within_callbacks
+from skvarimp._selection.named import MEASURES
 from skvarimp._selection.splits import seeded, splits_of
 from skvarimp._selection.steps import (
     Passed,
     check_finite,
-    check_instance,
     check_refittable,
     check_takes_weights,
+    checked_instance,
     measured,
     one_a_column,
     reads_training_rows,
@@ -44,7 +46,7 @@ from skvarimp._selection.steps import (
 )
 
 CONSTRAINTS = {
-    "importance": [BaseImportance, callable],
+    "importance": [BaseImportance, StrOptions(set(MEASURES)), callable],
     "cv": ["cv_object"],
     "n_jobs": n_jobs_constraint,
     "random_state": random_state_constraint,
@@ -180,7 +182,7 @@ class Refits:
 
 def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, params):
     """Check what the user gave; returns the `Refits` and the splitter, or None."""
-    check_instance(importance)
+    importance = checked_instance(importance)
     if estimator is not None:
         check_refittable(estimator)
     table = as_table(X)
@@ -197,7 +199,7 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
     if isinstance(importance, BaseImportance):
         features = importance.get_params(deep=False).get("features")
         resolve_features(features, table.names, table.n_columns)
-    splitter = None if cv is None else check_cv(cv, y, classifier=classifier)
+    splitter = None if isinstance(cv, str) else check_cv(cv, y, classifier=classifier)
     given = {"sample_weight": sample_weight, "groups": groups, **(params or {})}
     router = None
     if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
