@@ -301,6 +301,24 @@ def test_catboost(name, engine, tmp_path):
     close(imp.importances_, credit.mean(axis=0))
 
 
+@pytest.mark.parametrize("loss", ["CrossEntropy", "MultiCrossEntropy"])
+def test_shares_of_catboost(loss, engine, tmp_path):
+    """A classifier whose target is a share between 0 and 1, not a label."""
+    cat = pytest.importorskip("catboost")
+    y = 1 / (1 + np.exp(-np.column_stack([NUMBERS, X[:, 0]])))
+    y = y[:, :1] if loss == "CrossEntropy" else y
+    model = cat.CatBoostClassifier(
+        iterations=5, depth=3, loss_function=loss, verbose=0, allow_writing_files=False
+    )
+    model.fit(X[OLD], y[OLD])
+    imp = of_unseen(model, y)
+    stages, bias = of_catboost(model, tmp_path)
+    credit = boosted(stages, X[NEW], y[NEW], bias, STEPS["log loss"])
+    close(imp.importances_, credit.mean(axis=0) / y.shape[1])
+    with pytest.raises(ValueError, match="shares between 0 and 1"):
+        of_unseen(model, 2 * y)
+
+
 @pytest.mark.parametrize("y", [YES, LABELS], ids=["two", "three"])
 def test_adaboost(y, engine):
     """The exponential loss of the codes that SAMME adds up (Zhu et al. 2009)."""

@@ -167,7 +167,7 @@ class _Descent:
     def _step(self, loss, t, y, raw, added):
         """What the loss asks for in tree t of the rows of a block."""
         loss = loss.settled(y, raw)
-        if loss.name == "log loss":
+        if loss.is_logistic:
             none = np.zeros((0, 0, 0))
             return Step(none, self.one_slot, loss.parameter, True, y, raw)
         if loss.is_squared:

@@ -133,7 +133,10 @@ def _target(estimator, form, y):
     """y as the loss takes it, (n_raw, n_rows), and the raw outputs of each output."""
     n_columns, n_raw = y.shape[1], form.n_raw
     codes = None
-    if is_classifier(estimator):
+    if form.loss is not None and TreeLoss(*form.loss).of_shares:
+        sizes = [1] * n_columns
+        _check_shares(y)
+    elif is_classifier(estimator):
         classes = class_lists(estimator.classes_)
         if len(classes) == n_columns:
             codes = positions(y, classes)
@@ -154,6 +157,15 @@ def _target(estimator, form, y):
     bounds = np.cumsum(sizes)[:-1]
     return np.ascontiguousarray(y.T, dtype=np.float64), np.split(
         np.arange(n_raw), bounds
+    )
+
+
+def _check_shares(y):
+    if y.dtype.kind in "fiub" and np.all((y >= 0) & (y <= 1)):
+        return
+    raise ValueError(
+        "y must hold shares between 0 and 1 for a model that was fitted by "
+        "cross-entropy. Pass the shares of the rows of X."
     )
 
 

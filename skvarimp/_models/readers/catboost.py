@@ -326,9 +326,10 @@ LOSSES = {
     "Poisson": "poisson",
     "Tweedie": "tweedie",
     "Logloss": "log loss",
-    "CrossEntropy": "log loss",
+    "CrossEntropy": "log loss of shares",
     "MultiClass": "softmax",
     **dict.fromkeys(EACH_CLASS, "log loss"),
+    "MultiCrossEntropy": "log loss of shares",
 }
 LOSS_PARAMETERS = ("alpha", "delta", "variance_power")
 

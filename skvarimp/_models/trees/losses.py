@@ -41,6 +41,16 @@ class TreeLoss:
         """Whether the step is a target minus the raw output."""
         return self.name in ("squared error", "squared error of roots")
 
+    @property
+    def is_logistic(self):
+        """Whether the step is a target minus a logistic function of the raw output."""
+        return self.name in ("log loss", "log loss of shares")
+
+    @property
+    def of_shares(self):
+        """Whether a classifier's target is not labels but shares between 0 and 1."""
+        return self.name == "log loss of shares"
+
     def settled(self, y, raw):
         """The loss with a parameter that does not depend on the rows any more."""
         if self.of_single_rows:
@@ -105,6 +115,7 @@ STEPS = {
     "hinge": lambda y, raw, _: np.where((2 * y - 1) * raw < 1.0, 2 * y - 1, 0.0),
     # expit(s raw) is the probability, of each class or label on its own
     "log loss": lambda y, raw, s: s * (y - expit(s * raw)),
+    "log loss of shares": lambda y, raw, s: s * (y - expit(s * raw)),
     "log loss of rates": _rate,
     "softmax": lambda y, raw, _: y - softmax(raw, axis=0),
     "exponential": _exponential,
