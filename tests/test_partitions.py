@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
 from skvarimp import (
+    ImpurityImportance,
     InteractionImportance,
     PartialDependenceImportance,
     PermutationImportance,
@@ -187,6 +189,31 @@ def test_pairs(frame, numbers):
         assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (RandomForestRegressor(5, max_depth=4, random_state=0), "two"),
+        (HistGradientBoostingClassifier(max_iter=4), "classes"),
+        (GradientBoostingRegressor(loss="absolute_error", n_estimators=5), "one"),
+    ],
+    ids=str,
+)
+def test_impurity_on_unseen_rows(model, kind, numbers):
+    """What splits earn, in averages and in boosting."""
+    X, y, weight = numbers
+    y = target_of(kind, X, y)
+    measure = ImpurityImportance(rows="unseen")
+    fitted = clone(model).fit(X[:150], y[:150])
+    expected = clone(measure).fit(fitted, X, y, sample_weight=weight)
+    found = clone(measure).fit(
+        fitted, in_parts(X), in_parts(y), sample_weight=in_parts(weight)
+    )
+    np.testing.assert_allclose(found.importances_, expected.importances_, atol=1e-12)
+    np.testing.assert_allclose(
+        found.standard_errors_, expected.standard_errors_, rtol=1e-10
+    )
+
+
 def test_values_and_names_of_the_user(numbers):
     """Values to move through, and names for the columns of an array."""
     X, y, _ = numbers
@@ -355,6 +382,7 @@ def test_what_needs_all_rows_says_so(numbers):
         SensitivityImportance(estimation="sampled"),
         InteractionImportance(statistic="h"),
         InteractionImportance(pairs=2),
+        ImpurityImportance(rows="unseen", keep_rows=True),
     ):
         with pytest.raises(ValueError, match=r"in one place|no draws of single rows"):
             measure.fit(model, in_parts(X), in_parts(y))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.entries import column_names
+from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
@@ -20,11 +21,12 @@ from skvarimp._data.validation import (
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.checks import check_training_only
+from skvarimp._measures.impurity.earned import Earned, earned_over
 from skvarimp._measures.impurity.readers import not_trees
 from skvarimp._measures.impurity.registry import READERS
-from skvarimp._measures.impurity.row_credit import row_credit
 from skvarimp._measures.impurity.training import fit_training_rows
 from skvarimp._measures.impurity.unseen import (
+    check_has_target,
     earns,
     not_bagged,
     out_of_bag_rows,
@@ -311,7 +313,9 @@ class ImpurityImportance(BaseImportance):
         """
         validate_params(self)
         check_no_data(estimator)
-        if feature_names is not None:
+        if feature_names is not None and self.rows == "unseen":
+            X = as_rows(X, y, sample_weight, feature_names)
+        elif feature_names is not None:
             X = as_table(X, feature_names)
         for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
             self.__dict__.pop(kept, None)
@@ -334,30 +338,18 @@ class ImpurityImportance(BaseImportance):
             raise not_trees(type(estimator).__name__)
         if X is None:
             raise ValueError(f"rows={self.rows!r} needs X and y, got X=None.")
-        table = as_table(X)
-        self._set_entries(table, None, estimator)
-        given = read_rows(estimator, table, y, sample_weight)
+        rows = as_rows(X, y, sample_weight) if self.rows == "unseen" else as_table(X)
+        if isinstance(rows, Partitions):
+            self._set_entries(rows.head.table, None, estimator)
+            check_has_target(y)
+            self._store_earned(earned_over(self, estimator, rows))
+            return
+        self._set_entries(rows, None, estimator)
+        given = read_rows(estimator, rows, y, sample_weight)
         if self.rows == "oob":
-            given.outside = out_of_bag_rows(estimator, given, table, y, sample_weight)
-        credit = row_credit(
-            given.form,
-            given.table,
-            given.y,
-            given.outputs,
-            given.weights,
-            given.outside,
-        )
-        n_outputs = len(given.outputs)
-        importances = np.zeros((table.n_columns, n_outputs))
-        importances[credit.columns] = credit.totals
-        variance = np.zeros(table.n_columns)
-        variance[credit.columns] = given.weights @ credit.influences**2
-        self._store(
-            importances,
-            column_names(table.names, table.n_columns),
-            ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)],
-            np.sqrt(variance / given.total_weight),
-        )
+            given.outside = out_of_bag_rows(estimator, given, rows, y, sample_weight)
+        credit = given.credit()
+        self._store_earned(Earned.of(given, credit))
         if self.keep_rows:
             influences, contributions = np.zeros((2, *given.table.native.shape))
             influences[:, credit.columns] = credit.influences
@@ -371,6 +363,18 @@ class ImpurityImportance(BaseImportance):
                 influences,
                 contributions,
             )
+
+    def _store_earned(self, earned):
+        n_columns, n_outputs = self.n_features_in_, earned.totals.shape[1]
+        importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
+        importances[earned.columns] = earned.totals
+        errors[earned.columns] = np.sqrt(earned.variance / earned.weight)
+        self._store(
+            importances,
+            column_names(getattr(self, "feature_names_in_", None), n_columns),
+            ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)],
+            errors,
+        )
 
     def plot_association(
         self, ax: Axes | None = None, **kwargs: Any

@@ -12,6 +12,7 @@ from skvarimp._measures.impurity.readers import (
     Forest,
 )
 from skvarimp._measures.impurity.registry import READERS, read_trees
+from skvarimp._measures.impurity.row_credit import row_credit
 from skvarimp._measures.impurity.tables import check_training
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
@@ -63,6 +64,12 @@ class GivenRows:
     kept: np.ndarray
     outside: list | None = None
 
+    def credit(self):
+        """What each column earned, see `row_credit`."""
+        return row_credit(
+            self.form, self.table, self.y, self.outputs, self.weights, self.outside
+        )
+
 
 LIBRARIES = ("xgboost", "lightgbm", "catboost")
 
@@ -77,17 +84,27 @@ def earns(estimator):
 
 def read_rows(estimator, table, y, sample_weight):
     """Trees and rows, or an error that says what is wrong with either."""
-    name = type(estimator).__name__
+    check_has_target(y)
+    y = check_target(y, table.n_samples)
+    weights = check_sample_weight(sample_weight, table.n_samples)
+    kept = weights > 0
+    if not kept.all():
+        table, y, weights = table.take(np.flatnonzero(kept)), y[kept], weights[kept]
+    return given_rows(estimator, table, y, weights, kept)
+
+
+def check_has_target(y):
+    """Raise where there is no y."""
     if y is None:
         raise ValueError(
             "y is needed for impurity on other rows than the trees' own, got None. "
             "Pass the target of the rows of X."
         )
-    y = as_columns(check_target(y, table.n_samples))
-    weights = check_sample_weight(sample_weight, table.n_samples)
-    kept = weights > 0
-    if not kept.all():
-        table, y, weights = table.take(np.flatnonzero(kept)), y[kept], weights[kept]
+
+
+def given_rows(estimator, table, y, weights, kept):
+    """`GivenRows` of rows with positive weights, not normalised."""
+    name = type(estimator).__name__
     try:
         form = _read(estimator, table)
     except NotReadable as reason:
@@ -102,7 +119,7 @@ def read_rows(estimator, table, y, sample_weight):
         )
     if form.stages is not None:
         _check_loss(name, form)
-    target, outputs = _target(estimator, form, y)
+    target, outputs = _target(estimator, form, as_columns(y))
     total = weights.sum()
     return GivenRows(form, table, target, outputs, weights / total, total, kept)
 
