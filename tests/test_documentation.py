@@ -28,6 +28,7 @@ NO_MEASURE = {
     "rows",
     "compiled",
     "distributed",
+    "indices_to_pictures",
     "measures_compared",
     "needed",
     "performance",
