@@ -15,6 +15,7 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.quantities import quantity
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
@@ -233,22 +234,28 @@ default="auto"
     def _further_columns(self):
         return {"first_order": self.first_order_, "total": self.total_}
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ImportanceDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, per_output: bool = False, **kwargs: Any
+    ) -> ImportanceDisplay | ComparisonDisplay:
         """Draw the total indices as bars, and in each the share of the input alone.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        per_output : bool, default=False
+            Whether to draw `importances_per_output_`, a bar per output, instead.
         **kwargs : dict
-            Passed to `ImportanceDisplay.plot`.
+            Passed to `ImportanceDisplay.plot`, or to `ComparisonDisplay.from_outputs`.
 
         Returns
         -------
-        display : ImportanceDisplay
+        display : ImportanceDisplay or ComparisonDisplay
             Holds `ax_` and `figure_`.
         """
         check_is_fitted(self, "importances_")
+        if per_output:
+            return super().plot(ax=ax, per_output=True, **kwargs)
         display = ImportanceDisplay(
             self.total_,
             self.entry_names_,
