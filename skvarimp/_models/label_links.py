@@ -10,6 +10,8 @@ from skvarimp._models.links import Link, tolerance
 class PositiveScore(Link):
     """Label indicators of scores that stand for one yes or no each."""
 
+    convex = True
+
     def __call__(self, scores):
         """See the module."""
         close = np.any(np.abs(scores) <= tolerance(scores), axis=0)
@@ -19,6 +21,8 @@ class PositiveScore(Link):
 class Sign(Link):
     """1 for a positive score and -1 for others (outlier detectors' labels)."""
 
+    convex = True
+
     def __call__(self, scores):
         """See the module."""
         return np.where(scores > 0, 1.0, -1.0), np.abs(scores[0]) <= tolerance(scores)
@@ -26,6 +30,8 @@ class Sign(Link):
 
 class LargestScore(Link):
     """Label indicators: 1 for the largest score, the first of equal ones."""
+
+    convex = True
 
     def __call__(self, scores):
         """See the module."""
@@ -127,6 +133,7 @@ class AtLeast(Link):
     threshold: float
     first: bool = False
     whole: float = 0.0
+    convex = True
 
     def __call__(self, scores):
         """See the module."""

@@ -91,6 +91,7 @@ class Link:
     name = ""
     no_slope = "labels have no derivative"
     smooth = False  # whether the outputs are analytic functions of the scores
+    convex = False  # whether the scores of each output are a convex region
 
     def n_outputs(self, n_scores):
         """How many outputs a number of scores gives."""

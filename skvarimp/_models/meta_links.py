@@ -63,6 +63,7 @@ class Above(Link):
     """Indicators of scores above a threshold, one yes or no each."""
 
     threshold: float
+    convex = True
 
     def __call__(self, scores):
         """See the module."""
@@ -135,6 +136,7 @@ class NearestCode(Link):
     """
 
     codes: np.ndarray
+    convex = True
 
     def n_outputs(self, n_scores):
         """One per class; of two classes only the second's."""

@@ -165,6 +165,8 @@ class Response:
         works without the interpreter's lock.
     reads_cells : bool
         Whether `at_cells` computes no more than the cells that it is asked for.
+    steps_alone : bool
+        Whether the curves of every ascending column are known as `stepped`.
     """
 
     path = "response"
@@ -172,6 +174,7 @@ class Response:
     rounding = 0.0
     prefer = None
     reads_cells = False
+    steps_alone = False
 
     # Evaluations in one task: large enough that a worker is kept busy, small enough
     # that a progress bar moves and a stop is heard.
@@ -195,9 +198,13 @@ class Response:
         """
         raise NotImplementedError
 
+    def is_stepped(self, table, move):
+        """Whether the curves of a move are known as `stepped`."""
+        return False
+
     def stepped(self, table, rows, move, base):
-        """The curves as `Steps`, or None where they are no steps; as `curves`."""
-        return
+        """The curves as `Steps`; as `curves`."""
+        raise NotImplementedError
 
     def mean_curves(self, table, rows, weights, move, base):
         """Weighted mean over the rows of their curves minus their unmoved response.
@@ -265,11 +272,11 @@ class Response:
         Shape
         """
         step = self.block_rows(move.n_cells, table.n_columns)
+        stepped = self.is_stepped(table, move)
         for part, of_part in margins.parts(step):
             of_rows = table, rows[part], move, of_part.base[0]
-            steps = self.stepped(*of_rows)
-            if steps is not None:
-                yield StepCurves(of_part, steps)
+            if stepped:
+                yield StepCurves(of_part, self.stepped(*of_rows))
             else:
                 yield Dense(of_part, self.curves(*of_rows)[np.newaxis])
 

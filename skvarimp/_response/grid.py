@@ -65,6 +65,16 @@ class Move:
             return self.probabilities
         return self.probabilities * self.parts.weights[self.parts.of_cell]
 
+    @property
+    def ascends(self):
+        """Whether the values are one column's numbers, ascending, missing ones last."""
+        if len(self.entry.columns) != 1 or self.values.dtype.kind not in "fbiu":
+            return False
+        return bool(np.all(self.values[1:] >= self.values[:-1])) or (
+            np.isnan(self.values[-1])
+            and bool(np.all(self.values[1:-1] >= self.values[:-2]))
+        )
+
     def rows_of_values(self, cells):
         """Numeric values of the given cells as (len(cells), n_columns)."""
         return self.values.reshape(self.n_cells, -1)[cells]

@@ -115,7 +115,7 @@ def read_one_versus_rest(model, table):
     if model.method == "predict":
         forms, models, threshold = _confidences(whole.estimators_, table)
         link = Above(threshold) if several else LargestScore()
-        return combined(forms, models, link, "one versus rest of")
+        return side_by_side(forms, models, link, "one versus rest of")
     forms, models = _members(whole.estimators_, model.method, table)
     link = IDENTITY
     if model.method == "predict_proba" and not several:
@@ -130,7 +130,7 @@ def read_one_versus_one(model, table):
         raise NotReadable("members that see some rows of a kernel matrix each")
     forms, models, threshold = _confidences(whole.estimators_, table)
     link = OneVersusOne(len(whole.classes_), threshold, model.method == "predict")
-    return combined(forms, models, link, "one versus one of")
+    return side_by_side(forms, models, link, "one versus one of")
 
 
 def read_output_code(model, table):
@@ -138,7 +138,7 @@ def read_output_code(model, table):
     whole = model.estimator
     forms, models, _ = _confidences(whole.estimators_, table)
     codes = np.asarray(whole.code_book_, dtype=np.float64)
-    return combined(forms, models, NearestCode(codes), "output code of")
+    return side_by_side(forms, models, NearestCode(codes), "output code of")
 
 
 def _confidences(estimators, table):

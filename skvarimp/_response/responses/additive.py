@@ -19,6 +19,7 @@ class AdditiveResponse(LinearResponse):
     """
 
     path = "additive"
+    steps_alone = False
 
     def __init__(self, model, form):
         super().__init__(model, form)

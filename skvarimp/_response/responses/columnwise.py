@@ -172,6 +172,17 @@ class ColumnwiseResponse(Response):
         moves = [self.transformed.move(table, behind, move) for move in moves]
         return self.inner.at_cells(behind, rows, moves, base, cells)
 
+    @property
+    def steps_alone(self):
+        """See `Response`."""
+        return self.inner.steps_alone
+
+    def is_stepped(self, table, move):
+        """See `Response.is_stepped`."""
+        behind = self.transformed.of(table)
+        move = self.transformed.move(table, behind, move)
+        return self.inner.is_stepped(behind, move)
+
     def stepped(self, table, rows, move, base):
         """See `Response.stepped`."""
         behind = self.transformed.of(table)

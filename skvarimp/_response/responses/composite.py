@@ -5,6 +5,7 @@ import numpy as np
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse
+from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memo import Memo
 
 
@@ -61,6 +62,37 @@ class CombinedResponse(ScoreResponse):
         still = np.all(scores == own[:, :, np.newaxis], axis=0)
         ice = self.linked(scores, table, rows, move, base)
         return np.where(still, base[:, :, np.newaxis], ice)
+
+    @property
+    def steps_alone(self):
+        """See `Response`."""
+        return all(member.steps_alone for member in self.members)
+
+    def is_stepped(self, table, move):
+        """See `Response.is_stepped`."""
+        return all(member.is_stepped(table, move) for member in self.members)
+
+    def stepped(self, table, rows, move, base):
+        """See `Response.stepped`; the function is asked once a piece."""
+        unmoved = [own(table)[:, rows] for own in self.own]
+        steps = Steps.together(
+            [
+                member.stepped(table, rows, move, own)
+                for member, own in zip(self.members, unmoved)
+            ]
+        )
+        unmoved = np.concatenate(unmoved)
+
+        def linked(moved, row, cells):
+            def ask(at):
+                return self.black_box.at(table, rows[row[at]], move, cells[at])
+
+            values = self.linked_or_asked(unmoved[:, row] + moved, ask)
+            values -= base[:, row]
+            values[:, ~moved.any(axis=0)] = 0.0
+            return values
+
+        return steps.mapped(linked)
 
     def at_cells(self, table, rows, moves, base, cells):
         """See `Response.at_cells`."""

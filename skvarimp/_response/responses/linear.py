@@ -7,6 +7,7 @@ import numpy as np
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses import line_columns
+from skvarimp._response.responses.halving import halved
 from skvarimp._response.responses.projection import ProjectionResponse, columns_at
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
@@ -17,6 +18,7 @@ from skvarimp._response.responses.scores import (
 from skvarimp._response.shapes.basis import absolute, relative
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.one_turn import first_cells
+from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import at_once
 
 
@@ -55,6 +57,35 @@ class LinearResponse(ProjectionResponse):
         t, s = self._line(table, rows, move)
         ice = (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
         return own_cells_unmoved(ice, rows, move, base)
+
+    @property
+    def steps_alone(self):
+        """See `Response`: labels whose regions are convex are left only once."""
+        return getattr(self.link, "convex", False)
+
+    def is_stepped(self, table, move):
+        """See `Response.is_stepped`."""
+        ascending = move.ascends and self._is_straight(move)
+        return ascending and self.steps_alone and self.changes(move)
+
+    def stepped(self, table, rows, move, base):
+        """See `Response.stepped`; scores along a line cross each border once."""
+        t, s = self._line(table, rows, move)
+        others = self.sums(table, rows).T - s
+        # close calls are relative to the largest score of all
+        ends = np.abs(others).max(axis=1) + np.abs(t).max(axis=1)
+
+        def look(row, cells):
+            scores = np.column_stack([others[:, row] + t[:, cells], ends])
+            outputs, close = self.link(scores)
+            outputs, at = outputs[:, :-1], np.flatnonzero(close[:-1])
+            if len(at):
+                asked = self.black_box.at(table, rows[row[at]], move, cells[at])
+                outputs[:, at] = asked
+            return outputs.T, close[:-1]
+
+        row, cells, outputs, _ = halved(look, len(rows), move.n_cells)
+        return Steps.of_values(outputs.T, row, cells, base, move.n_cells)
 
     def at_cells(self, table, rows, moves, base, cells):
         """See `Response.at_cells`."""

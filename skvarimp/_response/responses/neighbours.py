@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._response.costs import Costs
+from skvarimp._response.responses.halving import halved
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import CACHE, at_once, slices
@@ -41,29 +42,32 @@ class DistanceResponse(ScoreResponse):
 
     def __init__(self, model, form):
         super().__init__(model, form.link, form.targets.shape[1])
-        self.form = form
+        self.form, self.steps_alone = form, not form.by_distance
         self.size = np.square(form.rows).sum(axis=1).max(initial=0.0)
 
     def block_rows(self, n_cells, n_columns):
         """See `Response.block_rows`."""
         return at_once(max(len(self.form.rows), n_cells * self.n_scores))
 
+    def is_stepped(self, table, move):
+        """See `Response.is_stepped`."""
+        return not self.changes(move) or (self.steps_alone and move.ascends)
+
     def stepped(self, table, rows, move, base):
         """See `Response.stepped`."""
         if not self.changes(move):
             return Steps.none(len(base), len(rows), move.n_cells)
-        if self.form.by_distance or not _ascends(move):
-            return None
         return self.steps_of(table, rows, move, base)
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
-        steps = self.stepped(table, rows, move, base)
-        if steps is not None:
-            return steps.dense() + base[:, :, np.newaxis]
+        if self.is_stepped(table, move):
+            return (
+                self.stepped(table, rows, move, base).dense() + base[:, :, np.newaxis]
+            )
         if len(move.entry.columns) > 1:
             return self.black_box.curves(table, rows, move, base)
-        if not _ascends(move):
+        if not move.ascends:
             return self._in_own_order(table, rows, move, base)
         scores, doubtful = self.weighted(table, rows, move)
         return self.linked(scores, table, rows, move, base, doubtful)
@@ -102,12 +106,6 @@ class DistanceResponse(ScoreResponse):
     def too_near(self, size):
         """Squared distances up to which the model's own have too few digits."""
         return FEW_DIGITS * size if self.form.by_products else 0.0 * size
-
-
-def _ascends(move):
-    if len(move.entry.columns) != 1 or move.values.dtype.kind not in "fbiu":
-        return False
-    return bool(np.all(move.values[1:] >= move.values[:-1]))
 
 
 class NeighboursResponse(DistanceResponse):
@@ -232,39 +230,11 @@ class _Race:
         self.near_t = t[self.ids]
 
     def run(self):
-        """Neighbours where they were looked for, and ties.
+        """Where the nearest rows change; see `halved`.
 
-        Returns
-        -------
-        rows, cells : ndarray of shape (n_found,)
-            By row and then by cell, ascending; each row has cell 0.
-        nearest : ndarray of shape (n_found, k)
-            Ascending numbers of training rows, the same up to the row's next cell.
-        tied : ndarray of shape (n_found,)
+        The states are ascending numbers of training rows.
         """
-        rows, last = np.arange(len(self.D)), len(self.values) - 1
-        low, high = np.zeros_like(rows), np.full_like(rows, last)
-        found = [(rows, low, *self._looked(rows, low))]
-        if last > 0:
-            found.append((rows, high, *self._looked(rows, high)))
-        at_low, at_high = found[0][2:], found[-1][2:]
-        while True:
-            alike = np.all(at_low[0] == at_high[0], axis=1)
-            alike &= ~(at_low[1] | at_high[1])
-            more = ~alike & (high - low > 1)
-            rows, low, high = rows[more], low[more], high[more]
-            if len(rows) == 0:
-                break
-            middle = (low + high) // 2
-            looked = self._looked(rows, middle)
-            found.append((rows, middle, *looked))
-            rows = np.concatenate([rows, rows])
-            low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-            at_low = [np.concatenate([a[more], b]) for a, b in zip(at_low, looked)]
-            at_high = [np.concatenate([b, a[more]]) for a, b in zip(at_high, looked)]
-        rows, cells, nearest, tied = (np.concatenate(parts) for parts in zip(*found))
-        order = np.argsort(rows * len(self.values) + cells)
-        return rows[order], cells[order], nearest[order], tied[order]
+        return halved(self._looked, len(self.D), len(self.values))
 
     def _looked(self, rows, cells):
         """`_nearest` of some rows at a cell each."""

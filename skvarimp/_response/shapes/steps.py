@@ -101,6 +101,25 @@ class Steps:
         )
 
     @staticmethod
+    def together(parts):
+        """Those of several functions of the same rows, outputs one after another."""
+        n_cells, n_rows = parts[0].n_cells, parts[0].n_rows
+        keys = [part.rows * n_cells + part.positions for part in parts]
+        there = np.zeros(n_rows * n_cells, dtype=bool)
+        for key in keys:
+            there[key] = True
+        at = np.flatnonzero(there)
+        jumps = np.zeros((sum(len(part.jumps) for part in parts), len(at)))
+        output = 0
+        for part, key in zip(parts, keys):
+            end = output + len(part.jumps)
+            jumps[output:end, np.searchsorted(at, key)] = part.jumps
+            output = end
+        first = np.concatenate([part.first for part in parts])
+        starts = np.searchsorted(at, np.arange(n_rows + 1) * n_cells)
+        return Steps(first, starts, at % n_cells, jumps, n_cells)
+
+    @staticmethod
     def joined(parts):
         """Those of consecutive rows."""
         if len(parts) == 1:

@@ -5,6 +5,7 @@ One walk down all trees finds where each row's curve of each feature steps (`des
 rows alone go by `masses`, other columns that move together by `incidence`.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -62,6 +63,7 @@ class TreeResponse(Response):
     path = "trees"
     reads_cells = True
     compiled = False
+    steps_alone = True
     gap = 0.0  # see `Trees.gap`
 
     TASK_PATHS = 100_000  # (row, tree) in one task
@@ -190,6 +192,20 @@ class TreeResponse(Response):
                 moved += own[:, np.newaxis]
                 result[m, :, :, part] = settled(moved, self.gap)
         return result
+
+    def is_stepped(self, table, move):
+        """See `Response.is_stepped`."""
+        features = [self._feature_of.get(j) for j in move.entry.columns]
+        used = [feature for feature in features if feature is not None]
+        return move.ascends and not any(self.trees.categorical[used])
+
+    def stepped(self, table, rows, move, base):
+        """See `Response.stepped`."""
+        member = Member(self.trees, 0, move, *self.grid_codes(table, move))
+        (steps,) = self.steps(table, rows, base, [member], lambda _: move)
+        first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
+        positions = first_value[steps.positions]
+        return replace(steps, positions=positions, n_cells=move.n_cells)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; forms no row's curve."""
