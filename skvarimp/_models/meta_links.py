@@ -162,6 +162,10 @@ class Sigmoid:
         """The calibrated probability."""
         return logistic(-(self.slope * score + self.intercept))
 
+    def close(self, score):
+        """See `Interpolated.close`."""
+        return
+
     def steepness(self, score):
         """Its derivative by the score."""
         p = self(score)
@@ -178,6 +182,13 @@ class Interpolated:
     def __call__(self, score):
         """The calibrated probability."""
         return np.interp(score, self.x, self.y)
+
+    def close(self, score):
+        """Where rounding of the score shows, or None."""
+        rounding = 1e-13 * np.abs(self.x).max()
+        if np.all(np.diff(self.y) * rounding <= CLOSE * np.diff(self.x)):
+            return None
+        return self(score + rounding) - self(score - rounding) > CLOSE
 
     def steepness(self, score):
         """Its derivative by the score."""
@@ -207,10 +218,14 @@ class Calibrated(Link):
         outputs, close = 0.0, None
         for member, own in self._members(scores):
             shares = np.stack([c(score) for c, score in zip(member, own)])
+            doubts = [c.close(score) for c, score in zip(member, own)]
             if len(member) > 1:
                 shares, none = Shares()(shares)
                 shares = np.where(none, 1.0 / len(member), shares)
-                close = none if close is None else close | none
+                doubts.append(none)
+            for doubt in doubts:
+                if doubt is not None:
+                    close = doubt if close is None else close | doubt
             outputs = outputs + shares
         return outputs / len(self.calibrators), close
 

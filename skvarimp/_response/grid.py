@@ -70,10 +70,8 @@ class Move:
         """Whether the values are one column's numbers, ascending, missing ones last."""
         if len(self.entry.columns) != 1 or self.values.dtype.kind not in "fbiu":
             return False
-        return bool(np.all(self.values[1:] >= self.values[:-1])) or (
-            np.isnan(self.values[-1])
-            and bool(np.all(self.values[1:-1] >= self.values[:-2]))
-        )
+        order = np.argsort(self.values, kind="stable")
+        return bool(np.all(order[1:] > order[:-1]))
 
     def rows_of_values(self, cells):
         """Numeric values of the given cells as (len(cells), n_columns)."""

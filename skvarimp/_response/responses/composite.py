@@ -1,5 +1,7 @@
 """One function of the responses of member models: votes, transformed targets."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from skvarimp._models.links import InverseTransform
@@ -123,5 +125,9 @@ class CombinedResponse(ScoreResponse):
         )
 
     def costs(self):
-        """See `Response.costs`; the curves of every member are formed."""
-        return Costs.added([member.costs() for member in self.members], self.n_outputs)
+        """See `Response.costs`; the function is asked for every cell or every step."""
+        costs = Costs.added([member.costs() for member in self.members], self.n_outputs)
+        if not self.steps_alone:
+            return costs
+        # the members' steps are brought together, and formed anew
+        return replace(costs, row=2.5 * costs.row, cell=costs.cell - self.n_outputs)

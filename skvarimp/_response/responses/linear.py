@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
+from skvarimp._response.contract import Task
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses import line_columns
 from skvarimp._response.responses.halving import halved
@@ -18,8 +19,10 @@ from skvarimp._response.responses.scores import (
 from skvarimp._response.shapes.basis import absolute, relative
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.one_turn import first_cells
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import at_once
+
+LOOKS = 32  # at a row's label, to find where it changes
 
 
 class LinearResponse(ProjectionResponse):
@@ -119,8 +122,11 @@ class LinearResponse(ProjectionResponse):
 
     def costs(self):
         """See `Response.costs`."""
+        call = 15.0 + 0.075 * self.weights.size
         cell = 1.0 + 0.25 * (self.n_scores - 1)
-        return Costs(15.0 + 0.075 * self.weights.size, 5.0, cell)
+        if self.steps_alone:
+            return Costs(call, 5.0 + LOOKS * self.n_scores, 0.0, cell)
+        return Costs(call, 5.0, cell)
 
     def offers(self, n_cells):
         """See `ScoreResponse.offers`."""
@@ -135,7 +141,11 @@ class LinearResponse(ProjectionResponse):
         """See `Response.shapes`."""
         one_position = self._is_straight(move) or self.n_scores == 1
         ascending = self.link in (EXPONENTIAL, LOGISTIC)
-        if "order" not in self.offers(move.n_cells) or not self.changes(move):
+        if self.is_stepped(table, move):
+            for part, of_part in margins.parts(at_once(LOOKS * self.n_scores)):
+                of_rows = table, rows[part], move, of_part.base[0]
+                yield StepCurves(of_part, self.stepped(*of_rows))
+        elif "order" not in self.offers(move.n_cells) or not self.changes(move):
             yield from super().shapes(table, rows, move, margins)
         elif self.link is IDENTITY:
             t, s = self._line(table, rows, move)
@@ -151,6 +161,12 @@ class LinearResponse(ProjectionResponse):
                 yield self._lines(table, rows[part], move, of_part)
         else:
             yield from super().shapes(table, rows, move, margins)
+
+    def tasks_of(self, walk, position):
+        """See `Response.tasks_of`; labels take no row's values on all cells."""
+        if self.is_stepped(walk.table, walk.moves[position]):
+            return [Task((position,), slice(0, len(walk.rows)))]
+        return super().tasks_of(walk, position)
 
     def _lines(self, table, rows, move, margins):
         t, s = self._line(table, rows, move)

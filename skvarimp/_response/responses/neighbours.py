@@ -123,8 +123,8 @@ class NeighboursResponse(DistanceResponse):
         """See `Response.costs`; with few columns the nearest rows change often."""
         n_training, n_columns = self.form.rows.shape
         call = 50.0 + 0.1 * n_training
-        cell = 2.5 + min(500.0 / n_columns**2, call)
-        return Costs(call, 1.5 * n_training, cell, call)
+        cell = min(500.0 / n_columns**2, call) + (2.5 if self.form.by_distance else 0.0)
+        return Costs(call, 2.5 * n_training, cell, call)
 
     def _found(self, table, rows, move):
         """The `_Race` of some rows, and what it finds."""
