@@ -37,7 +37,8 @@ from skvarimp._response.shapes.dense import Chunk, Dense
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.one_turn import OneTurn
 from skvarimp._response.shapes.shape import Margins, Shape, reduced
-from skvarimp._response.shapes.steps import StepCurves, Steps
+from skvarimp._response.shapes.step_curves import StepCurves
+from skvarimp._response.shapes.steps import Steps
 
 N = 60
 RANDOM = np.random.RandomState(0)

@@ -10,7 +10,8 @@ from skvarimp._response.responses.trees.curves import Member, distinct
 from skvarimp._response.responses.trees.group_means import group_means, least_rows
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
-from skvarimp._response.shapes.steps import StepCurves, Steps
+from skvarimp._response.shapes.step_curves import StepCurves
+from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
 
 
