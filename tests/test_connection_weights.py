@@ -157,7 +157,7 @@ def test_bad_networks():
     linear = LinearRegression().fit(X, y)
     with pytest.raises(TypeError, match="MLPRegressor or MLPClassifier, got L"):
         olden.fit(linear, X)
-    with pytest.raises(TypeError, match="got a Pipeline"):
+    with pytest.raises(TypeError, match="got LinearRegression"):
         olden.fit(make_pipeline(StandardScaler(), linear).fit(X, y), X)
     deep, X = network(np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 1)))
     with pytest.raises(ValueError, match="one hidden layer, got 2"):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -142,6 +143,7 @@ def test_keywords_of_histograms():
 
 
 PIPELINE = make_pipeline(StandardScaler(), LinearRegression()).fit(X, Y)
+MIXING = make_pipeline(PCA(2), LinearRegression()).fit(X, Y)
 
 
 class NoEstimator:
@@ -239,9 +241,9 @@ MISUSES = {
     # what reads one model
     **{
         f"{type(measure).__name__} of a pipeline": (
-            partial(measure.fit, PIPELINE, X, Y),
+            partial(measure.fit, MIXING, X, Y),
             TypeError,
-            r"reads the inside of one model, got a Pipeline, .* Pass that step",
+            r"got a Pipeline whose steps mix columns: PCA is not .* Pass the last step",
         )
         for measure in (CoefficientImportance(), ImpurityImportance())
     },

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from literal_weights import glm_data, regression_data, textbook_t
 from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     AdaBoostRegressor,
     GradientBoostingRegressor,
@@ -48,7 +49,8 @@ from skvarimp.exceptions import ImportanceWarning
         (RandomForestRegressor(2), TypeError, "linear model, got RandomF"),
         (GradientBoostingRegressor(n_estimators=2), TypeError, "got GradientB"),
         (AdaBoostRegressor(n_estimators=2), TypeError, "linear model, got AdaB"),
-        (make_pipeline(StandardScaler(), Ridge()), TypeError, "got a Pipeline"),
+        (make_pipeline(StandardScaler(), Ridge()), TypeError, "Ridge has no t"),
+        (make_pipeline(PCA(), Ridge()), TypeError, "got a Pipeline"),
     ],
 )
 def test_models_without_t(model, error, message):

@@ -4,7 +4,6 @@ import numbers
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +33,6 @@ __all__ = [
     "check_not_tiny",
     "check_fitted",
     "check_no_data",
-    "check_no_pipeline",
     "validate_params",
     "check_sample_weight",
     "check_weights",
@@ -119,16 +117,6 @@ def check_fitted(estimator):
             f"This {type(estimator).__name__} is not fitted yet. Call its `fit` with "
             "the training data first; importances are computed for fitted models."
         ) from None
-
-
-def check_no_pipeline(measure, estimator):
-    """Raise TypeError where a measure that reads a model is given a pipeline."""
-    if isinstance(estimator, Pipeline):
-        raise TypeError(
-            f"{measure} reads the inside of one model, got a Pipeline, whose last step "
-            "knows transformed columns only. Pass that step, with X as transformed by "
-            "the steps before: pipeline[-1] and pipeline[:-1].transform(X)."
-        )
 
 
 def check_features_seen(estimator, table):

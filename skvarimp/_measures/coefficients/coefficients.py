@@ -14,11 +14,11 @@ from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     StrOptions,
     check_fitted,
-    check_no_pipeline,
     check_sample_weight,
     check_target,
 )
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
 from skvarimp._measures.coefficients.cross_validation import increases_of_gcv
 from skvarimp._measures.coefficients.statistics import (
     check_has_statistic,
@@ -74,9 +74,18 @@ class WeightImportance(BaseImportance):
             feature_names=feature_names,
         )
 
+    def _fit(self, estimator, X, y, sample_weight):
+        if has_steps(estimator):
+            fit_behind_steps(self, estimator, X, y, sample_weight)
+        else:
+            self._read(estimator, X, y, sample_weight)
+
+    def _read(self, estimator, X, y, sample_weight):
+        """Set the attributes of a fit on a model without steps before it."""
+        raise NotImplementedError
+
     def _set_columns(self, estimator, X):
         """Check the estimator; names of its columns, and X as a table or None."""
-        check_no_pipeline(type(self).__name__, unwrapped(estimator))
         if X is not None:
             table = as_table(X)
             return [e.name for e in self._set_entries(table, None, estimator)], table
@@ -149,6 +158,11 @@ class CoefficientImportance(WeightImportance):
 
     Notes
     -----
+    Of a pipeline whose steps work column by column, the coefficients of the last step
+    are counted to the inputs that its columns come from: several columns of one input,
+    as of one-hot categories, are added up, but of t statistics the largest counts. The
+    signs and errors of such an input are NaN.
+
     t = b_j / (s sqrt((X'WX)^+_jj)), X with a column of ones if there is an intercept,
     s² = sum w r² / (n - rank). In a generalised linear model W holds the Fisher
     information of each row, w (dmu/deta)² / V(mu), and s² is Pearson's dispersion, or 1
@@ -211,7 +225,7 @@ class CoefficientImportance(WeightImportance):
     ) -> None:
         self.statistic = statistic
 
-    def _fit(self, estimator, X, y, sample_weight):
+    def _read(self, estimator, X, y, sample_weight):
         names, table = self._set_columns(estimator, X)
         outside, estimator = estimator, unwrapped(estimator)
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None

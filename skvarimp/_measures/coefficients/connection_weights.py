@@ -21,6 +21,9 @@ class ConnectionWeightImportance(WeightImportance):
     on standardised columns. Neither is what the network's output does when a column
     moves; for that, see `SensitivityImportance`.
 
+    Of a pipeline whose steps work column by column, several columns of one input are
+    added up.
+
     Parameters
     ----------
     method : {"olden", "garson"}, default="olden"
@@ -96,7 +99,7 @@ class ConnectionWeightImportance(WeightImportance):
     def __init__(self, *, method: Literal["olden", "garson"] = "olden") -> None:
         self.method = method
 
-    def _fit(self, estimator, X, y, sample_weight):
+    def _read(self, estimator, X, y, sample_weight):
         names, _ = self._set_columns(estimator, X)
         layers = _read_layers(estimator, len(names))
         if self.method == "olden":

@@ -14,12 +14,12 @@ from skvarimp._data.validation import (
     StrOptions,
     check_fitted,
     check_no_data,
-    check_no_pipeline,
     n_jobs_constraint,
     validate_params,
 )
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
 from skvarimp._measures.impurity.checks import check_training_only
 from skvarimp._measures.impurity.earned import Earned, earned_over
 from skvarimp._measures.impurity.readers import not_trees
@@ -140,7 +140,8 @@ class ImpurityImportance(BaseImportance):
     Raises
     ------
     TypeError
-        For a model that is not a tree or a known ensemble of trees.
+        For a model that is not a tree or a known ensemble of trees. Of a pipeline
+        with column-wise steps, the inputs get what their columns earn together.
     ValueError
         Where X, y or `sample_weight` are needed and are not the training data, or the
         training cannot be rebuilt: AdaBoostRegressor and gradient boosting with
@@ -323,9 +324,12 @@ class ImpurityImportance(BaseImportance):
         return self
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
+        if has_steps(estimator):
+            more = {} if tree_weights is None else {"tree_weights": tree_weights}
+            fit_behind_steps(self, estimator, X, y, sample_weight, **more)
+            return
         check_fitted(estimator)
         estimator = unwrapped(estimator)
-        check_no_pipeline(type(self).__name__, estimator)
         self.association_ = self.surrogate_splits_ = None
         if self.rows == "training":
             fit_training_rows(self, estimator, X, y, sample_weight, tree_weights)

@@ -1,0 +1,136 @@
+"""Measures that read a model itself, for the inputs of a pipeline around it.
+
+The measure reads the last step, on X as the steps before it hand it on, and each number
+is counted to the input column that its transformed column comes from.
+"""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from skvarimp._data.entries import column_names
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import check_fitted
+from skvarimp._measures.rows import store_rows
+from skvarimp._models.column_sources import NO_SOURCE, NotColumnwise, sources
+from skvarimp._models.registry import unwrapped
+
+
+def has_steps(estimator):
+    """Whether a model is a pipeline with steps before its last."""
+    return isinstance(unwrapped(estimator), Pipeline)
+
+
+def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
+    """Fit a measure on the last step of a pipeline and count by its input columns.
+
+    Numbers of several columns of one input are added up, t statistics are not: of them
+    the largest counts.
+
+    Parameters
+    ----------
+    measure : ImpurityImportance, CoefficientImportance or ConnectionWeightImportance
+    estimator : Pipeline, or a search or the like around one
+    X, y, sample_weight : as in `fit`
+    **options : dict
+        Passed to the measure's own `fit`.
+    """
+    check_fitted(estimator)
+    pipeline, inner = unwrapped(estimator), clone(measure)
+    steps, last = pipeline[:-1], pipeline.steps[-1][1]
+    names = getattr(pipeline, "feature_names_in_", None)
+    if X is None:
+        n_columns, table = pipeline.n_features_in_, None
+        measure._set_input(n_columns, names)
+        measure._frame_library = "pandas"
+    else:
+        table = as_table(X)
+        measure._set_entries(table, None, estimator)
+        n_columns, names = table.n_columns, table.names
+    source = _sources(measure, steps, n_columns, names)
+    of_rows = getattr(measure, "rows", "training") != "training"
+    if of_rows:
+        inner.set_params(keep_rows=True)
+    behind = None if X is None else steps.transform(table.native)
+    inner.fit(last, behind, y, sample_weight=sample_weight, **options)
+    known = {name: v for name, v in vars(inner).items() if name.endswith("_")}
+    for name in ("n_features_in_", "feature_names_in_", "entry_names_"):
+        known.pop(name, None)
+    for name in known.keys() - {"influences_", "row_importances_"}:
+        setattr(measure, name, known[name])
+    by_input = _Counted(source, n_columns)
+    largest = getattr(measure, "statistic", None) == "t"
+    join = by_input.largest if largest else by_input.sum
+    for name in ("signed_importances_", "coefficient_errors_"):
+        if known.get(name) is not None:
+            setattr(measure, name, by_input.only(known[name]))
+    errors = None
+    if of_rows:
+        rows = inner._rows
+        influences = by_input.sum(rows.influences.T).T
+        errors = np.sqrt(rows.weights @ influences**2 / rows.total_weight)
+        if measure.keep_rows:
+            store_rows(
+                measure,
+                table.take(np.flatnonzero(rows.kept)),
+                rows.kept,
+                rows.weights,
+                rows.total_weight,
+                influences,
+                by_input.sum(rows.contributions.T).T,
+            )
+    measure._store(
+        join(inner.importances_per_output_),
+        column_names(None if names is None else list(names), n_columns),
+        inner.output_names_,
+        errors,
+    )
+
+
+def _sources(measure, steps, n_columns, names):
+    """The input column of each column that the last step is given."""
+    name, way_out = (
+        type(measure).__name__,
+        "Pass the last step, with X as transformed by the steps before: pipeline[-1] "
+        "and pipeline[:-1].transform(X).",
+    )
+    try:
+        source = sources(steps, n_columns, None if names is None else list(names))
+    except NotColumnwise as declined:
+        raise TypeError(
+            f"{name} reads the inside of one model, got a Pipeline whose steps mix "
+            f"columns: {declined}. {way_out}"
+        ) from None
+    if getattr(measure, "surrogates", False) and len(np.unique(source)) < len(source):
+        raise TypeError(
+            f"{name} with surrogates has no associations of inputs that are several "
+            f"columns behind the steps of a Pipeline. {way_out}"
+        )
+    return source
+
+
+class _Counted:
+    """Numbers of transformed columns, (n_behind, ...), counted by input columns."""
+
+    def __init__(self, source, n_columns):
+        self.kept = np.flatnonzero(source != NO_SOURCE)
+        self.source, self.n_columns = source[self.kept], n_columns
+
+    def _joined(self, values, ufunc):
+        result = np.zeros((self.n_columns, *values.shape[1:]))
+        ufunc.at(result, self.source, values[self.kept])
+        return result
+
+    def sum(self, values):
+        """Added up."""
+        return self._joined(values, np.add)
+
+    def largest(self, values):
+        """The largest; none is negative."""
+        return self._joined(values, np.maximum)
+
+    def only(self, values):
+        """The number of an input's only column; NaN for inputs with several."""
+        result = self.sum(values)
+        result[np.bincount(self.source, minlength=self.n_columns) > 1] = np.nan
+        return result
