@@ -4,6 +4,7 @@ Every problem is timed in one process and one thread, best of a few runs, CPU an
 pairs, observed, range (five equidistant values) and partial dependence of all features
 in one walk, against scikit-learn's `permutation_importance(n_repeats=10)`, or against
 the same walk by predictions of the model (the black box; a few features, scaled up).
+Problems from `naive_bayes` on are timed for pairs alone, through the public class.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \\
         python benchmarks/linear_kernel_network_speed.py [problem ...]
@@ -16,9 +17,17 @@ import warnings
 
 import numpy as np
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import SensitivityImportance
@@ -95,12 +104,21 @@ def largest_gap(fast, slow, features):
     return max(gaps)
 
 
-def against_permutation(name, model, X, y, limit, runs=3, few=(0, 3), rows=300):
+def pairs(model, X, y):
+    """Exact pairs with standard errors, the probe included."""
+    measure = SensitivityImportance(scale=None, estimation="exact").fit(model, X)
+    assert not measure.response_path_.startswith("black box"), measure.response_path_
+    return measure
+
+
+def against_permutation(
+    name, model, X, y, limit, runs=3, few=(0, 3), rows=300, timed=ours
+):
     """Equality on some rows and features, then the ratio to ten permutations."""
     fast = ours(model, X[:rows], y[:rows])
     slow = by_black_box(model, X[:rows], y[:rows], list(few))
     gap = largest_gap(fast, slow, list(few))
-    mine = Timer(lambda: ours(model, X, y), runs)
+    mine = Timer(lambda: timed(model, X, y), runs)
     rival = Timer(
         lambda: permutation_importance(model, X, y, n_repeats=10, n_jobs=1),
         min(runs, 2),
@@ -207,9 +225,72 @@ def wide_perceptron():
         assert np.isclose(measure.importances_[j], expected.mean(), rtol=1e-9)
 
 
+def pairs_of(name, model, limit, n_classes=2):
+    """Pairs of a model of 2000 x 20, of classes or of numbers (n_classes=0)."""
+    X, y = regression_data(2000, 20)
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    model.fit(X, y)
+    against_permutation(f"{name} pairs", model, X, y, limit, runs=2, timed=pairs)
+
+
+def naive_bayes():
+    """Gaussian naive Bayes of two classes."""
+    pairs_of("GaussianNB", GaussianNB(), 0.5)
+
+
+def components():
+    """Logistic regression on ten principal components."""
+    model = make_pipeline(StandardScaler(), PCA(10), LogisticRegression())
+    pairs_of("PCA, LogisticRegression", model, 0.5)
+
+
+def calibrated():
+    """A calibrated forest: the mean of three forests, each behind a sigmoid."""
+    forest = RandomForestClassifier(100, random_state=0)
+    pairs_of("calibrated forest", CalibratedClassifierCV(forest, cv=3), 0.5)
+
+
+def one_versus_rest():
+    """One ridge for each of three classes."""
+    model = OneVsRestClassifier(RidgeClassifier())
+    pairs_of("one-versus-rest of ridges", model, 0.5, n_classes=3)
+
+
+def quadratic():
+    """Quadratic discriminant analysis of two classes."""
+    pairs_of("QuadraticDiscriminantAnalysis", QuadraticDiscriminantAnalysis(), 1)
+
+
+def polynomial():
+    """A ridge of polynomial features of degree 2."""
+    model = make_pipeline(PolynomialFeatures(2), Ridge())
+    pairs_of("polynomial, Ridge", model, 1, n_classes=0)
+
+
+def three_classes():
+    """A regression of three classes, whose probabilities turn."""
+    pairs_of("LogisticRegression, 3 classes", LogisticRegression(), 4, n_classes=3)
+
+
 PROBLEMS = {
     f.__name__: f
-    for f in (ridge, ridge_large, logistic, svr, perceptron, wide, wide_perceptron)
+    for f in (
+        ridge,
+        ridge_large,
+        logistic,
+        svr,
+        perceptron,
+        wide,
+        wide_perceptron,
+        naive_bayes,
+        components,
+        calibrated,
+        one_versus_rest,
+        quadratic,
+        polynomial,
+        three_classes,
+    )
 }
 
 
