@@ -86,8 +86,8 @@ def check_response(problem, fast, features=None, grids=None):
         a = fast.curves(table, rows, move, problem.base)
         b = slow.curves(table, rows, move, problem.base)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
-        a = fast.meamax_entries(table, rows, problem.weights, move, problem.base)
-        b = slow.meamax_entries(table, rows, problem.weights, move, problem.base)
+        a = fast.mean_curves(table, rows, problem.weights, move, problem.base)
+        b = slow.mean_curves(table, rows, problem.weights, move, problem.base)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
     with np.errstate(divide="ignore", invalid="ignore"):  # ratios to a loss of 0
         a = run_walk(problem.walk(fast, entries, asked))

@@ -27,7 +27,9 @@ CLOSE = 1e-9  # of the largest score: nearer to a jump the model itself is asked
 def logistic(x):
     """1 / (1 + exp(-x))."""
     with np.errstate(over="ignore"):  # exp(-x) infinite: exactly 0
-        return 1.0 / (1.0 + np.exp(-x))
+        below = np.exp(-x)
+    below += 1.0
+    return 1.0 / below
 
 
 def tolerance(scores):

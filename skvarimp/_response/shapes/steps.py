@@ -305,6 +305,7 @@ def settled(values, gap):
         0: nothing is known.
     """
     if gap > 0.0:
-        values[np.abs(values) < gap / 2] = 0.0
-        values[np.abs(values - 1.0) < gap / 2] = 1.0
+        whole = values > 0.5
+        off = values - whole
+        np.copyto(values, whole, where=np.abs(off, out=off) < gap / 2)
     return values

@@ -175,7 +175,7 @@ def test_small_working_memory():
     [SVR(), KernelRidge(kernel="sigmoid", gamma=0.05), SVR(kernel="poly")],
     ids=str,
 )
-def test_meamax_entries_of_pairs(model):
+def test_mean_curves_of_pairs(model):
     """Partial dependence on two columns, as interactions ask for it."""
     problem, response = problem_of(model.fit(X, Y), X, WEIGHTS)
     one, other = (
@@ -186,8 +186,8 @@ def test_meamax_entries_of_pairs(model):
     rows = np.arange(N)
     arguments = (problem.table, rows, problem.weights, move, problem.base)
     np.testing.assert_allclose(
-        response.meamax_entries(*arguments),
-        BlackBoxResponse(problem.model, 1).meamax_entries(*arguments),
+        response.mean_curves(*arguments),
+        BlackBoxResponse(problem.model, 1).mean_curves(*arguments),
         rtol=1e-9,
         atol=1e-12,
     )

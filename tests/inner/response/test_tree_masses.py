@@ -70,7 +70,7 @@ def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
                 move = product_move(move, other)
             expected = by_double_loop(model, weights, wanted)
             np.testing.assert_allclose(averaged(move), expected, atol=1e-13)
-            alone = response.meamax_entries(table, rows, weights, move, base)
+            alone = response.mean_curves(table, rows, weights, move, base)
             np.testing.assert_allclose(alone, expected, atol=1e-13)
 
 
