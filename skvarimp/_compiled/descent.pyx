@@ -2,7 +2,7 @@
 # cython: initializedcheck=False
 """Rows go down trees: the pieces of each row's curve of each entry that moves.
 
-Up to 128 rows go down a tree together, each node with a list of what reaches it: a row
+Up to 512 rows go down a tree together, each node with a list of what reaches it: a row
 by its own values, or a row of which one feature is moved. Each leaf reached off a row's
 own path is a step up and a step down in one curve. Tree by tree, so that a tree's nodes
 stay in the cache, the steps are listed by row; row by row they are added up in one
@@ -38,7 +38,7 @@ cdef enum:
     RIGHT = 2
     LEFT = 3
     NODE = 4
-    BLOCK = 128  # rows that go down a tree together, at most
+    BLOCK = 512  # rows that go down a tree together, at most
     NUMBERS = 1048576  # in the lists of rows on their way, but those of one row
     WORD = 64  # cells whose bits share a number
     MOVED = 10  # an item of a list: the row, from here on the feature plus 1,

@@ -183,13 +183,15 @@ class Plan:
             Sums of the rows' own leaves.
         """
         descent = Descent(self.table.flat, self.forest(with_raw), self.arrays)
+        # all nodes are read once per call: many of them are worth many rows
+        most = max(CACHE, min(BLOCK, 4 * len(self.table.feature)))
         codes, first, n_rows = np.ascontiguousarray(codes, dtype=np.int32), 0, 1
         while first < len(codes):
             rows = slice(first, min(first + n_rows, len(codes)))
             starts, cells, moved, raw = descent.pieces(codes[rows])
             yield rows, Pieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
-            n_rows = min(4 * n_rows, at_once(per_row, CACHE))
+            n_rows = min(4 * n_rows, at_once(per_row, most))
             first = rows.stop
 
 
