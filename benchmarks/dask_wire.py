@@ -7,16 +7,23 @@ passes the scheduler and counts twice here; what a worker fetches from the other
 is not counted.
 """
 
+import pickle
 import time
 
+import dask.array as da
 import joblib
 import numpy as np
 from distributed import Client, LocalCluster, wait
 from distributed.comm import tcp
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from skvarimp import BackwardEliminationSelector, SensitivityImportance
+from skvarimp import (
+    BackwardEliminationSelector,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+)
 
 sent, received = [], []
 
@@ -78,6 +85,37 @@ def report(name, n_rows, n_columns, size, n_tasks, result):
     return n_sent
 
 
+def report_partitions():
+    """Rows that the workers make themselves: what passes besides them.
+
+    Bytes a further partition costs, and bytes that do not depend on their number.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 20))
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    boosting = HistGradientBoostingRegressor(max_iter=100).fit(X, y)
+    print(f"boosting of 100 trees: {len(pickle.dumps(boosting)) / 1e6:.2f} MB pickled")
+    measures = {
+        "pairs": SensitivityImportance(),
+        "permutation": PermutationImportance(),
+        "partial dependence": PartialDependenceImportance(grid=100),
+    }
+    for name, measure in measures.items():
+        for n_rows, n_parts in ((20_000, 4), (20_000, 16), (20_000, 64), (80_000, 16)):
+            chunks = (n_rows // n_parts, 20)
+            rows = da.random.default_rng(0).standard_normal((n_rows, 20), chunks=chunks)
+            target = rows[:, 0] * rows[:, 1] + rows[:, 2]
+            result = measured(lambda m=measure, r=rows, t=target: m.fit(boosting, r, t))
+            report(
+                f"{name}, {n_parts} partitions",
+                n_rows,
+                20,
+                rows.nbytes,
+                n_parts,
+                result,
+            )
+
+
 def main():
     """Print the table."""
     count_bytes()
@@ -125,6 +163,7 @@ def main():
             report(
                 f"selector, {n_steps} steps", 2000, 8, few.nbytes, n_steps * cv, result
             )
+        report_partitions()
         for n_rows, n_bytes in per_task.items():
             print(f"{n_rows:>8} rows: {n_bytes / 1e3:.1f} kB a further task")
 

@@ -1,5 +1,9 @@
 """Rows in partitions of a Dask collection give the numbers of the rows in memory."""
 
+import os
+import signal
+import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -435,3 +439,53 @@ def test_on_a_cluster(client, frame):
         model, in_parts(X), in_parts(y), measures, sample_weight=in_parts(weight)
     )
     np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
+
+
+class Deadly:
+    """A model that kills the worker it runs on, once."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def predict(self, X):
+        """The product of two columns."""
+        if len(X) == 160 and not self.marker.exists():  # the walk over one partition
+            self.marker.touch()
+            os._exit(1)
+        return X[:, 0] * X[:, 1]
+
+
+def test_a_killed_worker_changes_nothing(client, numbers, tmp_path):
+    """Dask computes its partitions again."""
+    X, _, _ = numbers
+    measure = SensitivityImportance(scale=None, grid=3, features=[0, 1])
+    model = Deadly(tmp_path / "killed")
+    found = clone(measure).fit(model, in_parts(X))
+    assert model.marker.exists()
+    expected = clone(measure).fit(model, X)
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+
+
+def test_an_interrupted_fit_leaves_nothing_running(client, numbers):
+    """Its tasks are forgotten by the scheduler."""
+    X, _, _ = numbers
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        SensitivityImportance(scale=None, grid=3).fit(slow, in_parts(X))
+    deadline = time.monotonic() + 20
+    while client.run_on_scheduler(n_tasks) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert client.run_on_scheduler(n_tasks) == 0
+
+
+def slow(X):
+    """Takes longer than anyone waits."""
+    if len(X) > 50:
+        time.sleep(2)
+    return X[:, 0]
+
+
+def n_tasks(dask_scheduler):
+    """How many tasks a scheduler knows."""
+    return len(dask_scheduler.tasks)

@@ -93,7 +93,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         estimator : object
             Fitted model; it is not modified.
         X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Rows to evaluate the model on, in a container that the model takes.
+            Rows to evaluate the model on, in a container that the model takes. Some
+            measures also take a Dask DataFrame or Array, with y and weights in the
+            same partitions.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Observed target.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -18,7 +18,7 @@ from skvarimp._response.partitioned.observed import Observed
 from skvarimp._response.scale import STATISTICS, checked_scale, compared_with
 from skvarimp._response.unmoved import unmoved_response
 
-BIN_VALUES = 2**20  # that one task puts in order, about
+BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
 
 
 def scale_over(problem, contrast):
