@@ -51,8 +51,8 @@ class ImpurityImportance(BaseImportance):
 
     On other rows (`rows="oob"` or `"unseen"`), a split earns only if it is right about
     rows that it was not chosen for. A column that has nothing to do with the target
-    then has mean 0, however many values it has. Without surrogates nothing is left for
-    the second of two columns that carry the same information.
+    then has a mean of nearly 0, however many values it has. Without surrogates nothing
+    is left for the second of two columns that carry the same information.
 
     Parameters
     ----------
