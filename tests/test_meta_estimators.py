@@ -71,6 +71,23 @@ MODELS = {
     "calibrated trees, 3": (CalibratedClassifierCV(FOREST, cv=3), THREE),
     "isotonic": (CalibratedClassifierCV(LinearSVC(), cv=3, method="isotonic"), THREE),
     "isotonic, 2": (CalibratedClassifierCV(LinearSVC(), cv=3, method="isotonic"), TWO),
+    "isotonic of trees": (
+        CalibratedClassifierCV(FOREST, cv=3, method="isotonic"),
+        THREE,
+    ),
+    "temperature": (CalibratedClassifierCV(LOGISTIC, cv=3, method="temperature"), TWO),
+    "temperature, 3": (
+        CalibratedClassifierCV(LOGISTIC, cv=3, method="temperature"),
+        THREE,
+    ),
+    "temperature of trees": (
+        CalibratedClassifierCV(FOREST, cv=3, method="temperature"),
+        TWO,
+    ),
+    "temperature of trees, 3": (
+        CalibratedClassifierCV(FOREST, cv=3, method="temperature", ensemble=False),
+        THREE,
+    ),
     "one calibrator": (CalibratedClassifierCV(SVC(), cv=3, ensemble=False), TWO),
     "rest": (OneVsRestClassifier(LOGISTIC), THREE),
     "rest, 2": (OneVsRestClassifier(LOGISTIC), TWO),
@@ -152,6 +169,8 @@ def test_equals_the_black_box(name):
     ("name", "method"),
     [
         ("stack of lines", "predict"),
+        ("temperature", "predict_proba"),
+        ("temperature, 3", "predict_proba"),
         ("rest", "predict_proba"),
         ("one", "decision_function"),
         ("outputs of classes", "predict_proba"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._models.label_links import LargestScore, PairwiseVotes
-from skvarimp._models.links import CLOSE, Link, logistic
+from skvarimp._models.links import CLOSE, Link
 from skvarimp._models.trees.links import Median
 
 
@@ -149,104 +149,6 @@ class NearestCode(Link):
         nearness -= half.reshape(-1, *[1] * (scores.ndim - 1))
         labels, close = LargestScore()(nearness)
         return (labels[1:] if len(self.codes) == 2 else labels), close
-
-
-@dataclass(frozen=True)
-class Sigmoid:
-    """1 / (1 + exp(slope score + intercept)): Platt's calibration."""
-
-    slope: float
-    intercept: float
-
-    def __call__(self, score):
-        """The calibrated probability."""
-        return logistic(-(self.slope * score + self.intercept))
-
-    def close(self, score):
-        """See `Interpolated.close`."""
-        return
-
-    def steepness(self, score):
-        """Its derivative by the score."""
-        p = self(score)
-        return -self.slope * p * (1.0 - p)
-
-
-@dataclass(frozen=True, eq=False)
-class Interpolated:
-    """Linear between points and flat beyond them: isotonic calibration."""
-
-    x: np.ndarray
-    y: np.ndarray
-
-    def __call__(self, score):
-        """The calibrated probability."""
-        return np.interp(score, self.x, self.y)
-
-    def close(self, score):
-        """Where rounding of the score shows, or None."""
-        rounding = 1e-13 * np.abs(self.x).max()
-        if np.all(np.diff(self.y) * rounding <= CLOSE * np.diff(self.x)):
-            return None
-        return self(score + rounding) - self(score - rounding) > CLOSE
-
-    def steepness(self, score):
-        """Its derivative by the score."""
-        slopes = np.diff(self.y) / np.diff(self.x)
-        slopes = np.concatenate([[0.0], slopes, [0.0]])
-        return slopes[np.searchsorted(self.x, score)]
-
-
-@dataclass(frozen=True, eq=False)
-class Calibrated(Link):
-    """Mean over members of calibrated scores, which are shares of several classes.
-
-    Parameters
-    ----------
-    calibrators : list of list of (Sigmoid or Interpolated)
-        Of each member, one per score.
-    """
-
-    calibrators: list
-
-    def n_outputs(self, n_scores):
-        """See `Link.n_outputs`: those of one member."""
-        return len(self.calibrators[0])
-
-    def __call__(self, scores):
-        """See the module."""
-        outputs, close = 0.0, None
-        for member, own in self._members(scores):
-            shares = np.stack([c(score) for c, score in zip(member, own)])
-            doubts = [c.close(score) for c, score in zip(member, own)]
-            if len(member) > 1:
-                shares, none = Shares()(shares)
-                shares = np.where(none, 1.0 / len(member), shares)
-                doubts.append(none)
-            for doubt in doubts:
-                if doubt is not None:
-                    close = doubt if close is None else close | doubt
-            outputs = outputs + shares
-        return outputs / len(self.calibrators), close
-
-    def chain(self, scores, slopes):
-        """See `links.py`."""
-        total = 0.0
-        for (member, own), (_, of_own) in zip(
-            self._members(scores), self._members(slopes)
-        ):
-            steep = np.stack([c.steepness(score) for c, score in zip(member, own)])
-            changes = of_own * steep[:, :, np.newaxis]
-            if len(member) > 1:
-                shares = np.stack([c(score) for c, score in zip(member, own)])
-                changes = Shares().chain(shares, changes)
-            total = total + changes
-        return total / len(self.calibrators)
-
-    def _members(self, scores):
-        n = len(self.calibrators[0])
-        for m, member in enumerate(self.calibrators):
-            yield member, scores[m * n : (m + 1) * n]
 
 
 @dataclass(frozen=True, eq=False)

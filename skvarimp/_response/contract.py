@@ -167,6 +167,8 @@ class Response:
         Whether `at_cells` computes no more than the cells that it is asked for.
     steps_alone : bool
         Whether the curves of every ascending column are known as `stepped`.
+    gap : float
+        How near to 0 and 1 outputs can be without being 0 or 1; 0: as near as any.
     """
 
     path = "response"
@@ -175,6 +177,7 @@ class Response:
     prefer = None
     reads_cells = False
     steps_alone = False
+    gap = 0.0
 
     # Evaluations in one task: large enough that a worker is kept busy, small enough
     # that a progress bar moves and a stop is heard.

@@ -6,19 +6,23 @@ import numpy as np
 
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
+from skvarimp._models.calibration_links import (
+    Calibrated,
+    EachClass,
+    Interpolated,
+    Sigmoid,
+    Temperature,
+)
 from skvarimp._models.forms import NotReadable, combined, weighted_sum
 from skvarimp._models.label_links import LargestScore
 from skvarimp._models.links import IDENTITY, Elementwise, Then
 from skvarimp._models.meta_links import (
     Above,
-    Calibrated,
     Chain,
-    Interpolated,
     Mixed,
     NearestCode,
     OneVersusOne,
     Shares,
-    Sigmoid,
     Through,
 )
 from skvarimp._models.model import Model
@@ -81,18 +85,20 @@ def read_calibrated(model, table):
     calibrated = model.estimator
     if model.method not in ("predict_proba", "predict"):
         raise NotReadable(f"a calibrated classifier has no {model.method}")
-    forms, models, calibrators = [], [], []
+    forms, models, links = [], [], []
     for member in calibrated.calibrated_classifiers_:
-        if member.method == "temperature":
-            raise NotReadable("temperature scaling")
         if len(member.estimator.classes_) < len(calibrated.classes_):
             raise NotReadable("a calibrated member has not seen all classes")
         decides = hasattr(member.estimator, "decision_function")
         method = "decision_function" if decides else "predict_proba"
         models.append(Model(member.estimator, method))
         forms.append(read(models[-1], table))
-        calibrators.append([_calibrator(c) for c in member.calibrators])
-    link = Calibrated(calibrators)
+        if member.method == "temperature":
+            beta = float(member.calibrators[0].beta_)
+            links.append(Temperature(beta, of_probabilities=not decides))
+        else:
+            links.append(EachClass([_calibrator(c) for c in member.calibrators]))
+    link = Calibrated(links)
     if model.method == "predict":
         two = len(calibrated.classes_) == 2
         link = Then(link, Above(0.5) if two else LargestScore())

@@ -7,7 +7,7 @@ import numpy as np
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memo import Memo
 
 
@@ -83,13 +83,17 @@ class CombinedResponse(ScoreResponse):
                 for member, own in zip(self.members, unmoved)
             ]
         )
+        ends = np.cumsum([len(own) for own in unmoved])[:-1]
         unmoved = np.concatenate(unmoved)
 
         def linked(moved, row, cells):
             def ask(at):
                 return self.black_box.at(table, rows[row[at]], move, cells[at])
 
-            values = self.linked_or_asked(unmoved[:, row] + moved, ask)
+            scores = unmoved[:, row] + moved
+            for member, own in zip(self.members, np.split(scores, ends)):
+                settled(own, member.gap)
+            values = self.linked_or_asked(scores, ask)
             values -= base[:, row]
             values[:, ~moved.any(axis=0)] = 0.0
             return values

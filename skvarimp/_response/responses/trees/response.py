@@ -64,7 +64,6 @@ class TreeResponse(Response):
     reads_cells = True
     compiled = False
     steps_alone = True
-    gap = 0.0  # see `Trees.gap`
 
     TASK_PATHS = 100_000  # (row, tree) in one task
     TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
