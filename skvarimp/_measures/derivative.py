@@ -17,9 +17,8 @@ from skvarimp._models.gradients.central_differences import central_blocks, centr
 from skvarimp._models.gradients.gradient import (
     differentiable,
     gradient_blocks,
-    piecewise_constant,
 )
-from skvarimp._models.links import NoGradient
+from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.progress import Progress, within_callbacks
@@ -135,11 +134,15 @@ default="auto"
         table = as_table(X)
         entries = self._set_entries(table, self.features, estimator)
         problem = make_problem(estimator, table, y, sample_weight, self.response_method)
-        reason = piecewise_constant(problem.model)
-        if reason is not None:
+        try:
+            differentiable(problem.model, problem.table)
+            self.method_ = "analytic"
+        except PiecewiseConstant as reason:
             raise ValueError(
                 f"DerivativeImportance finds no derivative: {reason}. {WAY_OUT}"
-            )
+            ) from None
+        except NoGradient as declined:
+            self.method_ = f"central differences ({declined})"
         columns = [_column_of(entry, problem.table) for entry in entries]
         within_callbacks([self], lambda: self._differentiate(problem, entries, columns))
 
@@ -149,16 +152,12 @@ default="auto"
             table, problem.weights, columns, len(problem.base), self.keep_rows
         )
         with Progress([self], len(columns)) as progress:
-            try:
-                differentiable(model, table)
-            except NoGradient as declined:
-                self.method_ = f"central differences ({declined})"
-                self._by_differences(problem, entries, columns, moments, progress)
-            else:
-                self.method_ = "analytic"
+            if self.method_ == "analytic":
                 for rows, block in gradient_blocks(model, table, columns=columns):
                     moments.add(rows, slice(None), block)
                 progress.step(len(columns))
+            else:
+                self._by_differences(problem, entries, columns, moments, progress)
         importances, errors = moments.finish(problem.total_weight)
         names = [entry.name for entry in entries]
         self._store(importances, names, model.output_names, errors)

@@ -66,6 +66,12 @@ class Additive(LinkedForm):
         return self.weights.size * (1 if self.link is IDENTITY else 4)
 
     @property
+    def piecewise_constant(self):
+        """See `Form`."""
+        steps = all(part.piecewise_constant for part in self.parts)
+        return steps and not self.weights.any()
+
+    @property
     def is_linear(self):
         """Whether the response is linear in X."""
         return self.link is IDENTITY and not self.parts

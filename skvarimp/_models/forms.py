@@ -27,9 +27,12 @@ class Form:
     ----------
     single : bool
         Whether the model's own parameters are in single precision.
+    piecewise_constant : bool
+        Whether the response jumps between constants.
     """
 
     single = False
+    piecewise_constant = False
 
     def scores(self, X):
         """Scores of rows.
@@ -178,6 +181,11 @@ class Combined(LinkedForm):
         return max(member.magnitude(X) for member in self.members)
 
     @property
+    def piecewise_constant(self):
+        """See `Form`."""
+        return all(member.piecewise_constant for member in self.members)
+
+    @property
     def elements_per_row(self):
         """See `Form`."""
         return 2 * sum(member.elements_per_row for member in self.members)
@@ -207,6 +215,11 @@ class BehindSteps(Form):
     def single(self):
         """See `Form`."""
         return self.form.single
+
+    @property
+    def piecewise_constant(self):
+        """See `Form`."""
+        return self.form.piecewise_constant
 
     def _behind(self, X):
         with users_code():

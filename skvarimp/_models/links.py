@@ -21,6 +21,10 @@ class NoGradient(Exception):
     """A model whose gradient is not known as a formula; the message is the reason."""
 
 
+class PiecewiseConstant(NoGradient):
+    """A model whose derivative is 0 wherever it has one; the message says why."""
+
+
 CLOSE = 1e-9  # of the largest score: nearer to a jump the model itself is asked
 
 

@@ -33,6 +33,11 @@ class Neighbours(LinkedForm):
     by_products: bool = False
     link: object = IDENTITY
 
+    @property
+    def piecewise_constant(self):
+        """See `Form`."""
+        return not self.by_distance
+
     def scores(self, X):
         """See `Form.scores`."""
         squared = cdist(numbers(X), self.rows, "sqeuclidean")
@@ -88,6 +93,11 @@ class WithinRadius(LinkedForm):
     by_distance: bool = False
     by_products: bool = False
     link: object = IDENTITY
+
+    @property
+    def piecewise_constant(self):
+        """See `Form`."""
+        return not self.by_distance
 
     def scores(self, X):
         """See `Form.scores`."""

@@ -20,10 +20,13 @@ class Part:
     ----------
     smooth : bool
         Whether it is an analytic function of each column.
+    piecewise_constant : bool
+        Whether it jumps between constants.
     """
 
     contrast: np.ndarray
     smooth = False
+    piecewise_constant = False
 
     def __call__(self, X, columns):
         """See the module."""
@@ -81,6 +84,7 @@ class Above(Part):
 
     threshold: float
     weights: np.ndarray
+    piecewise_constant = True
 
     def raw(self, X, columns):
         """See `Part.raw`."""
@@ -97,6 +101,7 @@ class Categories(Part):
     """
 
     tables: list
+    piecewise_constant = True
 
     def raw(self, X, columns):
         """See `Part.raw`."""

@@ -164,7 +164,7 @@ class GaussianScore:
         self.gradient = slopes / self.scale  # (n_features, n_outputs)
 
     def _checked_slopes(self):
-        reason = piecewise_constant(self.model)
+        reason = piecewise_constant(self.model, self.table)
         if reason is None:
             slopes = self._at(self.mean[np.newaxis])[0]
             if np.any(slopes):

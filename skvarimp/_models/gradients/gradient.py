@@ -11,8 +11,10 @@ from skvarimp._models.array_forms import linear_part
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.gradients.central_differences import central_blocks
-from skvarimp._models.links import NoGradient
+from skvarimp._models.links import NoGradient, PiecewiseConstant
+from skvarimp._models.model import Model
 from skvarimp._models.registry import TREE_READERS, entry_of, read, unwrapped
+from skvarimp._running.arithmetic import users_code
 from skvarimp._running.memory import at_once, even_slices
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
@@ -113,20 +115,24 @@ def differentiable(model, X):
     Raises
     ------
     NoGradient
-        With the reason; after a ResponseWarning if the form's outputs differ from the
+        With the reason; `PiecewiseConstant` where the derivative is 0 wherever there is
+        one. After a ResponseWarning if the form's outputs differ from the
         model's own.
     """
     table = as_table(X)
     name = type(model.estimator).__name__
-    entry = entry_of(unwrapped(model.estimator))
-    if entry is not None and entry.module in TREE_READERS:
-        raise NoGradient(f"{name} has no gradient")
+    if model.kind == "label":
+        raise PiecewiseConstant(f"predict of {name} gives labels")
     rows = np.unique(np.linspace(0, table.n_samples - 1, PROBE_ROWS).astype(int))
     probed = table.take(rows)
     try:
         form = read(model, probed)
     except NotReadable as declined:
-        raise NoGradient(str(declined)) from None
+        form = _trees_behind(model, probed)
+        if form is None or not form.piecewise_constant:
+            raise NoGradient(str(declined)) from None
+    if form.piecewise_constant:
+        raise PiecewiseConstant(f"the response of {name} is piecewise constant")
     outputs, _ = form.gradient(probed.native)
     own = model(probed.copy()).T
     # Coefficients in single precision predict in single precision.
@@ -145,6 +151,26 @@ def differentiable(model, X):
         ResponseWarning,
     )
     raise NoGradient(f"the formula for {name} failed its comparison with the model")
+
+
+def _trees_behind(model, table):
+    """The form of trees behind a pipeline's steps that mix columns, or None."""
+    estimator = unwrapped(model.estimator)
+    if not is_exactly(estimator, "sklearn.pipeline", "Pipeline"):
+        return None
+    if not _reads_trees(estimator[-1]):
+        return None
+    with users_code():
+        behind = as_table(estimator[:-1].transform(table.copy()))
+    try:
+        return read(Model(estimator[-1], model.method), behind)
+    except NotReadable:
+        return None
+
+
+def _reads_trees(estimator):
+    entry = entry_of(unwrapped(estimator))
+    return entry is not None and entry.module in TREE_READERS
 
 
 def linear_coefficients(model, X):
@@ -175,6 +201,8 @@ def linear_coefficients(model, X):
     ([[2.0]], [1.0])
     """
     table = as_table(X)
+    if _reads_trees(model.estimator):
+        return None
     try:
         form = linear_part(differentiable(model, table), table.n_columns)
     except NoGradient:
@@ -184,68 +212,22 @@ def linear_coefficients(model, X):
     return form.weights.T, form.intercept
 
 
-# Types whose response jumps between constants; those that combine others of such a
-# kind, with the attribute that holds them.
-PIECEWISE_CONSTANT = [
-    (
-        "sklearn.tree",
-        "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
-        "ExtraTreeRegressor",
-    ),
-    (
-        "sklearn.ensemble",
-        "ExtraTreesClassifier ExtraTreesRegressor GradientBoostingClassifier "
-        "GradientBoostingRegressor HistGradientBoostingClassifier IsolationForest "
-        "HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor",
-    ),
-    ("sklearn.dummy", "DummyClassifier DummyRegressor"),
-]
-UNIFORM_NEIGHBOURS = (
-    "KNeighborsClassifier KNeighborsRegressor RadiusNeighborsClassifier "
-    "RadiusNeighborsRegressor"
-)
-COMBINING = [
-    ("sklearn.ensemble", "AdaBoostClassifier AdaBoostRegressor", "estimators_"),
-    ("sklearn.ensemble", "BaggingClassifier BaggingRegressor", "estimators_"),
-    ("sklearn.ensemble", "VotingClassifier VotingRegressor", "estimators_"),
-    ("sklearn.multioutput", "MultiOutputRegressor", "estimators_"),
-    ("sklearn.model_selection", "GridSearchCV RandomizedSearchCV", "best_estimator_"),
-]
-
-
-def piecewise_constant(model):
+def piecewise_constant(model, X):
     """Why a response has derivative 0 wherever it has one, or None if not known to.
 
     Parameters
     ----------
     model : Model
+    X : {array, frame, sparse, Table} of shape (n_samples, n_features)
 
     Returns
     -------
     str or None
     """
-    if model.kind == "label":
-        return f"predict of {type(model.estimator).__name__} gives labels"
-    if _jumps(model.estimator):
-        return f"the response of {type(model.estimator).__name__} is piecewise constant"
+    try:
+        differentiable(model, X)
+    except PiecewiseConstant as reason:
+        return str(reason)
+    except NoGradient:
+        pass
     return None
-
-
-def _jumps(estimator):
-    name = type(estimator).__name__
-    if is_exactly(estimator, "sklearn.pipeline", "Pipeline"):
-        return _jumps(estimator.steps[-1][1])
-    if name in UNIFORM_NEIGHBOURS.split():
-        return (
-            is_exactly(estimator, "sklearn.neighbors", name)
-            and estimator.weights in ("uniform", None)  # distances make it vary
-        )
-    for package, names in PIECEWISE_CONSTANT:
-        if name in names.split() and is_exactly(estimator, package, name):
-            return True
-    for package, names, attribute in COMBINING:
-        if name in names.split() and is_exactly(estimator, package, name):
-            members = getattr(estimator, attribute)
-            members = members if isinstance(members, list) else [members]
-            return all(_jumps(member) for member in members)
-    return False

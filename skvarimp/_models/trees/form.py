@@ -98,6 +98,8 @@ class Trees(Form):
         sums in another order may differ.
     """
 
+    piecewise_constant = True
+
     trees: list
     encoding: Encoding = field(default_factory=Encoding)
     link: object = None

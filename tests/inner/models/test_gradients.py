@@ -208,7 +208,7 @@ def test_formulas_equal_central_differences(case):
     expected = central(model, X)
     np.testing.assert_allclose(gradient(model, X), expected, rtol=1e-6, atol=1e-6)
     assert linear_coefficients(model, X) is None
-    assert piecewise_constant(model) is None
+    assert piecewise_constant(model, X) is None
 
 
 def cubic(X):

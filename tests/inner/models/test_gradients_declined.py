@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from gradient_rows import SCORE_FIRST, TWO, X, central, y
+from sklearn.decomposition import PCA
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
     AdaBoostRegressor,
@@ -18,11 +19,12 @@ from sklearn.gaussian_process.kernels import Matern
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, SVR
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp._models.gradients.gradient import (
     differentiable,
@@ -84,7 +86,7 @@ def test_a_wrong_formula_is_detected_and_said():
         (GaussianProcessRegressor(Matern(), optimizer=None), "kernel Matern"),
         (make_pipeline(PolynomialFeatures(), SVR()), "a model that is not linear"),
         (make_pipeline(MinMaxScaler(clip=True), Ridge()), "MinMaxScaler clips"),
-        (RandomForestRegressor(3), "RandomForestRegressor has no gradient"),
+        (RandomForestRegressor(3), "RandomForestRegressor is piecewise constant"),
     ],
 )
 def test_declining_gives_the_reason(estimator, reason):
@@ -102,7 +104,7 @@ def test_labels_have_no_formula():
     """Labels jump, whatever the model."""
     model = Model(LogisticRegression().fit(X, TWO), "predict")
     assert linear_coefficients(model, X) is None
-    assert piecewise_constant(model) == "predict of LogisticRegression gives labels"
+    assert piecewise_constant(model, X) == "predict of LogisticRegression gives labels"
 
 
 def test_values_without_a_derivative_are_refused():
@@ -125,6 +127,9 @@ def test_values_without_a_derivative_are_refused():
         VotingRegressor([("f", RandomForestRegressor(2)), ("d", DummyRegressor())]),
         KNeighborsRegressor(3),
         make_pipeline(StandardScaler(), KNeighborsRegressor(3)),
+        make_pipeline(PCA(2), DecisionTreeRegressor(max_depth=2)),
+        BaggingRegressor(KNeighborsRegressor(3), n_estimators=2, random_state=0),
+        BernoulliNB(binarize=0.1),
         GridSearchCV(RandomForestRegressor(2), {"max_depth": [1]}, cv=2),
     ],
     ids=lambda e: f"{e!r:.40}",
@@ -132,7 +137,7 @@ def test_values_without_a_derivative_are_refused():
 def test_piecewise_constant_models_say_so(estimator):
     """Trees and neighbours, also inside other models, have derivative 0."""
     model = Model(estimator.fit(X, TWO))
-    assert "is piecewise constant" in piecewise_constant(model)
+    assert "is piecewise constant" in piecewise_constant(model, X)
     # the reason: nearly every small move changes nothing
     moves = gradient(model, X[::6])
     assert np.mean(moves == 0) > 0.9
@@ -151,4 +156,4 @@ def test_piecewise_constant_models_say_so(estimator):
 )
 def test_other_models_do_not(estimator):
     """A reason is given only where it is known."""
-    assert piecewise_constant(Model(estimator.fit(X, y))) is None
+    assert piecewise_constant(Model(estimator.fit(X, y)), X) is None
