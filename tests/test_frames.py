@@ -17,7 +17,6 @@ from skvarimp import (
     ALEImportance,
     PartialDependenceImportance,
     SensitivityImportance,
-    SobolImportance,
 )
 from skvarimp.feature_functions import Level
 
@@ -198,12 +197,8 @@ def test_frames_out_of_memory_are_told_the_way_out():
             SensitivityImportance(scale=None).fit(lambda X: X["a"], X)
     dask = pytest.importorskip("dask.dataframe")
     frame = dask.from_pandas(table.to_pandas(), npartitions=1)
-    for measure, message in (
-        (ALEImportance(), r"DataFrame of dask\. Pass X\.compute"),
-        (SobolImportance(), r"needs all rows in one place, .* Pass X\.compute"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            measure.fit(lambda X: X["a"], frame)
+    with pytest.raises(TypeError, match=r"DataFrame of dask\. Pass X\.compute\(\)"):
+        ALEImportance().fit(lambda X: X["a"], frame)
 
 
 @pytest.mark.parametrize("library", NULLABLE)

@@ -26,6 +26,7 @@ from skvarimp import (
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    SobolImportance,
     compare_importances,
 )
 from skvarimp._response.partitioned import observed
@@ -104,6 +105,8 @@ MEASURES = [
     PartialDependenceImportance(statistic="range", kind="individual", grid="deciles"),
     PermutationImportance(estimation="exact"),
     PermutationImportance(estimation="exact", loss="absolute_error", relative=True),
+    SobolImportance(),
+    SobolImportance(order="first", grid=9),
 ]
 
 
@@ -141,7 +144,7 @@ def test_models_of_all_kinds(model, kind, numbers):
     y = target_of(kind, X, y)
     fitted = clone(model).fit(X, y)
     loss = PermutationImportance(estimation="exact", loss="squared_error")
-    for measure in (MEASURES[0], MEASURES[1], MEASURES[3], MEASURES[4], loss):
+    for measure in (*MEASURES[:5], *MEASURES[8:], loss):
         assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.statistics import weighted_median
+from skvarimp._data.statistics import variance, weighted_median
 from skvarimp._data.table import as_table, rows_of_target
 from skvarimp._data.validation import check_length, check_sample_weight, check_target
 from skvarimp._models.model import Model
@@ -145,6 +145,10 @@ class Problem:
     def n_rows(self):
         """Number of rows that importances are means over."""
         return self.table.n_samples
+
+    def spread(self):
+        """Variance of the unmoved response and its largest size, (n_outputs,) each."""
+        return variance(self.base, self.weights), np.abs(self.base).max(axis=1)
 
     def scale(self, contrast):
         """The divisor of each output for `scale="auto"`, see `scale_of`."""

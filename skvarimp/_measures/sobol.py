@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.statistics import variance
 from skvarimp._data.validation import (
     StrOptions,
     features_constraint,
@@ -161,6 +160,8 @@ default="auto"
     array([0. , 0. , 0.5])
     """
 
+    _passes_over_partitions = True
+
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "order": [StrOptions({"total", "first"})],
         "features": features_constraint,
@@ -193,9 +194,9 @@ default="auto"
         self.keep_rows = keep_rows
 
     def _plan(self, problem, entries):
-        n_rows = problem.table.n_samples
-        spread = variance(problem.base, problem.weights)
-        constant = spread <= (ROUNDING * np.abs(problem.base).max(axis=1)) ** 2
+        n_rows = problem.n_rows
+        spread, size = problem.spread()
+        constant = spread <= (ROUNDING * size) ** 2
         scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
@@ -220,7 +221,7 @@ default="auto"
 
     def _refuse_constant(self, plan, total):
         """Raise where moved responses vary, but not those of the rows of X."""
-        size = np.abs(plan.problem.base).max(axis=1)
+        _, size = plan.problem.spread()
         varies = total.importances > (10 * ROUNDING * size) ** 2
         refused = np.argwhere(varies & plan.constant)
         if len(refused):

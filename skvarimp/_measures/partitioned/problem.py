@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from skvarimp._measures.partitioned.targets import (
     mean_loss,
+    merge_moments,
     relative_deviation,
+    response_moments,
     scale_over,
 )
 from skvarimp._measures.problem import Problem
@@ -145,12 +148,31 @@ class PartitionedProblem(Problem):
             first_row,
             count.weight,
             "y" in vars(self),
+            self._level(requests),
         )
         sums = self.partitions.passed(Sums.of, (walk,), Sums.merged)
         outcomes = walk.finished(sums, [request.scales for request in requests])
         if on_done is not None:
             on_done(len(moves))
         return outcomes
+
+    def _level(self, requests):
+        """Mean of the response, where a reduction needs deviations from it."""
+        if not any(r.uses_squares for q in requests for r in q.reductions):
+            return np.zeros(len(self.base))
+        moments, _ = self._response_moments
+        return np.array([of_one.means[0, 0] for of_one in moments])
+
+    def spread(self):
+        """See `Problem.spread`."""
+        moments, size = self._response_moments
+        variances = [np.diag(of_one.scatter)[0] for of_one in moments]
+        return np.array(variances) / moments[0].weights.sum(), size
+
+    @cached_property
+    def _response_moments(self):
+        """`Moments` of each output, and its largest size."""
+        return self.partitions.passed(response_moments, (self.model,), merge_moments)
 
     def scale(self, contrast):
         """See `Problem.scale`."""

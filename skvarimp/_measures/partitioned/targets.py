@@ -14,6 +14,7 @@ from skvarimp._data.base_table import ArrayTable
 from skvarimp._data.entries import Entry
 from skvarimp._data.partitions import summed
 from skvarimp._data.statistics import gini_mean_difference, weighted_median
+from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import Observed
 from skvarimp._response.scale import STATISTICS, checked_scale, compared_with
 from skvarimp._response.unmoved import unmoved_response
@@ -55,6 +56,19 @@ def relative_deviation(problem):
         _deviations, (problem.model, median), summed
     )
     return None if around == 0 else float(1.0 - off / around)
+
+
+def response_moments(part, model):
+    """`Moments` of each output of a part, and its largest size."""
+    base = unmoved_response(model, part.table)
+    moments = [Moments.of(row[np.newaxis], part.weights, None, 1) for row in base]
+    return moments, np.abs(base).max(axis=1)
+
+
+def merge_moments(first, second):
+    """Merge the results of `response_moments`."""
+    moments = [a.merged(b) for a, b in zip(first[0], second[0])]
+    return moments, np.maximum(first[1], second[1])
 
 
 def _compared(part, model, n_outputs):

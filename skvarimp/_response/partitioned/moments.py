@@ -99,21 +99,30 @@ class Merged:
 
     Attributes
     ----------
+    own, squares : int
+        How many `moments` are those of the reduction's own numbers, and of squared
+        deviations of the response.
     moments : Moments or None
-        Of its numbers of rows.
+        Of numbers of rows.
     cells : ndarray of shape (n_outputs, n_cells) or None
     sketch : ndarray of shape (n_outputs, n_groups, n_cells) or None
-    signed : ndarray of shape (n_groups,) or None
-        Signed sums of the roots of the weights, of each group of the sketch.
+    signed : ndarray of shape (n_groups, n_cells or 1) or None
+        Signed sums of the roots of the weights, of each group of the sketch and each
+        cell, where cells matter.
+    signed_squares : ndarray of shape (n_outputs or 0, n_groups) or None
+        Those times the squared deviations.
     """
 
+    own: int
+    squares: int
     moments: Moments | None
     cells: np.ndarray | None
     sketch: np.ndarray | None
-    signed: np.ndarray | None
+    signed: np.ndarray | None = None
+    signed_squares: np.ndarray | None = None
 
     @classmethod
-    def of(cls, state, reduction, weights, cells, n_cells):
+    def of(cls, state, reduction, weights, cells, n_cells, squares):
         """From the `State` of one position, over the grid's values.
 
         Parameters
@@ -124,36 +133,82 @@ class Merged:
         cells : ndarray of shape (n_rows,) or None
             The cell of each row's own value.
         n_cells : int
+        squares : ndarray of shape (n_outputs, n_rows)
+            Squared deviations of the response from its mean.
         """
-        state, moments, signed = state.on_cells(), None, None
-        if state.rows is not None:
-            moments = Moments.of(state.rows[0], weights, cells, n_cells)
-        if state.sketch is not None:
-            n_groups = state.sketch.shape[2]
-            roots = reduction.signs * np.sqrt(weights)
-            signed = np.bincount(reduction.groups % n_groups, roots, n_groups)
-        first = [None if a is None else a[0] for a in (state.cells, state.sketch)]
-        return cls(moments, *first, signed)
+        state = state.on_cells()
+        if not reduction.uses_squares:
+            squares = squares[:0]
+        own = squares[:0] if state.rows is None else state.rows[0]
+        sums = [None if a is None else a[0] for a in (state.cells, state.sketch)]
+        sizes = len(own), len(squares)
+        if state.sketch is None:
+            moments = None
+            if sum(sizes):
+                numbers = np.vstack([own, squares])
+                moments = Moments.of(numbers, weights, cells, n_cells)
+            return cls(*sizes, moments, *sums)
+        if cells is None or not reduction.uses_squares:
+            cells, n_cells = 0, 1
+        n_groups = state.sketch.shape[2]
+        group, roots = reduction.groups % n_groups, reduction.signs * np.sqrt(weights)
+        place = group * n_cells + cells
+        signed = np.bincount(place, roots, n_groups * n_cells)
+        signed_squares = [np.bincount(group, roots * q, n_groups) for q in squares]
+        signed_squares = np.reshape(signed_squares, (len(squares), n_groups))
+        signed = signed.reshape(n_groups, n_cells)
+        return cls(*sizes, None, *sums, signed, signed_squares)
 
     def merged(self, other):
         """Those of two sets of rows."""
         moments = self.moments and self.moments.merged(other.moments)
         sums = [
             _sum(getattr(self, name), getattr(other, name))
-            for name in ("cells", "sketch", "signed")
+            for name in ("cells", "sketch", "signed", "signed_squares")
         ]
-        return Merged(moments, *sums)
+        return Merged(self.own, self.squares, moments, *sums)
 
-    def state(self):
-        """The `State` of points in place of rows, their weights and their cells."""
-        rows = weights = codes = None
-        if self.moments is not None:
-            rows, weights, codes = self.moments.points()
-            rows, codes = rows[np.newaxis], codes[np.newaxis]
+    def points(self, reduction):
+        """Points in place of rows, with which the reduction gives their numbers.
+
+        Returns
+        -------
+        reduction : Reduction
+            That of the points.
+        state : State
+        weights : ndarray of shape (n_points,)
+        codes : ndarray of shape (1, n_points)
+        squares : ndarray of shape (n_outputs, n_points)
+        """
+        rows, numbers = None, np.zeros((0, 1))
+        weights, codes = np.ones(1), np.zeros(1, dtype=np.intp)
+        if self.signed is not None:
+            reduction, numbers, codes = self._signed_points(reduction)
+            weights = np.ones(len(codes))
+        elif self.moments is not None:
+            numbers, weights, codes = self.moments.points()
+            if self.own:
+                rows = numbers[np.newaxis, : self.own]
         cells, sketch = (
             None if a is None else a[np.newaxis] for a in (self.cells, self.sketch)
         )
-        return State(rows, cells, sketch), weights, codes
+        state = State(rows, cells, sketch)
+        return reduction, state, weights, codes[np.newaxis], numbers[self.own :]
+
+    def _signed_points(self, reduction):
+        """One point per group and cell, and two per group with its squares.
+
+        Those two have opposite signs, so that all but the squares cancels.
+        """
+        n_groups, n_cells = self.signed.shape
+        groups, codes = np.divmod(np.arange(n_groups * n_cells), n_cells)
+        every, ones = np.arange(n_groups), np.ones(n_groups)
+        signs = np.concatenate([self.signed.ravel(), ones, -ones])
+        groups = np.concatenate([groups, every, every])
+        codes = np.concatenate([codes, np.zeros(2 * n_groups, dtype=np.intp)])
+        squares = np.zeros((self.squares, len(signs)))
+        squares[:, self.signed.size : self.signed.size + n_groups] = self.signed_squares
+        return reduction.of_sums(signs, groups, n_groups), squares, codes
 
 
 def _sum(first, second):

@@ -209,6 +209,8 @@ class PartitionedWalk:
         Of all rows.
     needs_y : bool
         Whether a reduction looks at y.
+    level : ndarray of shape (n_outputs,)
+        Mean of the response, where a reduction needs deviations from it.
     """
 
     model: PartModel
@@ -219,6 +221,7 @@ class PartitionedWalk:
     first_row: dict
     weight: float
     needs_y: bool
+    level: np.ndarray
 
     def of(self, part):
         """The walk over one partition."""
@@ -268,19 +271,17 @@ class PartitionedWalk:
             for r, merged in enumerate(of_position):
                 reduction = self.reductions[request][r]
                 reduction = reduction.of_kind(self.categorical[position])
-                state, weights, codes = merged.state()
-                if merged.signed is not None:
-                    reduction = reduction.of_sums(merged.signed)
-                    weights = np.ones(len(merged.signed))
+                reduction, state, weights, codes, squares = merged.points(reduction)
                 sample = Sample(
-                    np.ones(1) if weights is None else weights,
+                    weights,
                     self.weight,
                     sums.largest[:, np.newaxis],
-                    None if move.codes is None or codes is None else codes,
+                    None if move.codes is None else codes,
                     move.probabilities[np.newaxis],
                     np.ones((1, move.n_cells)),
                     scales[request][r],
                     sums.level,
+                    squares=squares,
                 )
                 finished = reduction.finish(state, sample)
                 outcome = outcomes[request][r]
@@ -315,13 +316,14 @@ class Sums:
     @classmethod
     def of(cls, part, walk):
         """Walk over one partition."""
-        walk = walk.of(part)
+        level, walk = walk.level, walk.of(part)
+        squares = (walk.base - level[:, np.newaxis]) ** 2
         states = [None] * len(walk.moves)
         for positions, of_positions in merged_states(walk, n_jobs=1):
             for b, position in enumerate(positions):
                 move = walk.moves[position]
                 cells = None if move.codes is None else move.codes[walk.rows]
-                own = walk.weights, cells, move.n_cells
+                own = walk.weights, cells, move.n_cells, squares
                 states[position] = [
                     Merged.of(state.single(b), reduction, *own)
                     for state, reduction in zip(

@@ -59,11 +59,14 @@ class Reduction:
         Whether rows of equal value may go as one row of their weights.
     counts_values : bool
         Whether each distinct value counts once, whatever its weight.
+    uses_squares : bool
+        Whether `finish` takes the rows' squared deviations of the response.
     """
 
     needs = "values"
     merges_rows = False
     counts_values = False
+    uses_squares = False
 
     def of_kind(self, categorical):
         """The reduction for entries that are categorical, or for those that are not."""

@@ -23,8 +23,8 @@ from skvarimp._response.reductions.states import State
 
 def _through_variance(shares, sample):
     """The part of the influences that comes from Var f, times Var f."""
-    squares = (sample.base - sample.level[:, np.newaxis]) ** 2
-    return -shares[..., np.newaxis] * (squares - sample.scale[:, np.newaxis])
+    squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
+    return -shares[..., np.newaxis] * squares
 
 
 class TotalShare(_RowMean):
@@ -32,6 +32,7 @@ class TotalShare(_RowMean):
 
     needs = "moments"
     merges_rows = False
+    uses_squares = True
     donor_factor = 1
 
     def reduce(self, shape):
@@ -54,6 +55,8 @@ class OwnShare(PartialDependence):
     statistic: str = "variance"
 
     merges_rows = False
+    counts_values = False
+    uses_squares = True
 
     def spread(self, cells, sample):
         """See `PartialDependence.spread`."""

@@ -52,11 +52,10 @@ class SignedRows:
         """For the walk over some of the rows, with the signs and groups of all."""
         return replace(self, part=part)
 
-    def of_sums(self, signed):
-        """For sums of all rows by group, with each group in place of one row."""
-        n_groups = len(signed)
-        reduction = replace(self, n_rows=n_groups, n_groups=n_groups)
-        vars(reduction)["_drawn"] = signed, np.arange(n_groups)
+    def of_sums(self, signed, groups, n_groups):
+        """For sums of all rows by group, in place of the rows."""
+        reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
+        vars(reduction)["_drawn"] = signed, groups
         return reduction
 
     @cached_property

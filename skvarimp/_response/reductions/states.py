@@ -191,6 +191,8 @@ class Sample:
         Whether `Finished` is to hold the numbers of single rows.
     parts : ndarray of shape (n_rows,) or None
         The part of each row, where rows are donors of their own part only.
+    squares : ndarray of shape (n_outputs, n_rows) or None
+        `squared_deviations` where they do not follow from `base`.
     """
 
     weights: np.ndarray
@@ -203,6 +205,13 @@ class Sample:
     level: np.ndarray
     keep_rows: bool = False
     parts: np.ndarray | None = None
+    squares: np.ndarray | None = None
+
+    def squared_deviations(self):
+        """Squared deviations of the rows' response from its mean."""
+        if self.squares is not None:
+            return self.squares
+        return (self.base - self.level[:, np.newaxis]) ** 2
 
     def of_donors(self, rows, cells):
         """What each row adds to the importance as donor, minus the mean of all donors.
