@@ -368,7 +368,7 @@ def test_callbacks():
             ValueError,
             "features=None",
         ),
-        (dict(importance=InteractionImportance()), TypeError, "pair"),
+        (dict(importance=InteractionImportance()), TypeError, "does not give one"),
         (dict(importance=lambda model, X, y: 1.0), ValueError, "one number for each"),
         (dict(alpha=0.0), ValueError, "'alpha'"),
         (dict(max_iter=0), ValueError, "'max_iter'"),
