@@ -5,6 +5,8 @@ packages are not imported for their names: both are `Any` where a type would say
 than is asked for.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 

@@ -20,6 +20,8 @@ An operand is a column or another feature function; as a literal (of the last fo
 is true above 0, so codings 0/1, -1/+1 and False/True mean the same.
 """
 
+from __future__ import annotations
+
 import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any

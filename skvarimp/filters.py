@@ -13,6 +13,8 @@ References
    Journal of the American Statistical Association 74, 829-836.
 """
 
+from __future__ import annotations
+
 import numbers
 import warnings
 from typing import Literal

@@ -9,6 +9,8 @@ their time, the model's output at moved rows, comes from the fast responses of t
 package; where these do not serve, the model is asked as by scikit-learn.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

@@ -59,7 +59,7 @@ def test_subclasses_and_replaced_methods_are_asked_themselves():
         def predict(self, X, **options):
             return super().predict(X, **options) ** 2
 
-    assert "no known form" in declined(Squared(**LGBM).fit(X, y), X)
+    assert "no fast response" in declined(Squared(**LGBM).fit(X, y), X)
     model = lgbm.LGBMRegressor(**LGBM).fit(X, y)
     model.predict = lambda X: np.ones(len(X))
     assert "replaced" in declined(model, X)

@@ -77,7 +77,7 @@ def test_formula_row_by_row():
     np.testing.assert_allclose(imp.importances_, expected.mean(axis=1), rtol=1e-7)
     assert imp.importances_[3] == 0
     assert imp.standard_errors_[3] == 0
-    assert imp.method_ == "central differences (function has no known form)"
+    assert imp.method_ == "central differences (function has no fast response)"
 
 
 NETWORK = dict(hidden_layer_sizes=(6, 4), solver="lbfgs", max_iter=60, random_state=0)

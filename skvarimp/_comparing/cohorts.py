@@ -1,5 +1,7 @@
 """`importance_by_cohort`: does an importance hold for every group of rows?"""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student

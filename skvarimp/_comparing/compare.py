@@ -1,5 +1,7 @@
 """`compare_importances`: several models and measures side by side."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

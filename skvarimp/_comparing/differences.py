@@ -1,5 +1,7 @@
 """`importance_difference`: is an input more important to one model than to another?"""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted

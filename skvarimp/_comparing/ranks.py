@@ -1,5 +1,7 @@
 """`rank_intervals`: between which ranks the true importance of each entry lies."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted

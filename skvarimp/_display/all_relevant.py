@@ -1,5 +1,7 @@
 """Importances over the rounds of `AllRelevantSelector`, beside the largest copies'."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

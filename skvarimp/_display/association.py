@@ -1,5 +1,7 @@
 """`AssociationDisplay`: heat map of the predictive measure of association."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

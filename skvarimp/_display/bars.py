@@ -1,5 +1,7 @@
 """Displays of importances as horizontal bars; matplotlib is imported when drawing."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

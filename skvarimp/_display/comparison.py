@@ -1,5 +1,7 @@
 """`ComparisonDisplay`: importances of several models side by side."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 

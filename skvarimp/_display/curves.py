@@ -1,5 +1,7 @@
 """`CurvesDisplay`: partial dependence curves side by side; draws with matplotlib."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 

@@ -1,5 +1,7 @@
 """What the displays share: matplotlib when it is needed, names that fit."""
 
+from __future__ import annotations
+
 import numbers
 import textwrap
 from contextlib import contextmanager

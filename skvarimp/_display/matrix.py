@@ -1,5 +1,7 @@
 """`MatrixDisplay`: a heat map of a square table of entries; draws with matplotlib."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

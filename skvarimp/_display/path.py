@@ -1,5 +1,7 @@
 """The score along a path of subsets; matplotlib is imported when drawing."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

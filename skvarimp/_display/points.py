@@ -1,5 +1,7 @@
 """`RowsDisplay`: each row's own importance as a point; draws with matplotlib."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

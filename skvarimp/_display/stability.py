@@ -1,5 +1,7 @@
 """Displays of importances over refits: boxes of folds, histograms of null models."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """`ALEImportance`: how far the accumulated local effects of an input are from flat."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import date
 from numbers import Integral

@@ -1,11 +1,12 @@
 """`BaseImportance`: what every importance class has in common."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -32,6 +33,7 @@ from skvarimp._measures.rows import (
     third_moments,
 )
 from skvarimp._running.arithmetic import check_finite_results, no_overflow
+from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 

@@ -1,5 +1,7 @@
 """`DerivativeImportance`: how steep the response is along an input."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from skvarimp._data.table import as_table

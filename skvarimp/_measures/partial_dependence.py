@@ -1,5 +1,7 @@
 """`PartialDependenceImportance`: how far from flat the mean response curve is."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """`PermutationImportance`: loss gained when an input is taken from another row."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral
@@ -50,9 +52,8 @@ callable, default="auto"
         their scores and labels, the squared error otherwise. Squared and absolute
         error are means over the outputs, of probabilities against the indicators of
         y's classes. "zero_one" takes the most probable class, the first of those
-        within 1e-10 of it; under response_method="predict" the labels themselves. A
-        callable gets y of shape (n,) or (n, n_columns) and outputs of shape (n,) or
-        (n, n_outputs), and returns (n,).
+        within 1e-10 of it; under response_method="predict" the labels. A callable gets
+        y, (n,) or (n, n_columns), and outputs, (n,) or (n, n_outputs); returns (n,).
     scoring : str or callable, default=None
         A scikit-learn scorer in place of a loss, by name or as scorer(estimator, X,
         y); the importance is the score lost. Estimated from draws only.
@@ -320,9 +321,8 @@ default=None
         """From drawn donors, which the model itself is asked for."""
         problem, n = plan.problem, len(plan.entries)
         black_box = problem.drawing()
-        walk = problem.walk(
-            black_box, plan.entries, [Request(grid, [], [])], self.keep_rows
-        )
+        asked = [Request(grid, [], [])]
+        walk = problem.walk(black_box, plan.entries, asked, self.keep_rows)
         scale = np.array([1.0 if draw.reference is None else draw.reference])
         seeds = entry_seeds(self.random_state, n)
         outcome, drawn = Outcome.empty(n, 1), np.full(n, np.nan)

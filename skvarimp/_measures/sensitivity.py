@@ -1,5 +1,7 @@
 """`SensitivityImportance`: how far the response moves when an input does."""
 
+from __future__ import annotations
+
 from contextlib import closing
 from dataclasses import dataclass
 from numbers import Integral, Real

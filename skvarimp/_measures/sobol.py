@@ -1,5 +1,7 @@
 """`SobolImportance`: which share of the variance of the response is due to an input."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Meta-estimators that hand X on as it came, and answer like what they fitted."""
 
+from __future__ import annotations
+
 from copy import deepcopy
 from typing import Any
 

@@ -319,7 +319,7 @@ def read(model, table):
     name = type(estimator).__name__
     entry = entry_of(estimator)
     if entry is None:
-        raise NotReadable(f"{name} has no known form{_reason(estimator)}")
+        raise NotReadable(f"{name} has no fast response{_reason(estimator)}")
     if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:

@@ -34,6 +34,18 @@ except ImportError:
         """Check nothing: bad parameters fail where they are used."""
 
 
+try:  # since scikit-learn 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:
+        """Stands for scikit-learn's class: no callbacks."""
+
+    def with_callbacks(fit):
+        """Drive no callbacks."""
+        return fit
+
+
 # Attributes of fitted models that hold what no public attribute does.
 ATTRIBUTES = {
     "_baseline_prediction": "where histogram gradient boosting starts",

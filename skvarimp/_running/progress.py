@@ -1,8 +1,6 @@
 """Work of several steps that drives scikit-learn's callbacks, which may stop it."""
 
-from sklearn.callback import with_callbacks
-
-from skvarimp._running.private_sklearn import callback_context
+from skvarimp._running.private_sklearn import callback_context, with_callbacks
 
 
 def within_callbacks(measures, action):
@@ -15,6 +13,8 @@ def within_callbacks(measures, action):
 def set_callbacks(on, callbacks):
     """Set the callback, or the list of them, that a function was given; None: none."""
     if callbacks is not None:
+        if not hasattr(on, "set_callbacks"):
+            raise TypeError("`callbacks` need scikit-learn 1.9 or newer.")
         several = isinstance(callbacks, list | tuple)
         on.set_callbacks(*(callbacks if several else [callbacks]))
 

@@ -5,14 +5,14 @@ import sys
 import warnings
 from pathlib import Path
 
-import sklearn.callback
+import sklearn
 
 from skvarimp.exceptions import ImportanceWarning
 
 # Where frames between the user and the warning come from: us, and our decorators.
 _NOT_THE_USER = (
     str(Path(__file__).parents[1]),
-    str(Path(sklearn.callback.__file__).parent),
+    str(Path(sklearn.__file__).parent / "callback"),
     contextlib.__file__,
 )
 

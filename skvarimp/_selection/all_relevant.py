@@ -1,5 +1,7 @@
 """`AllRelevantSelector`: every column that carries information, after Boruta."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
@@ -7,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +29,7 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import TakesAnyContainer
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
+from skvarimp._running.private_sklearn import CallbackSupportMixin, with_callbacks
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions

@@ -1,5 +1,7 @@
 """`ImportanceEstimator`: any importance for scikit-learn's own selectors."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What selectors share: the checks, the splits, the path of subsets, the rule."""
 
+from __future__ import annotations
+
 import time
 from functools import update_wrapper
 from numbers import Integral, Real
@@ -9,7 +11,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import (
@@ -36,6 +37,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
+from skvarimp._running.private_sklearn import CallbackSupportMixin, with_callbacks
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.named import MEASURES, named

@@ -1,5 +1,7 @@
 """`importance_across_folds`: how much an importance depends on the training rows."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -41,7 +43,7 @@ def importance_across_folds(
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callbacks: Any = None,
-) -> "FoldImportances":
+) -> FoldImportances:
     """Importances of an estimator refitted on every fold: mean, spread and ranks.
 
     Answers "may this column go?": a column that is near zero, or last, in every fold

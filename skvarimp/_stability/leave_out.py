@@ -1,5 +1,7 @@
 """`leave_out_importances`: is the column needed once the model is refitted?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """`LeaveOutImportances`: what `leave_out_importances` returns."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 

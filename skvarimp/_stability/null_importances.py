@@ -1,5 +1,7 @@
 """`null_importances`: is an importance more than noise?"""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -48,7 +50,7 @@ def null_importances(
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callbacks: Any = None,
-) -> "NullImportances":
+) -> NullImportances:
     """Importances after shuffling y and refitting, with p-values.
 
     Answers "is this importance more than noise?": the importance of each entry is

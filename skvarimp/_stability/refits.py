@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -29,6 +28,7 @@ from skvarimp._data.validation import (
 from skvarimp._measures.base import BaseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
+from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._running.progress import Progress, set_callbacks, within_callbacks
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.splits import seeded, splits_of

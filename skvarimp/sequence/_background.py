@@ -5,6 +5,8 @@ the joint probabilities of the (d + 1)-mers at every position where one fits, wh
 agree where neighbouring windows overlap. d = 0 makes the letters independent.
 """
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Importance of every oligomer at every position: FIRM and POIM for sequences."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Any, Literal, Self
 

@@ -8,6 +8,8 @@ D_k the symmetric Toeplitz matrix of the shift weights between positions,
 one (sparse) product of Phi_k(X) and Psi_k(Y) = (D_k kron I) Phi_k(Y) for each order.
 """
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

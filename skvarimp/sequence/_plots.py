@@ -1,5 +1,7 @@
 """Displays of oligomer importances; matplotlib is imported when drawing only."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Positional oligomer indicators of equal-length sequences."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Any, Literal, Self
 

@@ -1,5 +1,7 @@
 """Weights of positional oligomers: a score unfolded into what it adds up."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal, Self

@@ -1,5 +1,7 @@
 """`CoefficientImportance`; what importances read from weights have in common."""
 
+from __future__ import annotations
+
 import itertools
 from typing import Literal, Self
 

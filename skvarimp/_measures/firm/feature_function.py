@@ -1,5 +1,7 @@
 """The base of feature functions, and their operands: columns or other functions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

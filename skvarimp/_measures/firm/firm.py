@@ -1,5 +1,7 @@
 """`FIRMImportance`: the feature importance ranking measure."""
 
+from __future__ import annotations
+
 from functools import cache, partial
 from numbers import Integral
 from typing import Literal, Self

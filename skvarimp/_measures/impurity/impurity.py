@@ -140,8 +140,8 @@ class ImpurityImportance(BaseImportance):
     Raises
     ------
     TypeError
-        For a model that is not a tree or a known ensemble of trees. Of a pipeline
-        with column-wise steps, the inputs get what their columns earn together.
+        For a model that is not a tree, a known ensemble of trees, or a pipeline of one
+        with column-wise steps, whose inputs get what their columns earn together.
     ValueError
         Where X, y or `sample_weight` are needed and are not the training data, or the
         training cannot be rebuilt: AdaBoostRegressor and gradient boosting with
@@ -325,7 +325,7 @@ class ImpurityImportance(BaseImportance):
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
         if has_steps(estimator):
-            more = {} if tree_weights is None else {"tree_weights": tree_weights}
+            more = {"tree_weights": tree_weights}
             fit_behind_steps(self, estimator, X, y, sample_weight, **more)
             return
         check_fitted(estimator)

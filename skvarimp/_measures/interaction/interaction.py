@@ -1,5 +1,7 @@
 """`InteractionImportance`: which inputs' effects depend on each other."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral

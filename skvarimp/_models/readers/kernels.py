@@ -139,7 +139,7 @@ def _named_terms(estimator, gamma, support):
         if degree != int(degree):
             raise NotReadable("the degree of its polynomial kernel is not whole")
         return [Polynomial(1.0, gamma, coef0, int(degree))]
-    raise NotReadable(f"the kernel {kernel!r} has no fast form")
+    raise NotReadable(f"the kernel {kernel!r} has no fast response")
 
 
 def _gaussian(gamma, support):

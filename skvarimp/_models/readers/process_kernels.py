@@ -92,7 +92,7 @@ def _pieces(kernel, n_columns):
         return [_Piece(1.0, 0.5 / scale**2)]
     if kind is DotProduct:
         return [_Piece(1.0, None, Counter({float(kernel.sigma_0) ** 2: 1}))]
-    raise NotReadable(f"the kernel {kind.__name__} has no fast form")
+    raise NotReadable(f"the kernel {kind.__name__} has no fast response")
 
 
 def _power(pieces, exponent):

@@ -48,7 +48,7 @@ class Squared(Ridge):
 def test_a_subclass_never_takes_its_bases_formula():
     """The exact type decides, so an overridden predict is seen."""
     model = Model(Squared().fit(X, y))
-    with pytest.raises(NoGradient, match="Squared has no known form"):
+    with pytest.raises(NoGradient, match="Squared has no fast response"):
         differentiable(model, X)
     assert linear_coefficients(model, X) is None
     np.testing.assert_allclose(gradient(model, X), central(model, X), atol=1e-6)

@@ -228,7 +228,7 @@ def test_overriding_takes_the_black_box():
 
     model = Exponentiated(3, random_state=0).fit(X, y)
     imp = SensitivityImportance(scale=None).fit(model, X)
-    assert imp.response_path_ == "black box (Exponentiated has no known form)"
+    assert imp.response_path_ == "black box (Exponentiated has no fast response)"
 
     model = RandomForestRegressor(3, random_state=0).fit(X, y)
     fast = SensitivityImportance(scale=None).fit(model, X)

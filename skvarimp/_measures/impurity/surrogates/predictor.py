@@ -1,5 +1,7 @@
 """`SurrogateTreePredictor`: missing values follow surrogate splits."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
