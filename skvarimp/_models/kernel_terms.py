@@ -213,9 +213,13 @@ class Sigmoid:
 
     separable = False
 
+    def of_sum(self, argument):
+        """The term from the sum of `others` and `moved`."""
+        return np.tanh(argument)
+
     def whole(self, X, S):
         """See `Gaussian.whole`."""
-        return np.tanh(self.others(X, S, []))
+        return self.of_sum(self.others(X, S, []))
 
     def others(self, X, S, columns):
         """The argument without the moved columns, (n_rows, n_support)."""

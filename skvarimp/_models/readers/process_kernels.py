@@ -10,24 +10,39 @@ from sklearn.gaussian_process.kernels import (
     ConstantKernel,
     DotProduct,
     Exponentiation,
+    Matern,
     Product,
+    RationalQuadratic,
     Sum,
     WhiteKernel,
 )
 
+from skvarimp._models import radial_terms
 from skvarimp._models.kernel_terms import Gaussian, Polynomial, TermProduct
+from skvarimp._models.radial_terms import Radial
 from skvarimp._models.registry import NotReadable
 
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """factor exp(-sum_j gammas[j] (x_j - s_j)^2) prod_c (x's + c)^degrees[c]."""
+    """factor exp(-sum_j gammas[j] (x_j - s_j)^2) prod_c (x's + c)^degrees[c].
+
+    Or factor times a term of the distance alone, `radial`.
+    """
 
     factor: float
     gammas: np.ndarray | None = None
     degrees: Counter = field(default_factory=Counter)
+    radial: Radial | None = None
 
     def times(self, other):
+        first, second = sorted((self, other), key=lambda piece: piece.is_constant)
+        if first.radial is not None or second.radial is not None:
+            if not second.is_constant:
+                raise NotReadable(
+                    "a product with a Matern or rational quadratic kernel"
+                )
+            return replace(first, factor=first.factor * second.factor)
         gammas = [g for g in (self.gammas, other.gammas) if g is not None]
         return _Piece(
             self.factor * other.factor,
@@ -35,8 +50,14 @@ class _Piece:
             self.degrees + other.degrees,
         )
 
+    @property
+    def is_constant(self):
+        return self.gammas is None and not self.degrees and self.radial is None
+
     def term(self, origin):
         """The piece as a term; None for a constant."""
+        if self.radial is not None:
+            return replace(self.radial, factor=self.factor)
         terms = [
             Polynomial(1.0, 1.0, offset, degree)
             for offset, degree in self.degrees.items()
@@ -87,12 +108,24 @@ def _pieces(kernel, n_columns):
         return [_Piece(float(kernel.constant_value))]
     if kind is WhiteKernel:  # noise of the training rows: none of it at other rows
         return []
-    if kind is RBF:
-        scale = np.broadcast_to(np.asarray(kernel.length_scale, float), n_columns)
-        return [_Piece(1.0, 0.5 / scale**2)]
+    if kind is RBF or (kind is Matern and kernel.nu == np.inf):
+        return [_Piece(1.0, 0.5 * _inverse_squares(kernel, n_columns))]
+    if kind is Matern and kernel.nu in (0.5, 1.5, 2.5):
+        profile = radial_terms.Matern(float(kernel.nu))
+        gammas = _inverse_squares(kernel, n_columns)
+        return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
+    if kind is RationalQuadratic:
+        profile = radial_terms.RationalQuadratic(float(kernel.alpha))
+        gammas = _inverse_squares(kernel, n_columns)
+        return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
     if kind is DotProduct:
         return [_Piece(1.0, None, Counter({float(kernel.sigma_0) ** 2: 1}))]
     raise NotReadable(f"the kernel {kind.__name__} has no fast response")
+
+
+def _inverse_squares(kernel, n_columns):
+    """One over the square of each column's length scale."""
+    return np.broadcast_to(np.asarray(kernel.length_scale, float), n_columns) ** -2.0
 
 
 def _power(pieces, exponent):
@@ -101,7 +134,7 @@ def _power(pieces, exponent):
         for _ in range(int(exponent) - 1):
             result = [one.times(other) for one in result for other in pieces]
         return result
-    if len(pieces) != 1 or pieces[0].degrees:
+    if len(pieces) != 1 or pieces[0].degrees or pieces[0].radial is not None:
         raise NotReadable("its kernel raises a sum or DotProduct to a broken power")
     (piece,) = pieces
     gammas = None if piece.gammas is None else piece.gammas * exponent

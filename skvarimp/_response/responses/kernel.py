@@ -19,6 +19,7 @@ from skvarimp._response.shapes.chebyshev import (
     gaussian_nodes,
     interpolation,
     nodes,
+    rational_nodes,
     tanh_nodes,
 )
 from skvarimp._running.memory import CACHE, slices
@@ -28,6 +29,8 @@ NODES = {
     "gaussian": gaussian_nodes,
     "tanh": tanh_nodes,
     "polynomial": lambda degree: max(degree + 1, 2),
+    "rational": rational_nodes,
+    "rough": lambda reach: TOO_MANY,
 }
 
 
@@ -55,11 +58,11 @@ class KernelResponse(ScoreResponse):
     """
 
     path = "kernel"
-    smooth = True
 
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.dual))
         self.terms, self.support = form.terms, form.support
+        self.smooth = all(getattr(term, "smooth", True) for term in form.terms)
         self.dual, self.intercept = form.dual, form.intercept
 
     def cancels(self, table):
@@ -159,7 +162,7 @@ class KernelResponse(ScoreResponse):
             if term.separable:
                 result = result + self._products(of_rows, of_cells, weights)
             else:
-                result = result + self._one_by_one(of_rows, of_cells, weights)
+                result = result + self._one_by_one(term, of_rows, of_cells, weights)
         return result
 
     def _products(self, of_rows, of_cells, weights):
@@ -171,10 +174,10 @@ class KernelResponse(ScoreResponse):
             result = result + left @ right
         return result
 
-    def _one_by_one(self, of_rows, of_cells, weights):
+    def _one_by_one(self, term, of_rows, of_cells, weights):
         columns = []
         for of_cell in of_cells.T:
-            sums = np.tanh(of_rows + of_cell) @ self.dual.T
+            sums = term.of_sum(of_rows + of_cell) @ self.dual.T
             columns.append(sums if weights is None else weights[np.newaxis] @ sums)
         return np.stack([column.T for column in columns], axis=2)
 
@@ -189,4 +192,6 @@ class KernelResponse(ScoreResponse):
         """See `Response.costs`."""
         n_support, n_columns = self.support.shape
         call = 15.0 + n_support * (0.075 * n_columns + 0.35)
+        if not self.smooth:  # evaluated at every value
+            return Costs(call, n_support * 0.1 * n_columns, 0.8 * n_support)
         return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)

@@ -42,6 +42,24 @@ def gaussian_nodes(c):
     return n_nodes(lambda height: c * height**2)
 
 
+def rational_nodes(shape):
+    """Nodes for (1 + (c + t^2 (x - s)^2) / (2 a))^-a, whatever s and c >= 0.
+
+    Parameters
+    ----------
+    shape : (float, float)
+        a and t.
+    """
+    a, t = shape
+
+    def log_bound(height):
+        # the base is at least 1 - t^2 y^2 / (2 a) of its value on the axis
+        left = 1.0 - (t * height) ** 2 / (2.0 * a)
+        return np.where(left > 0, -a * np.log(np.maximum(left, 1e-300)), np.inf)
+
+    return n_nodes(log_bound)
+
+
 def tanh_nodes(slope):
     """Nodes for tanh(slope x + s) on [-1, 1], whatever the real s."""
 

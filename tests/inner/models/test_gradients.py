@@ -21,6 +21,8 @@ from sklearn.gaussian_process.kernels import (
     ConstantKernel,
     DotProduct,
     Exponentiation,
+    Matern,
+    RationalQuadratic,
     WhiteKernel,
 )
 from sklearn.kernel_ridge import KernelRidge
@@ -138,6 +140,17 @@ CURVED = [
     (KernelRidge(kernel="poly", degree=2), y, "auto"),
     (KernelRidge(kernel="sigmoid", gamma=0.1), y, "auto"),
     (GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None), y, "auto"),
+    (GaussianProcessRegressor(Matern(2.0), alpha=0.1, optimizer=None), y, "auto"),
+    (
+        GaussianProcessRegressor(Matern(2.0, nu=2.5), alpha=0.1, optimizer=None),
+        y,
+        "auto",
+    ),
+    (
+        GaussianProcessRegressor(RationalQuadratic(), alpha=0.1, optimizer=None),
+        y,
+        "auto",
+    ),
     (
         GaussianProcessRegressor(
             ConstantKernel(2.0) * RBF([1.0, 3.0, 2.0, 2.0]) + WhiteKernel(0.2),

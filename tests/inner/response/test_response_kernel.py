@@ -16,6 +16,7 @@ from sklearn.gaussian_process.kernels import (
     ConstantKernel,
     DotProduct,
     Matern,
+    RationalQuadratic,
     WhiteKernel,
 )
 from sklearn.kernel_ridge import KernelRidge
@@ -84,6 +85,11 @@ def cases():
         (RBF(1.0) + ConstantKernel(0.5)) ** 2 + WhiteKernel(1.0) * RBF(1.0),
         RBF(2.0) * DotProduct(1.0) + WhiteKernel(1.0),
         0.5 * DotProduct(1.0) * DotProduct(2.0) + WhiteKernel(1.0),
+        2.0 * Matern(scales, nu=0.5) + WhiteKernel(1.0),
+        Matern(2.0, nu=1.5) + RBF(1.0) + WhiteKernel(1.0),
+        Matern(3.0, nu=2.5) * 0.5 + DotProduct(1.0) + WhiteKernel(1.0),
+        Matern(2.0, nu=np.inf) * RBF(1.0) + WhiteKernel(1.0),
+        RationalQuadratic(2.0, 0.7) * 3.0 + WhiteKernel(1.0),
     ]
     for kernel in processes:
         for normalize, y in ((True, BOTH), (False, Y)):
@@ -212,7 +218,8 @@ def test_constant_column_is_exactly_zero():
         (SVR(kernel=lambda A, B: A @ B.T), Y, "predict", "a function"),
         (KernelRidge(kernel="laplacian"), Y, "predict", "'laplacian'"),
         (KernelRidge(kernel="poly", degree=2.5), Y**2, "predict", "not whole"),
-        (GaussianProcessRegressor(Matern(), alpha=1), Y, "predict", "Matern"),
+        (GaussianProcessRegressor(Matern(nu=1.0), alpha=1), Y, "predict", "Matern"),
+        (GaussianProcessRegressor(Matern() * RBF(), alpha=1), Y, "predict", "product"),
         (
             GaussianProcessRegressor(DotProduct() ** 1.5, optimizer=None, alpha=100),
             Y,
