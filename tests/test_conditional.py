@@ -1,5 +1,7 @@
 """`conditional=`: donors from the row's own part, against loops and theorems."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -554,3 +556,24 @@ def test_without_a_condition_there_are_no_parts():
     assert measure.subgroups_ is None
     assert measure.explained_ is None
     assert "explained" not in measure.to_frame()
+
+
+@pytest.mark.parametrize("conditional", [None, LABELS])
+@pytest.mark.parametrize("estimation", ["rows", "sampled"])
+def test_influences_of_draws_are_those_of_all_rows(estimation, conditional):
+    """As evaluated rows and as donors; from many draws nearly the exact ones."""
+    model = RandomForestRegressor(12, random_state=0).fit(X[::2], Y[::2])
+    measure = SensitivityImportance(
+        contrast="observed", scale=None, conditional=conditional, keep_rows=True
+    )
+    exact = clone(measure).set_params(estimation="exact").fit(model, X)
+    drawn = {"estimation": estimation, "n_repeats": 2000, "random_state": 0}
+    if estimation == "sampled":
+        drawn |= {"tol": 1e-3}
+    measure.set_params(**drawn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tolerance is not reached
+        measure.fit(model, X)
+    for e in range(4):
+        agree = np.corrcoef(exact.influences_[:, e], measure.influences_[:, e])[0, 1]
+        assert agree > 0.97
