@@ -3,6 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
+from skvarimp._models.affine import affine_types
 from skvarimp._models.column_sources import columnwise_types
 from skvarimp._models.registry import REGISTRY, UNREAD
 
@@ -55,6 +56,14 @@ def write_supported_models(app):
         lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
     steps = ", ".join(f"``{kind.__name__}``" for kind in columnwise_types())
     lines += ["", f"Column-wise steps: {steps}.", ""]
+    mixing = ", ".join(f"``{name}``" for _, name in affine_types())
+    lines += [
+        "Affine steps, in front of linear models, networks, polynomials, quadratic",
+        f"discriminants and kernels of inner products: {mixing}.",
+        "",
+        "``PolynomialFeatures`` in front of a linear model are of low degree.",
+        "",
+    ]
     lines += [
         "Classifiers and regressors of scikit-learn that are asked themselves:",
         "",
