@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import SensitivityImportance, compare_importances
 from skvarimp._comparing.comparison_frame import Comparison
-from skvarimp._measures import response_importance
+from skvarimp._measures import problem
 from skvarimp._response.engine import run_walk
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
@@ -26,7 +26,7 @@ def test_most_workers_of_a_shared_walk(monkeypatch):
         used.append(n_jobs)
         return run_walk(walk, 1, *rest)
 
-    monkeypatch.setattr(response_importance, "run_walk", noted)
+    monkeypatch.setattr(problem, "run_walk", noted)
     measures = [
         SensitivityImportance(),
         SensitivityImportance(contrast="observed", n_jobs=2),
@@ -44,6 +44,7 @@ def test_many_entries():
             entry_names_=[f"x{j}" for j in range(first, first + n_entries)],
             importances_=np.arange(n_entries),
             ranking_=np.arange(n_entries),
+            standard_errors_=None,
         )
         for label, first in {"one": 5, "other": 0}.items()
     }
