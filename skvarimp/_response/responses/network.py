@@ -66,6 +66,13 @@ class NetworkResponse(ProjectionResponse):
         scores = super().moved_scores(others, weights, at)
         return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        mean = self.mean_of_pair(table, rows, weights, move, base)
+        if mean is not None:
+            return mean
+        return super().mean_curves(table, rows, weights, move, base)
+
     def costs(self):
         """See `Response.costs`."""
         n_columns, n_units = self.weights.shape
