@@ -14,13 +14,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp._data.table import SparseTable
-from skvarimp._data.values import is_missing
+from skvarimp._data.values import factorized, is_missing
 
 # Measured by benchmarks/conditional_level.py; doc/correlated.rst explains the choice.
 SMALLEST_PART = 15  # rows: with more, dependence is left; with fewer, no donors
 CANDIDATES = 4  # columns that a tree may split on: those the entry depends on most
-BINS = 16  # of each column, to tell how much an entry depends on it
-CHANCE = 0.01  # of any candidate at all, where an entry depends on no other column
+BINS = 8  # of each column, to tell how much an entry depends on it
+CHANCE = 0.001  # of any candidate at all, where an entry depends on no other column
 LEVELS = 20  # of a categorical column that get an indicator
 
 
@@ -46,13 +46,21 @@ class Predictors:
         n, p = table.n_samples, table.n_columns
         if isinstance(table, SparseTable):
             columns = table.csc().astype(np.float32)
-            owner = np.repeat(np.arange(p), np.diff(columns.indptr))
-            return cls(columns, _bins(columns.data, columns.indices, owner, p, weights))
+            bins = np.empty(columns.nnz, dtype=np.int64)
+            for j in np.flatnonzero(np.diff(columns.indptr)):
+                stored = slice(*columns.indptr[[j, j + 1]])
+                codes, _ = factorized(columns.data[stored])
+                bins[stored] = _bins(codes, weights[columns.indices[stored]]) + j * BINS
+            held = np.ones(len(bins)), (columns.indices, bins)
+            return cls(columns, sparse.csr_array(held, shape=(n, p * BINS)))
         columns = np.empty((n, p), dtype=np.float32, order="F")
+        bins = np.empty((n, p), dtype=np.int32)
         for j in range(p):
-            columns[:, j] = table.factorize((j,))[0]
-        rows, owner = np.tile(np.arange(n), p), np.repeat(np.arange(p), n)
-        return cls(columns, _bins(columns.ravel("F"), rows, owner, p, weights))
+            codes, _ = table.factorize((j,))
+            columns[:, j] = codes
+            bins[:, j] = _bins(codes, weights) + j * BINS
+        held = np.ones(n * p), bins.ravel(), np.arange(0, n * p + 1, p)
+        return cls(columns, sparse.csr_array(held, shape=(n, p * BINS)))
 
     def others(self, entry):
         """Positions of the columns that do not belong to an entry."""
@@ -103,21 +111,11 @@ class Predictors:
         return part.toarray() if sparse.issparse(part) else part
 
 
-def _bins(values, rows, columns, n_columns, weights):
-    """Bins of equal weight of the values of each column; equal values share a bin."""
-    order = np.lexsort((values, columns))
-    values, rows, columns = values[order], rows[order], columns[order]
-    opens = np.diff(columns, prepend=-1) > 0
-    begins = opens | (np.diff(values, prepend=0.0) != 0)
-    mass = weights[rows]
-    below, number = np.cumsum(mass) - mass, np.arange(len(values))
-    below = below[np.maximum.accumulate(np.where(begins, number, 0))]
-    below -= below[np.maximum.accumulate(np.where(opens, number, 0))]
-    share = below / np.bincount(columns, mass, n_columns)[columns]
-    bins = np.minimum((BINS * share + 1e-9).astype(int), BINS - 1)
-    shape = len(weights), n_columns * BINS
-    held = np.ones(len(values))
-    return sparse.csr_array((held, (rows, columns * BINS + bins)), shape=shape)
+def _bins(codes, weights):
+    """The bin of each value, of equal weight; equal values share a bin."""
+    masses = np.bincount(codes, weights)
+    below = (np.cumsum(masses) - masses) / masses.sum()
+    return np.minimum((BINS * below + 1e-9).astype(int), BINS - 1)[codes]
 
 
 def target_of(table, entry, weights, categorical):

@@ -122,7 +122,8 @@ default="auto"
     n_jobs : int, default=None
         Number of joblib workers. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the draws ("sampled", "rows").
+        Source of the draws ("sampled", "rows") and of ties in the trees of
+        `conditional`.
     keep_rows : bool, default=False
         Whether to keep the numbers of single rows, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
