@@ -69,7 +69,10 @@ def madelon(arguments):
     importance = IMPORTANCES[arguments.importance]
     forest = RandomForestClassifier(2 * arguments.trees)
     start = time.process_time()
-    selector = AllRelevantSelector(forest, importance, random_state=0).fit(X, y)
+    idle = arguments.n_iter_no_change
+    selector = AllRelevantSelector(
+        forest, importance, n_iter_no_change=idle, random_state=0
+    ).fit(X, y)
     seconds = time.process_time() - start
     selected = selector.get_support(indices=True)
     print(
@@ -137,6 +140,7 @@ def main():
     parser.add_argument("--sets", type=int, default=10)
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--importance", choices=IMPORTANCES, default="default")
+    parser.add_argument("--n-iter-no-change", type=int, default=5, help="of madelon")
     data.add_option(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", FutureWarning)
