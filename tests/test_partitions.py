@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
 from skvarimp import (
+    FIRMImportance,
     ImpurityImportance,
     InteractionImportance,
     PartialDependenceImportance,
@@ -66,7 +67,8 @@ def assert_alike(measure, model, X, y, weight=None, rtol=1e-12):
         np.testing.assert_allclose(
             found.standard_errors_, expected.standard_errors_, rtol=0, atol=rtol * size
         )
-    assert found.response_path_ == expected.response_path_
+    for name in ("response_path_", "method_"):
+        assert getattr(found, name, None) == getattr(expected, name, None)
     for name, (values, curve) in getattr(expected, "curves_", {}).items():
         assert list(found.curves_[name][0]) == pytest.approx(list(values), nan_ok=True)
         np.testing.assert_allclose(found.curves_[name][1], curve, rtol=1e-9)
@@ -107,6 +109,8 @@ MEASURES = [
     PermutationImportance(estimation="exact", loss="absolute_error", relative=True),
     SobolImportance(),
     SobolImportance(order="first", grid=9),
+    FIRMImportance(),
+    FIRMImportance(method="conditional_mean", standardize=True, n_bins=6),
 ]
 
 
@@ -390,6 +394,8 @@ def test_what_needs_all_rows_says_so(numbers):
         InteractionImportance(statistic="h"),
         InteractionImportance(pairs=2),
         ImpurityImportance(rows="unseen", keep_rows=True),
+        FIRMImportance(method="gaussian"),
+        FIRMImportance(features={"two": [0, 1]}),
     ):
         with pytest.raises(ValueError, match=r"in one place|no draws of single rows"):
             measure.fit(model, in_parts(X), in_parts(y))

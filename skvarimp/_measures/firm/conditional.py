@@ -108,18 +108,23 @@ def conditional_means(codes, scores, name):
         nothing = np.zeros((1, scores.n_outputs))
         return Root(nothing[0], 0.0, np.zeros(len(codes))), scores.in_units(nothing)
     if groups.unknown_share > MOST_UNKNOWN:
-        warn(
-            f"The importance of {name!r} cannot be estimated: it has {n_groups} "
-            f"different values in {scores.total:g} rows, and too few of them repeat to "
-            "tell an effect from chance. Group its values, or give a feature function "
-            "such as Level. Sample weights must be counts of rows."
-        )
+        warn_unknown(name, n_groups, scores.total)
         unknown = Root(np.full(scores.n_outputs, np.nan), np.nan)
         return unknown, scores.in_units(groups.means)
     variance = groups.between()
     influence = (scores.total - 1.0) * (variance - groups.between_without_each_row())
     root = root_with_error(variance, influence, scores)
     return root, scores.in_units(groups.means)
+
+
+def warn_unknown(name, n_groups, total):
+    """Say that too few values of an entry repeat."""
+    warn(
+        f"The importance of {name!r} cannot be estimated: it has {n_groups} different "
+        f"values in {total:g} rows, and too few of them repeat to tell an effect from "
+        "chance. Group its values, or give a feature function such as Level. Sample "
+        "weights must be counts of rows."
+    )
 
 
 @dataclass
@@ -198,6 +203,26 @@ class Groups:
         self.means = _group_sums(codes, counts, self.values) / self.sizes
         self.deviations = self.values - self.means[codes]
         self.squares = _group_sums(codes, counts, self.deviations**2)
+        self._set_own()
+
+    @classmethod
+    def of_sums(cls, sizes, means, squares, total):
+        """From what is known of the groups, without rows."""
+        groups = cls.__new__(cls)
+        groups.sizes, groups.means, groups.squares = sizes, means, squares
+        groups.total = total
+        groups._set_own()
+        return groups
+
+    def at(self, deviation):
+        """With one row in each group, at a deviation from its mean."""
+        groups = Groups.of_sums(self.sizes, self.means, self.squares, self.total)
+        groups.codes = np.arange(len(self.sizes))
+        groups.deviations = np.full_like(self.means, deviation)
+        groups.values = self.means + deviation
+        return groups
+
+    def _set_own(self):
         self.alone = self.sizes < ALONE
         divisor = np.where(self.alone, 1.0, self.sizes - 1.0)
         self.own = np.where(self.alone, 0.0, self.squares / divisor)

@@ -228,12 +228,12 @@ class Estimator:
         found = f"{len(np.unique(F[:, b]))} values"
         if not finite[b]:
             found = "missing or infinite values"
-        raise _not_two_values(self.features[entries[b]], found)
+        raise not_two_values(self.features[entries[b]], found)
 
     def _require_finite(self, entries, finite):
         bad = np.flatnonzero(~finite)
         if len(bad):
-            raise _not_finite(self.features[entries[bad[0]]])
+            raise not_finite(self.features[entries[bad[0]]])
 
     def _means(self, e, values, few, levels):
         """Conditional means per value, or per quantile bin."""
@@ -280,9 +280,9 @@ class Estimator:
 
     def _group_method(self, feature, n_values, usable):
         if self.method == "binary" and n_values > 2:
-            raise _not_two_values(feature, f"{n_values} values")
+            raise not_two_values(feature, f"{n_values} values")
         if self.method == "linear" and not usable:
-            raise _not_finite(feature)
+            raise not_finite(feature)
         if self.method != "auto":
             return self.method
         if n_values <= 2:
@@ -325,14 +325,16 @@ def _finite_columns(X):
     return result
 
 
-def _not_two_values(feature, found):
+def not_two_values(feature, found):
+    """The error of a feature with other than two values."""
     return ValueError(
         f"method='binary' takes features of two values, but {feature.name!r} has "
         f"{found}. Use method='conditional_mean', or 'auto'."
     )
 
 
-def _not_finite(feature):
+def not_finite(feature):
+    """The error of a feature with values that are no finite numbers."""
     return ValueError(
         f"method='linear' takes finite numbers, but {feature.name!r} has other values. "
         "Use method='conditional_mean', or 'auto'."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skvarimp._data.table import as_table
+from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
@@ -26,6 +26,7 @@ from skvarimp._measures.firm.covariance import NAMED
 from skvarimp._measures.firm.estimate import ConditionalScores, Estimator
 from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import gaussian_estimates
+from skvarimp._measures.firm.merged import estimates_over
 from skvarimp._measures.firm.scores import label_scores, make_scores
 from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import store_rows
@@ -253,7 +254,51 @@ default="auto"
         )
 
     def _fit(self, estimator, X, y, sample_weight):
-        table = as_table(X)
+        rows = as_rows(X, y, sample_weight)
+        if isinstance(rows, Partitions):
+            self._fit_partitions(estimator, rows)
+        else:
+            self._fit_rows(estimator, rows, y, sample_weight)
+
+    def _fit_partitions(self, estimator, partitions):
+        for parameter, served in {
+            "estimator": estimator is not None,
+            "method": self.method != "gaussian",
+            "feature_functions": self.feature_functions is None,
+            "keep_rows": not self.keep_rows,
+        }.items():
+            if not served:
+                raise ValueError(
+                    f"This `{parameter}` needs all rows in one place, got X in "
+                    "partitions. Pass X.compute()."
+                )
+        table, model = partitions.head.table, self._model(estimator)
+        entries = self._set_entries(table, self.features, estimator)
+        if any(len(entry.columns) > 1 for entry in entries):
+            raise ValueError(
+                "Groups in `features` need all rows in one place, got X in partitions. "
+                "Pass X.compute()."
+            )
+        unmoved_response(model, table)  # names the outputs
+        results = estimates_over(
+            model,
+            entries,
+            partitions,
+            self.method,
+            self.n_bins,
+            self.standardize,
+            lambda: linear_coefficients(model, table) is not None,
+        )
+        self._store_estimates(entries, model.output_names, results)
+
+    def _store_estimates(self, features, output_names, results):
+        self.signed_importances_ = results.signed
+        self.method_ = results.methods.tolist()
+        names = [feature.name for feature in features]
+        self.conditional_scores_ = ConditionalScores(names, results)
+        self._store(results.importances, names, output_names, results.errors)
+
+    def _fit_rows(self, estimator, table, y, sample_weight):
         if table.n_columns == 0:
             raise ValueError("X has no columns.")
         weights = check_sample_weight(sample_weight, table.n_samples)
@@ -280,11 +325,7 @@ default="auto"
             [self],
             lambda: self._estimates(model, Values(table), features, scores, weights),
         )
-        self.signed_importances_ = results.signed
-        self.method_ = results.methods.tolist()
-        names = [feature.name for feature in features]
-        self.conditional_scores_ = ConditionalScores(names, results)
-        self._store(results.importances, names, output_names, results.errors)
+        self._store_estimates(features, output_names, results)
         if self.keep_rows:
             self._keep_rows(table, every > 0, scores, results)
         warn_stopped(self, self.method_.count(None))

@@ -1,0 +1,278 @@
+"""FIRM over partitions: scores summed by group of values, and products with values.
+
+An influence is, in each group of rows, quadratic in the row's score; that of a slope is
+linear in a few products of the score and the feature. So means and second moments of
+these give the standard errors, whichever partition the rows are in.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from skvarimp._measures.firm.conditional import (
+    MOST_UNKNOWN,
+    Groups,
+    Root,
+    auto_bins,
+    quantile_codes,
+    warn_unknown,
+)
+from skvarimp._measures.firm.estimate import Estimates, not_finite, not_two_values
+from skvarimp._measures.firm.scores import Scores
+from skvarimp._measures.firm.slope import Slopes, _lines, _signs
+from skvarimp._measures.partitioned.targets import merge_moments, response_moments
+from skvarimp._response.partitioned.moments import Moments
+from skvarimp._response.partitioned.observed import MOST_VALUES
+from skvarimp._response.partitioned.walk import Count, PartModel
+from skvarimp._response.unmoved import unmoved_response
+
+
+@dataclass
+class ByGroup:
+    """Weights, means and scatter of numbers of rows, group by group.
+
+    Attributes
+    ----------
+    moments : list of Moments
+        Of each group.
+    """
+
+    moments: list
+
+    @classmethod
+    def of(cls, numbers, weights, codes, n_groups):
+        """Those of some rows; numbers (n_numbers, n_rows)."""
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(n_groups + 1))
+        rows = [order[a:b] for a, b in pairwise(bounds)]
+        return cls([Moments.of(numbers[:, r], weights[r], None, 1) for r in rows])
+
+    def merged(self, other):
+        """Those of two sets of rows."""
+        return ByGroup([a.merged(b) for a, b in zip(self.moments, other.moments)])
+
+
+@dataclass
+class Feature:
+    """How the rows of all partitions are grouped by a feature, or its slope is taken.
+
+    Attributes
+    ----------
+    entry : Entry
+    method : {"binary", "linear", "conditional_mean"}
+    observed : Observed
+    group_of_value : ndarray of shape (n_values,) or None
+        The group of each observed value; None for a slope.
+    center : float
+        Near the mean of a feature whose slope is taken.
+    """
+
+    entry: object
+    method: str
+    observed: object
+    group_of_value: np.ndarray | None
+    center: float = 0.0
+
+    @property
+    def values(self):
+        """The observed values."""
+        return self.observed.rows.column(self.observed.entry.columns[0])
+
+    def labels(self):
+        """What stands for each group: its values' mean, or its level."""
+        if not self.observed.is_numeric:
+            return self.values
+        groups, masses = self.group_of_value, self.observed.masses
+        values = self.values.astype(np.float64)
+        return np.bincount(groups, masses * values) / np.bincount(groups, masses)
+
+    def numbers(self, table):
+        """The feature as numbers, (n_rows,)."""
+        if self.observed.is_numeric:
+            return table.column(self.entry.columns[0]).astype(np.float64)
+        return self._cells(table).astype(np.float64)
+
+    def _cells(self, table):
+        move = self.observed.move(self.entry, "all", frozenset())
+        return move.donors[self.observed.cells_of(table, self.entry, move)]
+
+    def codes(self, table):
+        """The group of each row."""
+        if self.observed.distinct:
+            return self.group_of_value[self._cells(table)]
+        values = table.column(self.entry.columns[0]).astype(np.float64)
+        first = np.flatnonzero(np.diff(self.group_of_value, prepend=-1))
+        edges = self.values.astype(np.float64)[first]
+        return np.maximum(np.searchsorted(edges, values, side="right") - 1, 0)
+
+
+def estimates_over(model, entries, partitions, method, n_bins, standardize, is_linear):
+    """`Estimates` of single columns over partitions, and the `Scores` they are in."""
+    moments, size = partitions.passed(response_moments, (model,), merge_moments)
+    level = np.array([of_one.means[0, 0] for of_one in moments])
+    total = moments[0].weights.sum()
+    spread = np.sqrt([of_one.scatter[0, 0] / total for of_one in moments])
+    constant = spread <= ROUNDING * size
+    scale = np.where(constant | (not standardize), 1.0, spread)
+    scores = Scores(
+        np.where(constant, 0.0, 1.0)[np.newaxis],
+        level,
+        scale,
+        np.ones(1),
+        total,
+        standardize,
+    )
+    none = PartModel(model, None, len(level))
+    count = partitions.passed(Count.of, (none, entries, False), Count.merged)
+    n_bins = auto_bins(total) if n_bins == "auto" else n_bins
+    features = [
+        _feature(entry, count.observed[entry, False], method, n_bins, is_linear)
+        for entry in entries
+    ]
+    sums = partitions.passed(_sums, (model, features, level, scale, constant), _merged)
+    results = Estimates(len(entries), scores)
+    for e, (feature, of_feature) in enumerate(zip(features, sums)):
+        if feature.group_of_value is None:
+            found = _slopes(feature, of_feature.moments[0], scores)
+            results.put_slopes([e], [feature.method], found)
+            if not feature.observed.is_numeric:
+                results.others[e] = (feature.values, found.lines[0])
+        else:
+            root, means = _means(feature.entry.name, of_feature, scores)
+            results.put(e, feature.method, root, feature.labels(), means)
+    return results
+
+
+ROUNDING = 1e-15  # a spread below this part of the response is none
+
+
+def _feature(entry, observed, method, n_bins, is_linear):
+    """The method that serves an entry, as `Estimator` chooses it."""
+    numeric, column = observed.is_numeric, observed.entry.columns[0]
+    numbers = (
+        observed.rows.column(column) if numeric else np.arange(len(observed.masses))
+    )
+    numbers = numbers.astype(np.float64)
+    finite, n_values = bool(np.all(np.isfinite(numbers))), len(numbers)
+    if method == "binary" and (n_values > 2 or not finite):
+        raise not_two_values(entry, f"{n_values} values")
+    if method == "linear" and not (finite and numeric):
+        raise not_finite(entry)
+    if method == "auto":
+        method = "conditional_mean"
+        if finite and n_values <= 2:
+            method = "binary"
+        elif finite and n_values > n_bins and numeric and is_linear():
+            method = "linear"
+    weights = observed.masses / observed.masses.sum()
+    if method != "conditional_mean":
+        center = float(weights @ numbers)
+        return Feature(entry, method, observed, None, center)
+    if not numeric and not observed.distinct:
+        raise ValueError(
+            f"{entry.name!r} has more than {MOST_VALUES} levels, too many for rows in "
+            "partitions. Group them."
+        )
+    groups = np.arange(n_values)
+    if numeric and n_values > n_bins:
+        groups = quantile_codes(numbers, weights, n_bins)
+    return Feature(entry, method, observed, groups)
+
+
+def _sums(part, model, features, level, scale, constant):
+    """`ByGroup` of each feature from the rows of one partition."""
+    v = (unmoved_response(model, part.table) - level[:, np.newaxis]) / scale[
+        :, np.newaxis
+    ]
+    v[constant] = 0.0
+    result = []
+    for feature in features:
+        if feature.group_of_value is not None:
+            numbers, codes = np.vstack([v, v**2]), feature.codes(part.table)
+            n_groups = int(feature.group_of_value.max()) + 1
+        else:
+            d = feature.numbers(part.table) - feature.center
+            numbers = np.vstack([d * v, v, v**2, d, d**2])
+            codes, n_groups = np.zeros(len(d), dtype=np.intp), 1
+        result.append(ByGroup.of(numbers, part.weights, codes, n_groups))
+    return result
+
+
+def _merged(first, second):
+    return [a.merged(b) for a, b in zip(first, second)]
+
+
+def _slopes(feature, moments, scores):
+    """`Slopes` of one feature, see `slopes`; z = (d - shift) / sd."""
+    n, weight = scores.n_outputs, moments.weights[0]
+    products, v, _, (shift, squares) = np.split(moments.means[:, 0], [n, 2 * n, 3 * n])
+    values = feature.values.astype(np.float64) if feature.observed.is_numeric else None
+    ends = np.array([0.0, len(feature.observed.masses) - 1.0])
+    if values is not None:
+        ends = values[[0, -1]]
+    sd = np.sqrt(max(squares - shift**2, 0.0))
+    varies = ends[0] < ends[1] and sd > 0
+    sd = sd if varies else 1.0
+    signed = varies * (products - shift * v) / sd
+    signs, size = _signs(signed[np.newaxis])[0] * varies, np.abs(signed).mean()
+    halves = 0.5 * np.abs(signed) / n * scores.standardized
+    factors = np.concatenate(
+        [
+            signs / sd,
+            -shift * signs / sd,
+            -halves,
+            [size * shift / sd**2, -0.5 * size / sd**2],
+        ]
+    )
+    fixed = halves @ ~scores.constant - 0.5 * size * (shift**2 / sd**2 + 1.0)
+    psi = factors @ moments.means[:, 0] + fixed
+    square = psi**2 + factors @ moments.scatter @ factors / weight
+    steps = (ends - (feature.center + shift))[np.newaxis]
+    lines = _lines(signed[np.newaxis], steps, np.array([sd]), scores)
+    error = scores.error(np.array([square]))
+    return Slopes(signed[np.newaxis], error, ends[np.newaxis], lines)
+
+
+def _means(name, by_group, scores):
+    """See `conditional_means`: the root of Q^2 with its error, and the means."""
+    n, total = scores.n_outputs, scores.total
+    sizes = np.array([m.weights[0] for m in by_group.moments])
+    means = np.array([m.means[:n, 0] for m in by_group.moments])
+    own = np.array([np.diag(m.scatter)[:n] for m in by_group.moments])
+    groups = Groups.of_sums(sizes[:, np.newaxis], means, own, total)
+    if len(sizes) == 1:
+        nothing = np.zeros((1, n))
+        return Root(nothing[0], 0.0), scores.in_units(nothing)
+    if groups.unknown_share > MOST_UNKNOWN:
+        warn_unknown(name, len(sizes), total)
+        return Root(np.full(n, np.nan), np.nan), scores.in_units(means)
+    variance = groups.between()
+    # an influence is b0 + b1 e + b2 e^2 with e the deviation from the group's mean
+    low, middle, high = (
+        groups.at(step).between_without_each_row() for step in (-1, 0, 1)
+    )
+    b0 = (total - 1.0) * (variance - middle)
+    b1 = (total - 1.0) * (low - high) / 2
+    b2 = (total - 1.0) * (2 * middle - low - high) / 2
+    if scores.standardized:
+        b0 -= variance * (means**2 - ~scores.constant)
+        b1 -= 2.0 * variance * means
+        b2 -= variance
+    # of the numbers v and v^2: e = v - mean, e^2 = v^2 - 2 mean v + mean^2
+    factors = np.stack([b1 - 2.0 * b2 * means, b2], axis=1)  # (groups, 2, n)
+    fixed = b0 - b1 * means + b2 * means**2
+    products = np.zeros((n, n))
+    every = np.arange(n)
+    for g, moments in enumerate(by_group.moments):
+        factor = np.zeros((n, 2 * n))
+        factor[every, every], factor[every, n + every] = factors[g]
+        psi = factor @ moments.means[:, 0] + fixed[g]
+        products += sizes[g] / total * np.outer(psi, psi)
+        products += factor @ moments.scatter @ factor.T / total
+    root = np.sqrt(np.maximum(variance, 0.0))
+    error = scores.error(np.diag(products))
+    divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error))
+    shares = 1.0 / np.where(divisor > 0, divisor, 1.0) / n
+    error = float(scores.error(shares @ products @ shares))
+    return Root(root, error), scores.in_units(means)
