@@ -59,7 +59,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skvarimp"
 html_theme_options = {
     "show_prev_next": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,  # leaves the search box room for one line
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -1,5 +1,7 @@
 """A callback that notes what it is told, and may stop or fail."""
 
+import pytest
+
 
 class Recorder:
     """Notes what happens; asks to stop once `stop_after` steps have ended.
@@ -8,6 +10,7 @@ class Recorder:
     """
 
     def __init__(self, stop_after=None, fail_after=None, step="entry"):
+        pytest.importorskip("sklearn.callback")  # new in scikit-learn 1.9
         self.stop_after, self.fail_after, self.step = stop_after, fail_after, step
         self.events, self.contexts = [], []
 

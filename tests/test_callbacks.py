@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from callback_recorder import Recorder
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 
 from skvarimp import (
     FIRMImportance,
@@ -173,6 +172,7 @@ def test_other_measures_report_progress(importance):
 def test_progress_bar_of_scikit_learn(monkeypatch):
     """Drawn by rich, once per fit, and complete at the end."""
     rich = pytest.importorskip("rich.progress")
+    bar = pytest.importorskip("sklearn.callback").ProgressBar
     finished = []
     stop = rich.Progress.stop
 
@@ -183,7 +183,7 @@ def test_progress_bar_of_scikit_learn(monkeypatch):
     monkeypatch.setattr(rich.Progress, "stop", record)
     for n_jobs in (None, 2):
         imp = SensitivityImportance(scale=None, n_jobs=n_jobs)
-        imp.set_callbacks(ProgressBar()).fit(model, X)
+        imp.set_callbacks(bar()).fit(model, X)
         assert imp.importances_.shape == (6,)
     assert len(finished) == 2
     assert all(done == total for done, total in finished)

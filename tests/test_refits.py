@@ -12,7 +12,6 @@ from refit_cases import BOTH, FOREST, LABELS, LINEAR, OBSERVED, X, Y, few, value
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_selection import f_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -238,7 +237,8 @@ def test_callbacks(function, capsys):
     callback = Recorder(step="refit")
     function(LINEAR, X, Y, OBSERVED, callbacks=callback, **few(function))
     assert callback.steps == (5 if function is importance_across_folds else 4)
-    function(LINEAR, X, Y, OBSERVED, callbacks=[ProgressBar()], **few(function))
+    bar = pytest.importorskip("sklearn.callback").ProgressBar()
+    function(LINEAR, X, Y, OBSERVED, callbacks=[bar], **few(function))
     assert "100%" in capsys.readouterr().out
     for after in (1, 2):
         with pytest.warns(ImportanceWarning, match="A callback stopped"):

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from callback_recorder import Recorder
-from sklearn.callback import CallbackSupportMixin
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 import skvarimp
@@ -101,6 +100,8 @@ def test_a_missing_attribute_costs_speed_only(monkeypatch):
 
 def test_callbacks_that_cannot_be_driven(monkeypatch):
     """The fit goes on without them."""
-    monkeypatch.delattr(CallbackSupportMixin, "_init_callback_context")
+    callback = pytest.importorskip("sklearn.callback")
+    mixin = callback.CallbackSupportMixin
+    monkeypatch.delattr(mixin, "_init_callback_context")
     imp = SensitivityImportance(scale=None).set_callbacks(Recorder())
     assert imp.fit(lambda X: X[:, 0], X).importances_[0] > 0
