@@ -7,8 +7,8 @@ from scipy import sparse
 
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.forms import BehindSteps, LinkedForm, numbers
-from skvarimp._models.kernel_terms import Polynomial, Sigmoid, Vectors
-from skvarimp._models.links import IDENTITY, logistic
+from skvarimp._models.kernels.terms import Polynomial, Sigmoid, Vectors
+from skvarimp._models.links import IDENTITY, NoGradient, logistic
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,7 +108,7 @@ class KernelSum(LinkedForm):
     Attributes
     ----------
     terms : list
-        k as a sum of terms, see `kernel_terms.py`.
+        k as a sum of terms, see `kernels/terms.py`.
     support : ndarray or sparse array of shape (n_support, n_columns)
     dual : ndarray of shape (n_scores, n_support)
     intercept : ndarray of shape (n_scores,)
@@ -184,6 +184,7 @@ ACTIVATIONS = {
     "relu": lambda z: np.maximum(z, 0.0, out=z),
     "tanh": lambda z: np.tanh(z, out=z),
     "logistic": logistic,
+    "cosine": lambda z: np.cos(z, out=z),
 }
 # Their derivatives, as functions of the activation's own value.
 DERIVATIVES = {
@@ -191,7 +192,7 @@ DERIVATIVES = {
     "relu": lambda a: (a > 0.0).astype(np.float64),
     "tanh": lambda a: 1.0 - a * a,
     "logistic": lambda a: a * (1.0 - a),
-}
+}  # none for the cosine, whose value does not tell on which side of it one is
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -202,7 +203,7 @@ class Layers(LinkedForm):
     ----------
     weights : list of ndarray of shape (n_in, n_out)
     biases : list of ndarray of shape (n_out,)
-    activation : {"identity", "relu", "tanh", "logistic"}
+    activation : {"identity", "relu", "tanh", "logistic", "cosine"}
     """
 
     weights: list
@@ -223,6 +224,8 @@ class Layers(LinkedForm):
 
     def slopes(self, X):
         """See `LinkedForm.slopes`; by backward accumulation."""
+        if self.activation not in DERIVATIVES:
+            raise NoGradient(f"a layer of {self.activation}s is not differentiated")
         layers = self._values(X)
         scores = (layers[-1] @ self.weights[-1] + self.biases[-1]).T
         derivative = DERIVATIVES[self.activation]

@@ -1,10 +1,13 @@
 """Kernel machines: link(sum_m dual[q, m] k(x, s_m) + b_q)."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
-from skvarimp._models.array_forms import Additive, KernelSum
+from skvarimp._models.array_forms import Additive, KernelSum, Layers
+from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernel_terms import Gaussian, Polynomial, Sigmoid
+from skvarimp._models.kernels.terms import Gaussian, Polynomial, Sigmoid
 from skvarimp._models.label_links import (
     LargestScore,
     PairwiseVotes,
@@ -16,6 +19,8 @@ from skvarimp._models.meta_links import EachOutput, Shares
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._models.readers.process_kernels import process_terms
 from skvarimp._running.private_sklearn import private
+
+MODULE = "sklearn.kernel_approximation"
 
 
 def read_support_vectors(model, table):
@@ -123,6 +128,45 @@ def read_gaussian_process(model, table):
     intercept = mean + constant * dual.sum(axis=1)
     single = is_single(support, estimator.alpha_)
     return _machine(terms, support, dual, intercept, IDENTITY, single)
+
+
+def is_feature_map(step):
+    """Whether a step maps rows to features whose products are a kernel."""
+    return any(is_exactly(step, MODULE, name) for name in ("Nystroem", "RBFSampler"))
+
+
+def feature_map(step, form):
+    """The form of a linear model of kernel features, which is one of the columns.
+
+    Of landmarks (Nystroem) it is a sum of kernels, of random directions a network of
+    cosines.
+    """
+    if not isinstance(form, Additive) or form.parts:
+        raise NotReadable(f"the model behind {type(step).__name__} is not linear")
+    common = {"link": form.link, "single": True}  # single precision stays single
+    if type(step).__name__ == "RBFSampler":
+        scale = np.sqrt(2.0 / step.n_components)
+        return Layers(
+            weights=[dense(step.random_weights_), scale * form.weights],
+            biases=[dense(step.random_offset_), form.intercept],
+            activation="cosine",
+            **common,
+        )
+    if step.kernel_params:
+        raise NotReadable("the kernel of Nystroem has parameters of its own")
+    support = step.components_
+    given = {"kernel": step.kernel, "coef0": step.coef0, "degree": step.degree}
+    defaults = {"coef0": 1.0, "degree": 3}  # of scikit-learn's kernels
+    given = {k: defaults.get(k) if v is None else v for k, v in given.items()}
+    gamma = 1.0 / support.shape[1] if step.gamma is None else step.gamma
+    return _machine(
+        _named_terms(SimpleNamespace(**given), gamma, support),
+        support,
+        (dense(step.normalization_).T @ form.weights).T,
+        form.intercept,
+        by_products=True,
+        **common,
+    )
 
 
 def _named_terms(estimator, gamma, support):

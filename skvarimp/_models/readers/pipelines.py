@@ -9,6 +9,7 @@ from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable
 from skvarimp._models.model import Model
+from skvarimp._models.readers.kernels import feature_map, is_feature_map
 from skvarimp._models.readers.low_degree.quadratics import is_polynomial, polynomial
 from skvarimp._models.registry import read
 from skvarimp._running.arithmetic import users_code
@@ -65,12 +66,17 @@ def _behind(model, table, reason):
     """The form of affine steps and a model; the reason is why they are not others."""
     pipeline = model.estimator
     inner = Model(pipeline[-1], model.method)
-    products = [m for m, (_, step) in enumerate(pipeline.steps) if is_polynomial(step)]
-    if products:
-        steps, step = pipeline[: products[0]], pipeline[products[0]]
-        behind = Model(pipeline[products[0] + 1 :], model.method)
-        powers = _transformed(pipeline[: products[0] + 1], table)
-        form = polynomial(step, _behind(behind, powers, reason))
+    maps = [
+        m
+        for m, (_, step) in enumerate(pipeline.steps)
+        if is_polynomial(step) or is_feature_map(step)
+    ]
+    if maps:
+        steps, step = pipeline[: maps[0]], pipeline[maps[0]]
+        behind = Model(pipeline[maps[0] + 1 :], model.method)
+        mapped = _transformed(pipeline[: maps[0] + 1], table)
+        through = polynomial if is_polynomial(step) else feature_map
+        form = through(step, _behind(behind, mapped, reason))
     else:
         steps = pipeline[:-1]
         form = read(inner, _transformed(steps, table) if len(steps) else table)

@@ -17,9 +17,9 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skvarimp._models import radial_terms
-from skvarimp._models.kernel_terms import Gaussian, Polynomial, TermProduct
-from skvarimp._models.radial_terms import Radial
+from skvarimp._models.kernels import radial
+from skvarimp._models.kernels.radial import Radial
+from skvarimp._models.kernels.terms import Gaussian, Polynomial, TermProduct
 from skvarimp._models.registry import NotReadable
 
 
@@ -81,7 +81,7 @@ def process_terms(kernel, support):
     Returns
     -------
     terms : list
-        See `kernel_terms.py`.
+        See `kernels/terms.py`.
     constant : float
         To be added to the kernel.
     """
@@ -111,11 +111,11 @@ def _pieces(kernel, n_columns):
     if kind is RBF or (kind is Matern and kernel.nu == np.inf):
         return [_Piece(1.0, 0.5 * _inverse_squares(kernel, n_columns))]
     if kind is Matern and kernel.nu in (0.5, 1.5, 2.5):
-        profile = radial_terms.Matern(float(kernel.nu))
+        profile = radial.Matern(float(kernel.nu))
         gammas = _inverse_squares(kernel, n_columns)
         return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
     if kind is RationalQuadratic:
-        profile = radial_terms.RationalQuadratic(float(kernel.alpha))
+        profile = radial.RationalQuadratic(float(kernel.alpha))
         gammas = _inverse_squares(kernel, n_columns)
         return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
     if kind is DotProduct:

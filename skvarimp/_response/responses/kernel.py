@@ -9,7 +9,7 @@ from scipy import sparse
 
 from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernel_terms import Gaussian, Vectors, is_far
+from skvarimp._models.kernels.terms import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.readers.arrays import dense
 from skvarimp._response.costs import Costs
@@ -193,5 +193,7 @@ class KernelResponse(ScoreResponse):
         n_support, n_columns = self.support.shape
         call = 15.0 + n_support * (0.075 * n_columns + 0.35)
         if not self.smooth:  # evaluated at every value
-            return Costs(call, n_support * 0.1 * n_columns, 0.8 * n_support)
+            return Costs(call, n_support * 0.1 * n_columns, 0.2 * n_support)
+        if not all(term.separable for term in self.terms):
+            return Costs(call, 5.0 * n_support, 1.25)
         return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)

@@ -7,6 +7,7 @@ from skvarimp._response.costs import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import TYPICAL_NODES
 from skvarimp._response.shapes.chebyshev import (
+    cosine_nodes,
     interpolation,
     logistic_nodes,
     nodes,
@@ -14,7 +15,7 @@ from skvarimp._response.shapes.chebyshev import (
 )
 from skvarimp._response.shapes.kinks import kinked_curves
 
-NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes}
+NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes, "cosine": cosine_nodes}
 
 
 class NetworkResponse(ProjectionResponse):

@@ -42,6 +42,11 @@ def gaussian_nodes(c):
     return n_nodes(lambda height: c * height**2)
 
 
+def cosine_nodes(slope):
+    """Nodes for cos(slope x + s) on [-1, 1], whatever the real s."""
+    return n_nodes(lambda height: slope * height)  # |cos(u + iy)| <= exp(|y|)
+
+
 def rational_nodes(shape):
     """Nodes for (1 + (c + t^2 (x - s)^2) / (2 a))^-a, whatever s and c >= 0.
 

@@ -83,7 +83,7 @@ def test_a_wrong_formula_is_detected_and_said():
         (SVR(kernel="precomputed"), "kernel 'precomputed'"),
         (SVC(kernel=lambda A, B: A @ B.T), "kernel is a function"),
         (KernelRidge(kernel="laplacian"), "kernel 'laplacian'"),
-        (GaussianProcessRegressor(Matern(), optimizer=None), "kernel Matern"),
+        (GaussianProcessRegressor(Matern(nu=1.0), optimizer=None), "kernel Matern"),
         (make_pipeline(PolynomialFeatures(), SVR()), "a model that is not linear"),
         (make_pipeline(MinMaxScaler(clip=True), Ridge()), "MinMaxScaler clips"),
         (RandomForestRegressor(3), "RandomForestRegressor is piecewise constant"),

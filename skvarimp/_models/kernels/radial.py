@@ -1,6 +1,6 @@
 """Kernels of the distance alone: Matern and rational quadratic.
 
-As in `kernel_terms.py`, but a moved column is no factor of its own: with D the squared
+As in `kernels/terms.py`, but a moved column is no factor of its own: with D the squared
 distance by the other columns, in units of the length scales, the term is
 
     factor profile(D + gamma_J (v - s_J)^2).
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skvarimp._models.kernel_terms import Slope
+from skvarimp._models.kernels.terms import Slope
 from skvarimp._models.links import NoGradient
 
 

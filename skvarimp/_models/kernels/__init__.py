@@ -1,0 +1,1 @@
+"""The terms that kernels are sums of."""
