@@ -74,12 +74,14 @@ for _kind, _parts in PARTS.items():
 
 
 # Called with wrong things by tests of their own: test_rows, test_leave_out,
-# test_all_relevant.
+# test_all_relevant, test_display.
 OWN_TESTS = {
     "AllRelevantDisplay",
     "AllRelevantSelector",
+    "AssociationDisplay",
     "LeaveOutImportances",
     "RowsDisplay",
+    "SelectionPathDisplay",
     "importance_by_cohort",
     "importance_difference",
     "leave_out_importances",
