@@ -39,7 +39,7 @@ class AdditiveResponse(LinearResponse):
         own = self.form.steps(own_values(table, rows, columns), columns)
         others = self.sums(table, rows) - own
         steps = self.form.steps(values, columns)
-        return others.T[:, :, np.newaxis] + steps.T[:, np.newaxis, :]
+        return self.added(others, steps)
 
     def _line(self, table, rows, move):
         """See `LinearResponse._line`."""

@@ -47,8 +47,16 @@ class LinearResponse(ProjectionResponse):
 
     def moved_scores(self, others, weights, values):
         """See `ProjectionResponse.moved_scores`."""
-        steps = values @ weights
-        return others.T[:, :, np.newaxis] + steps.T[:, np.newaxis, :]
+        return self.added(others, values @ weights)
+
+    @staticmethod
+    def added(others, steps):
+        """Scores of rows (n_rows, n_scores) plus those of cells (n_cells, n_scores).
+
+        One score after another in memory, as links read them.
+        """
+        others, steps = np.ascontiguousarray(others.T), np.ascontiguousarray(steps.T)
+        return others[:, :, np.newaxis] + steps[:, np.newaxis, :]
 
     def head(self, sums):
         """See `ProjectionResponse.head`."""
