@@ -76,4 +76,5 @@ assert groups.importances_[0] < 0.6 * groups.importances_[1]
 # Which one to report? To say what the model does with an input, and for inputs that can
 # be set one at a time, the marginal one. To say what an input tells about the outcome,
 # or where moved rows would be absurd, the conditional one or a group. The guide to
-# :ref:`FIRM <firm>` has more, and :ref:`which_measure` a short way to decide.
+# :ref:`FIRM <firm>` has more, :ref:`correlated` compares five answers on one example,
+# and :ref:`which_measure` is a short way to decide.
