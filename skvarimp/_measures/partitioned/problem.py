@@ -188,8 +188,9 @@ class PartitionedProblem(Problem):
     def walk(self, response, entries, requests, keep_rows=False):
         """See `Problem.walk`: there is no one walk."""
         raise ValueError(
-            "Rows in partitions have no draws of single rows: use estimation='exact' "
-            "and, where the model is no tree, a number of bins such as grid=100."
+            "Rows in partitions have no draws of single rows. Use estimation='exact' "
+            "and, where the model is no tree, a number of bins such as grid=100; or "
+            "pass a sample, X.sample(frac=0.01).compute()."
         )
 
     def in_one_place(self, what):
@@ -214,8 +215,9 @@ def _too_many(names, trees):
     why = "each distinct value counts once" if trees else "the model is no tree"
     return (
         f"grid='all' of rows in partitions takes at most {MOST_VALUES} distinct values "
-        f"where {why}; more are in {shown}. Use a number of bins such as grid=100, or "
-        "grid='equidistant'."
+        f"where {why}; more are in {shown}. Use a number of bins such as grid=100 or "
+        "grid='equidistant', or pass a sample, X.sample(frac=0.01).compute(), to a "
+        "measure without `grid`."
     )
 
 
