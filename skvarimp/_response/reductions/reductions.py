@@ -243,6 +243,8 @@ class PartialDependence(SignedRows, _OfStatistic):
         own = self.own_influences(state.cells, importances, sample)
         if state.sketch is None and state.apart is None:
             psi = np.zeros((*importances.shape, sample.weights.shape[-1])) + own
+            if state.rows is not None:  # the rows' curves times the slope
+                psi += state.rows - state.rows @ sample.weights[..., np.newaxis]
             return sample.finished(importances, psi, curves=curves)
         slope = self.slope(state.cells, sample)
         own = own - np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]

@@ -13,7 +13,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.grid import Entry, make_move, product_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import group_means, masses
+from skvarimp._response.responses.trees import masses, mean_slopes
 from skvarimp._response.responses.trees.response import TreeResponse
 
 RANDOM = np.random.RandomState(0)
@@ -90,7 +90,7 @@ def test_limits_change_nothing(engine, monkeypatch):
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
     model, found = MODELS["deep"], []
     for sets in (2**22, 2000, 1):
-        monkeypatch.setattr(masses, "SETS", sets)
+        monkeypatch.setattr(masses, "HELD", sets)
         for statistic in ("h", "conditional_std"):
             imp = InteractionImportance(statistic=statistic, features=[0, 2, 1])
             found.append(imp.fit(model, X).importances_)
@@ -108,19 +108,28 @@ def test_numbers_of_sets():
 
 @pytest.mark.skipif(not built(), reason="kernels are not built")
 @pytest.mark.parametrize("name", MODELS)
-def test_partial_dependence_from_masses_of_groups(name, monkeypatch):
-    """The same numbers, curves and errors as from each row's own steps."""
+def test_partial_dependence_from_masses_and_slopes(name, monkeypatch):
+    """The same numbers, curves and influences as from each row's own steps.
+
+    Rows are more than the groups of the sketch: from masses the error is exact
+    whether rows are kept or not.
+    """
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []
-    for least in (1, 10**6):
-        monkeypatch.setattr(group_means, "ROWS_OF_GROUP", least)
-        imp = PartialDependenceImportance(grid=20)
+    for least in (0, 10**6):
+        monkeypatch.setattr(mean_slopes, "ROWS_OF_LEAF", least)
+        imp = PartialDependenceImportance(grid=20, keep_rows=True)
         found.append(imp.fit(MODELS[name], rows, sample_weight=weights))
     a, b = found
     assert a.response_path_ == "trees, compiled"
     np.testing.assert_allclose(a.importances_, b.importances_, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(a.influences_, b.influences_, rtol=1e-9, atol=1e-12)
+    monkeypatch.setattr(mean_slopes, "ROWS_OF_LEAF", 0)
+    alone = PartialDependenceImportance(grid=20)
+    alone.fit(MODELS[name], rows, sample_weight=weights)
+    np.testing.assert_allclose(alone.standard_errors_, b.standard_errors_, rtol=1e-9)
     np.testing.assert_allclose(
         a.standard_errors_, b.standard_errors_, rtol=1e-9, atol=1e-14
     )

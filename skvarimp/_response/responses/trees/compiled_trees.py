@@ -194,6 +194,32 @@ class Plan:
             n_rows = min(4 * n_rows, at_once(per_row, most))
             first = rows.stop
 
+    def along(self, codes, slopes):
+        """Products of rows' curves with numbers of the cells.
+
+        result[m][o, i] = sum_k slopes[m][o, k] (curve of row i, moved minus unmoved)
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, n_features)
+        slopes : list of ndarray of shape (n_raw, n_cells)
+            Of each member.
+
+        Returns
+        -------
+        ndarray of shape (n_members, n_raw, n_rows)
+        """
+        *_, first_cell, _, n_flat = self.arrays
+        behind = np.zeros((n_flat, self.table.n_raw))
+        for first, slope in zip(first_cell, slopes):
+            sums = np.cumsum(slope[:, ::-1], axis=1)[:, ::-1]
+            behind[first : first + sums.shape[1]] = sums.T
+        words = np.arange(0, n_flat, WORD)
+        member = np.searchsorted(first_cell, words, side="right") - 1
+        descent = Descent(self.table.flat, self.forest(False), self.arrays)
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        return descent.along(codes, behind, member.astype(np.int32)).transpose(1, 2, 0)
+
 
 def _inner_nodes(table):
     """The inner nodes of each tree, then -1, (n_trees, most of a tree)."""

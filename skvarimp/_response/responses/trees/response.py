@@ -76,7 +76,7 @@ class TreeResponse(Response):
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         # the table itself and the few rows of a probe
         self._coded, self._visits = Memo(most=2, travels=True), None
-        self.plans = Memo(most=4)
+        self.plans = Memo(most=8)
         if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
         self.start_from(0.0)

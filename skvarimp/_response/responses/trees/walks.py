@@ -6,8 +6,8 @@ import numpy as np
 
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.states import Merging
+from skvarimp._response.responses.trees import mean_slopes
 from skvarimp._response.responses.trees.curves import Member, distinct
-from skvarimp._response.responses.trees.group_means import group_means, least_rows
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.step_curves import StepCurves
@@ -53,9 +53,10 @@ def _member(response, walk, position):
 def _state_bytes(response, walk, member):
     """What is kept of a move until the last row is in, twice while it is merged."""
     numbers = 0
+    alone = response.compiled and mean_slopes.serves(response, walk, [member])
     for reduction in walk.reductions_of(member.position):
         groups = 0
-        if hasattr(reduction, "n_kept"):
+        if hasattr(reduction, "n_kept") and not alone:
             groups = reduction.n_kept(response.n_outputs * member.n_cells)
         numbers += 2 * (1 + groups) * len(member.probabilities)
         numbers += 0 if groups else len(walk.rows)
@@ -70,18 +71,20 @@ def _tasks_of(response, walk, members):
     step = task_rows(response, sum(member.n_cells for member in members))
     if plan is not None:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
-        # lists of rows are to be long
-        step = max(step, 10 * (_means_alone(response, walk, plan.members) or 0))
+        _means_alone(response, walk, positions, plan)  # before the tasks part
     for part in even_slices(len(walk.rows), step):
         yield Task(positions, part)
 
 
-def _means_alone(response, walk, members):
-    """From how many rows on masses give all that is wanted, or None."""
-    if response.link is not None:
-        return None
-    reductions = [walk.reductions_of(member.position) for member in members]
-    return least_rows(reductions, members, response.n_outputs)
+def _means_alone(response, walk, positions, plan):
+    """`mean_curves` of a plan's members where no more is wanted, else None."""
+
+    def found():
+        if not mean_slopes.serves(response, walk, plan.members):
+            return None
+        return mean_slopes.mean_curves(response, walk, plan.members)
+
+    return response.plans.get((walk.moves, positions, "means"), found)
 
 
 def _planned(response, walk, positions, members=None):
@@ -133,13 +136,9 @@ def _served(response, walk, plan, task):
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
-    enough = _means_alone(response, walk, plan.members)
-    if enough is not None and len(codes) >= enough:
-        (reduction,) = walk.reductions_of(plan.members[0].position)
-        weights = walk.weights[task.rows]
-        states = group_means(
-            response, plan.members, codes, reduction, weights, task.rows
-        )
+    means = _means_alone(response, walk, task.positions, plan)
+    if means is not None:
+        states = mean_slopes.states(plan, means, codes, walk.weights[task.rows])
         return dict(zip([member.position for member in plan.members], states))
     wanted = [walk.reductions_of(member.position) for member in plan.members]
     sums = [
