@@ -268,7 +268,8 @@ REGISTRY: list[Entry] = [
 # the reason, for `response_path_` and the page of supported models.
 UNREAD = {
     ("sklearn.gaussian_process", "GaussianProcessClassifier"): (
-        "its probabilities average a link over a normal score"
+        "its probabilities take the variance of the score, too, a quadratic form of "
+        "the kernel that no form holds"
     ),
     ("sklearn.isotonic", "IsotonicRegression"): "it takes a single column",
 }
