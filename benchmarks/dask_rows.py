@@ -101,7 +101,8 @@ def one(folder, how, n_rows):
         table = compare_importances(model, X, y, MEASURES)
         report["wall"] = time.perf_counter() - wall
         report["cpu"] = time.process_time() - cpu
-        report["sum"] = float(table.iloc[:, ::2].sum().sum())
+        exact = table.filter(regex="(pairs|observed|permutation)$")
+        report["sum"] = float(exact.sum().sum())  # partial dependence has bins
 
     if how in {"memory", "partitions"}:
         with dask.config.set(scheduler="synchronous"):
@@ -155,12 +156,24 @@ def main():
     per_row = memory["cpu"] / options.memory_rows
     show("in memory", options.memory_rows, memory, per_row)
     sizes = [options.rows // 20, options.rows // 4, options.rows]
-    for n_rows in sorted({max(n // FILE_ROWS, 1) * FILE_ROWS for n in sizes}):
+    sizes = [max(n // FILE_ROWS, 1) * FILE_ROWS for n in sizes]
+    for n_rows in sorted({*sizes, options.memory_rows}):
         report = run(options.folder, "partitions", n_rows)
         show("partitions", n_rows, report, per_row)
-    for workers in (1, options.workers) if options.workers else ():
-        n_rows = sizes[1]
-        show(f"{workers} workers", n_rows, run(options.folder, str(workers), n_rows), 1)
+        if n_rows == options.memory_rows:
+            gap = abs(report["sum"] / memory["sum"] - 1)
+            print(f"{'':<14}exact measures differ from those in memory by {gap:.1e}")
+    if options.workers:
+        one_worker, more = (
+            run(options.folder, str(workers), sizes[1])
+            for workers in (1, options.workers)
+        )
+        print(
+            f"{sizes[1]:,} rows: {one_worker['wall']:.1f} s on one worker, "
+            f"{more['wall']:.1f} s on {options.workers}, ratio "
+            f"{one_worker['wall'] / more['wall']:.2f}; a worker takes at most "
+            f"{more['worker memory']:.0f} MB, the client {more['memory']:.0f} MB"
+        )
 
 
 if __name__ == "__main__":
