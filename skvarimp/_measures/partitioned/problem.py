@@ -179,6 +179,10 @@ class PartitionedProblem(Problem):
         return scale_over(self, contrast)
 
     def _relative_deviation(self):
+        return self._deviation
+
+    @cached_property
+    def _deviation(self):
         return relative_deviation(self)
 
     def mean_loss(self, loss):

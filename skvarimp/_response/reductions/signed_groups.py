@@ -1,14 +1,15 @@
 """Random signs and groups of rows, for sums of squares from few signed sums."""
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 BLOCK_ROWS = 2**16  # drawn together
 
 
-def signed_groups(n_rows, n_groups, part=None):
+@lru_cache(maxsize=2)  # reductions are made anew for each entry
+def signed_groups(n_rows, n_groups, start, stop):
     """The signs of some rows, and the groups in which they are added up.
 
     They are drawn block by block of rows, so that those of a row are the same whichever
@@ -20,8 +21,8 @@ def signed_groups(n_rows, n_groups, part=None):
         All rows.
     n_groups : int
         At most `n_rows`; as many groups as rows hold one each.
-    part : slice, default=None
-        The rows asked for; None: all.
+    start, stop : int
+        The first row asked for, and the first one behind.
 
     Returns
     -------
@@ -29,16 +30,15 @@ def signed_groups(n_rows, n_groups, part=None):
         -1.0 or 1.0.
     groups : ndarray of shape (n_part,)
     """
-    part = part or slice(0, n_rows)
-    first = part.start // BLOCK_ROWS * BLOCK_ROWS
+    first = start // BLOCK_ROWS * BLOCK_ROWS
     signs, groups = [], []
-    for start in range(first, part.stop, BLOCK_ROWS):
-        n_block = min(BLOCK_ROWS, n_rows - start)
+    for block in range(first, stop, BLOCK_ROWS):
+        n_block = min(BLOCK_ROWS, n_rows - block)
         # fixed seeds: standard errors must not vary between runs
-        random = np.random.RandomState(start // BLOCK_ROWS)
-        groups.append((start + random.permutation(n_block)) % n_groups)
+        random = np.random.RandomState(block // BLOCK_ROWS)
+        groups.append((block + random.permutation(n_block)) % n_groups)
         signs.append(random.choice([-1.0, 1.0], n_block))
-    mine = slice(part.start - first, part.stop - first)
+    mine = slice(start - first, stop - first)
     return np.concatenate(signs)[mine], np.concatenate(groups)[mine]
 
 
@@ -70,4 +70,5 @@ class SignedRows:
 
     @cached_property
     def _drawn(self):
-        return signed_groups(self.n_rows, self.n_groups, self.part)
+        part = self.part or slice(0, self.n_rows)
+        return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
