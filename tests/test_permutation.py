@@ -334,7 +334,7 @@ def test_shares_a_walk_with_other_measures():
     for label, measure in measures.items():
         alone = clone(measure).fit(FOREST, X, Y)
         np.testing.assert_allclose(
-            table[f"forest/{label}"], alone.importances_, rtol=1e-12
+            table[f"forest/{label}"][alone.entry_names_], alone.importances_, rtol=1e-12
         )
 
 
