@@ -62,7 +62,7 @@ class Outcome:
             values = np.atleast_2d(values).T
             if getattr(self, name) is None:
                 shape = len(values), len(self.importances)
-                setattr(self, name, np.full(shape, np.nan))
+                setattr(self, name, np.full(shape, np.nan, order="F"))
             getattr(self, name)[:, entries] = values
 
 
