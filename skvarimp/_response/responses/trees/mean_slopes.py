@@ -9,7 +9,6 @@ curve is kept.
 import numpy as np
 
 from skvarimp._response.reductions.reductions import PartialDependence
-from skvarimp._response.reductions.states import State
 from skvarimp._response.responses.trees.masses import Averaged
 
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
@@ -17,7 +16,8 @@ ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summin
 
 def serves(response, walk, members):
     """Whether mean curves of different features are all that is wanted of members."""
-    if response.link is not None or not walk.final:
+    members = [member for member in members if member.feature >= 0]
+    if response.link is not None or not walk.final or not members:
         return False
     trees = response.trees
     n_leaves = np.count_nonzero(trees.feature < 0)
@@ -41,15 +41,17 @@ def mean_curves(response, walk, members):
     response : TreeResponse
     walk : Walk
     members : list of Member
-        Each with a feature.
 
     Returns
     -------
-    list of (mean, slope), ndarrays of shape (n_outputs, n_cells)
+    dict
+        Position of each member with a feature -> (mean, slope), ndarrays of shape
+        (n_outputs, n_cells).
     """
+    members = [member for member in members if member.feature >= 0]
     features = [member.feature for member in members]
     averaged = Averaged(response, walk.table, walk.rows, walk.weights, features, 1)
-    found = []
+    found = {}
     for member in members:
         move = walk.moves[member.position]
         _, first = np.unique(member.cell_of_value, return_index=True)
@@ -57,29 +59,5 @@ def mean_curves(response, walk, members):
         scale = np.ones(len(mean))
         sample = walk.sample([move], scale, member.cell_of_value)
         (reduction,) = walk.reductions_of(member.position)
-        found.append((mean, reduction.slope(mean[np.newaxis], sample)[0]))
+        found[member.position] = mean, reduction.slope(mean[np.newaxis], sample)[0]
     return found
-
-
-def states(plan, found, codes, weights):
-    """The states of `PartialDependence` of the members of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-    found : list
-        From `mean_curves`.
-    codes : ndarray of shape (n_rows, n_features)
-        Of some rows.
-    weights : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    list of list of State
-    """
-    along = plan.along(codes, [slope for _, slope in found])
-    share = weights.sum()
-    return [
-        [State(rows=rows[np.newaxis], cells=share * mean[np.newaxis])]
-        for rows, (mean, _) in zip(along, found)
-    ]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._response.contract import Response, Task
-from skvarimp._response.reductions.states import Merging
+from skvarimp._response.reductions.states import Merging, State
 from skvarimp._response.responses.trees import mean_slopes
 from skvarimp._response.responses.trees.curves import Member, distinct
 from skvarimp._response.shapes.dense import Dense
@@ -53,7 +53,7 @@ def _member(response, walk, position):
 def _state_bytes(response, walk, member):
     """What is kept of a move until the last row is in, twice while it is merged."""
     numbers = 0
-    alone = response.compiled and mean_slopes.serves(response, walk, [member])
+    alone = mean_slopes.serves(response, walk, [member])
     for reduction in walk.reductions_of(member.position):
         groups = 0
         if hasattr(reduction, "n_kept") and not alone:
@@ -71,18 +71,18 @@ def _tasks_of(response, walk, members):
     step = task_rows(response, sum(member.n_cells for member in members))
     if plan is not None:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
-        _means_alone(response, walk, positions, plan)  # before the tasks part
+    _means_alone(response, walk, positions, members)  # before the tasks part
     for part in even_slices(len(walk.rows), step):
         yield Task(positions, part)
 
 
-def _means_alone(response, walk, positions, plan):
-    """`mean_curves` of a plan's members where no more is wanted, else None."""
+def _means_alone(response, walk, positions, members):
+    """`mean_curves` of members where no more is wanted, else None."""
 
     def found():
-        if not mean_slopes.serves(response, walk, plan.members):
+        if not mean_slopes.serves(response, walk, members):
             return None
-        return mean_slopes.mean_curves(response, walk, plan.members)
+        return mean_slopes.mean_curves(response, walk, members)
 
     return response.plans.get((walk.moves, positions, "means"), found)
 
@@ -109,7 +109,9 @@ def run(response, walk, task):
         states = _states_of_group(response, walk, first, task.rows)
         return [(task.positions, states)]
     members, plan = _planned(response, walk, task.positions)
-    served = {} if plan is None else _served(response, walk, plan, task)
+    served = _along(response, walk, task, members, plan)
+    if served is None:
+        served = {} if plan is None else _served(response, walk, plan, task)
     rest = [member for member in members if member.position not in served]
     rows, base = walk.rows[task.rows], walk.base[:, task.rows]
     steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
@@ -130,16 +132,38 @@ def run(response, walk, task):
     ]
 
 
+def _along(response, walk, task, members, plan):
+    """Position -> states of the members whose mean curves alone are wanted, or None."""
+    means = _means_alone(response, walk, task.positions, members)
+    if means is None:
+        return None
+    used = [member for member in members if member.position in means]
+    slopes = [means[member.position][1] for member in used]
+    rows = walk.rows[task.rows]
+    if plan is not None:
+        along = plan.along(response.codes(walk.table)[rows], slopes)
+    else:
+        base, move_of = walk.base[:, task.rows], walk.moves.__getitem__
+        steps = response.steps(walk.table, rows, base, used, move_of)
+        along = [curves.along(slope) for curves, slope in zip(steps, slopes)]
+    share = walk.weights[task.rows].sum()
+    return {
+        member.position: [
+            State(
+                rows=of_rows[np.newaxis],
+                cells=share * means[member.position][0][np.newaxis],
+            )
+        ]
+        for member, of_rows in zip(used, along)
+    }
+
+
 def _served(response, walk, plan, task):
     """Position -> states, of the members that the compiled descent serves."""
     from skvarimp._compiled.pieces import within_parts
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
-    means = _means_alone(response, walk, task.positions, plan)
-    if means is not None:
-        states = mean_slopes.states(plan, means, codes, walk.weights[task.rows])
-        return dict(zip([member.position for member in plan.members], states))
     wanted = [walk.reductions_of(member.position) for member in plan.members]
     sums = [
         [summed(reduction, member, walk, task.rows) for reduction in of_member]
