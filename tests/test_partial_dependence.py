@@ -183,7 +183,10 @@ def test_shares_a_walk_and_n_jobs_changes_nothing():
         with joblib.parallel_config(backend="threading", n_jobs=2):
             alone = clone(measure).fit(model, X)
         np.testing.assert_allclose(
-            table[f"m/{label}"], alone.importances_, rtol=1e-12, atol=1e-14
+            table[f"m/{label}"][alone.entry_names_],
+            alone.importances_,
+            rtol=1e-12,
+            atol=1e-14,
         )
         fit = table.fitted[f"m/{label}"]
         np.testing.assert_allclose(fit.curves_["x0"][1], alone.curves_["x0"][1])

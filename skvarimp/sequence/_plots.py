@@ -72,7 +72,7 @@ class MotifDisplay:
         display : MotifDisplay
             This object.
         """
-        ax = single_axes(ax, (7.0, 4.2))
+        ax = single_axes(ax, None, (7.0, 4.2))
         profile = self.profile
         x = drawable(profile.positions, np.shape(profile.positions), "positions")
         if not len(x):
@@ -177,7 +177,7 @@ class OligomerHeatmapDisplay:
         values = drawable(self.importances, shape, "importances")
         if not values.size:
             raise ValueError("`importances` is empty: there is nothing to draw.")
-        ax = single_axes(ax, (8.0, 1.4 + 0.22 * n_rows))
+        ax = single_axes(ax, None, (8.0, 1.4 + 0.22 * n_rows))
         limit = np.nanmax(np.abs(values), initial=0.0) or 1.0
         image = ax.imshow(
             values.T,

@@ -218,7 +218,9 @@ class LinearResponse(ProjectionResponse):
 
             def falls(cells, rest=rest, rest_slopes=rest_slopes, slope=slopes[c]):
                 scores = rest + values[cells, np.newaxis] * rest_slopes
-                shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+                shares = np.exp(
+                    scores - scores.max(axis=1, keepdims=True, initial=-np.inf)
+                )
                 return shares @ (slope - rest_slopes) <= 0.0
 
             start = np.zeros(len(rows), dtype=np.intp)
