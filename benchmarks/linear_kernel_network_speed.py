@@ -32,7 +32,7 @@ from sklearn.svm import SVR
 
 from skvarimp import SensitivityImportance
 from skvarimp._data.entries import resolve_features
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
 from skvarimp._response.reductions.reductions import (
     Observed,

@@ -10,7 +10,7 @@ from response_oracle import check_response
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
-from skvarimp._measures.response_importance import make_problem
+from skvarimp._measures.problem import make_problem
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.native_boosters import rows_for

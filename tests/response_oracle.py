@@ -3,7 +3,7 @@
 import numpy as np
 
 from skvarimp._data.entries import resolve_features
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.engine import merged_states, run_walk
 from skvarimp._response.reductions.losses import (

@@ -27,7 +27,7 @@ from sklearn.tree import (
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.entries import resolve_features
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
 from skvarimp._response.lowering import lowered
 from skvarimp._response.reductions.reductions import (

@@ -12,6 +12,7 @@ KERNELS = (
     "descent",
     "masses",
     "one_turn",
+    "piece_sums",
     "pieces",
     "surrogate_ranks",
     "surrogates",

@@ -88,7 +88,7 @@ class Partitions:
             if values is not None and not _is_dask(values):
                 raise TypeError(
                     f"`{name}` must be a Dask collection with the partitions of X, got "
-                    f"a {type(values).__name__}. Make it a column of X's source, or "
+                    f"{type(values).__name__}. Make it a column of X's source, or "
                     "use dask.array.from_array with X's chunks."
                 )
         together = _together(X, given)

@@ -4,7 +4,7 @@ import numpy as np
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
-from skvarimp._measures.response_importance import make_problem
+from skvarimp._measures.problem import make_problem
 from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.memory import at_once

@@ -19,7 +19,8 @@ from skvarimp._data.validation import (
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.response_importance import make_problem, warn_stopped
+from skvarimp._measures.problem import make_problem
+from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import store_rows
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse

@@ -10,10 +10,8 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.response_importance import (
-    make_problem,
-    warn_stopped,
-)
+from skvarimp._measures.problem import make_problem
+from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import store_rows
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
 from skvarimp._models.gradients.gradient import (

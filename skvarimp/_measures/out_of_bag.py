@@ -8,7 +8,7 @@ from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._measures.impurity.registry import READERS, read_trees
 from skvarimp._measures.impurity.tables import check_training
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import in_order, merged_states
 from skvarimp._response.reductions.losses import LossDraw, make_loss, unmoved_loss

@@ -23,7 +23,8 @@ from skvarimp._measures.interaction.surfaces import (
     joint_dependence,
     spread_cells,
 )
-from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._measures.problem import Plan, Request
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.curve_influences import curve_influences
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.reductions.reductions import (

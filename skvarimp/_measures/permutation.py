@@ -21,7 +21,7 @@ from skvarimp._data.validation import (
 from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
 from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
 from skvarimp._measures.permutation_plan import Lost, PermutationPlan
-from skvarimp._measures.response_importance import CHEAP_EVALUATIONS, Request
+from skvarimp._measures.problem import CHEAP_EVALUATIONS, Request
 from skvarimp._measures.scoring import ScoreLost, score_lost
 from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.reductions.losses import (

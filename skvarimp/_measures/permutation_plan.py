@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._measures.response_importance import Plan
+from skvarimp._measures.problem import Plan
 from skvarimp._response.engine import Outcome
 
 

@@ -8,26 +8,12 @@ from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.partitioned.problem import partitioned_problem
 from skvarimp._measures.problem import (
-    CHEAP_EVALUATIONS,
-    Plan,
-    Problem,
     Request,
     make_problem,
 )
 from skvarimp._measures.rows import store_rows
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
-
-__all__ = [
-    "CHEAP_EVALUATIONS",
-    "Plan",
-    "Problem",
-    "Request",
-    "ResponseImportance",
-    "fit_together",
-    "make_problem",
-    "warn_stopped",
-]
 
 
 class ResponseImportance(BaseImportance):

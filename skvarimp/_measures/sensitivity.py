@@ -21,7 +21,7 @@ from skvarimp._data.validation import (
     response_method_constraint,
 )
 from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
-from skvarimp._measures.response_importance import Plan, Request
+from skvarimp._measures.problem import Plan, Request
 from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.kalman import Filters, draw_in_rounds
 from skvarimp._response.reductions.reductions import Observed, Pairs, Range

@@ -19,7 +19,8 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.quantities import quantity
 from skvarimp._measures.partial_dependence import complete_influences
-from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._measures.problem import Plan, Request
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.reductions.shares import OwnShare, TotalShare
 from skvarimp._types import (
     Axes,

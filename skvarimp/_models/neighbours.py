@@ -10,15 +10,14 @@ from skvarimp._models.links import IDENTITY, Link, NoGradient
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Neighbours(LinkedForm):
-    """Scores are means of the targets of the nearest training rows.
+class NearRows(LinkedForm):
+    """Scores are means of the targets of near training rows.
 
     Attributes
     ----------
     rows : ndarray of shape (n_training_rows, n_columns)
     targets : ndarray of shape (n_training_rows, n_scores)
         Values, or class indicators.
-    n_neighbours : int
     by_distance : bool
         Whether neighbours weigh one over their Euclidean distance; a training row at
         distance 0 then counts alone.
@@ -28,7 +27,6 @@ class Neighbours(LinkedForm):
 
     rows: np.ndarray
     targets: np.ndarray
-    n_neighbours: int
     by_distance: bool = False
     by_products: bool = False
     link: object = IDENTITY
@@ -38,16 +36,28 @@ class Neighbours(LinkedForm):
         """See `Form`."""
         return not self.by_distance
 
+    def slopes(self, X):
+        """See `LinkedForm.slopes`."""
+        raise NoGradient("neighbours jump where another training row comes near")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Neighbours(NearRows):
+    """Those of a given number of nearest rows.
+
+    Attributes
+    ----------
+    n_neighbours : int
+    """
+
+    n_neighbours: int
+
     def scores(self, X):
         """See `Form.scores`."""
         squared = cdist(numbers(X), self.rows, "sqeuclidean")
         nearest = np.argpartition(squared, self.n_neighbours - 1, axis=1)
         nearest = nearest[:, : self.n_neighbours]
         return self.means(nearest, np.take_along_axis(squared, nearest, axis=1)).T
-
-    def slopes(self, X):
-        """See `LinkedForm.slopes`."""
-        raise NoGradient("nearest neighbours jump where the nearest rows change")
 
     def means(self, nearest, squared):
         """Means of the targets of given neighbours.
@@ -75,37 +85,19 @@ class Neighbours(LinkedForm):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WithinRadius(LinkedForm):
-    """Scores are means of the targets of the training rows within a radius.
-
-    They are NaN where there are none.
+class WithinRadius(NearRows):
+    """Those of the rows within a radius; NaN where there are none.
 
     Attributes
     ----------
-    rows, targets, by_distance, by_products, link
-        See `Neighbours`.
     radius : float
     """
 
-    rows: np.ndarray
-    targets: np.ndarray
     radius: float
-    by_distance: bool = False
-    by_products: bool = False
-    link: object = IDENTITY
-
-    @property
-    def piecewise_constant(self):
-        """See `Form`."""
-        return not self.by_distance
 
     def scores(self, X):
         """See `Form.scores`."""
         return self.means(cdist(numbers(X), self.rows, "sqeuclidean"))
-
-    def slopes(self, X):
-        """See `LinkedForm.slopes`."""
-        raise NoGradient("neighbours within a radius jump where one enters or leaves")
 
     def means(self, squared, which=slice(None)):
         """Means of the targets of those of some training rows that are neighbours.

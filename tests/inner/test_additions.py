@@ -2,52 +2,34 @@
 
 import sys
 import typing
-from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 import pytest
+from own_reduction import SquaredPairs
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
 from skvarimp import SensitivityImportance
-from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._measures.problem import Plan, Request
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._models import registry
 from skvarimp._models.array_forms import Additive
-from skvarimp._response.reductions.reductions import Observed, State
 
 X = np.random.RandomState(0).randn(50, 3)
 Y = X[:, 0] + X[:, 1] * X[:, 2]
 
 
-@dataclass(frozen=True)
-class SquaredGini(Observed):
-    """Mean squared difference of two draws of a row's curve."""
-
-    needs = "moments"
-    donor_factor = 0
-
-    def reduce(self, shape):
-        """2 (E d^2 - (E d)^2) of each row."""
-
-        def powers(chunk):
-            return np.concatenate([chunk.moved, chunk.moved**2], axis=1)
-
-        rows, _ = shape.means(powers, np.square(shape.margins.base).max())
-        first, second = np.split(rows, 2, axis=1)
-        return State(2.0 * (second - first**2))
-
-
-class SquaredGiniImportance(ResponseImportance):
-    """The mean of `SquaredGini` over the rows, in squared units of the response."""
+class SquaredPairsImportance(ResponseImportance):
+    """The mean of `SquaredPairs` over the rows, in squared units of the response."""
 
     features, response_method, n_jobs = None, "auto", None
     _parameter_constraints: typing.ClassVar = {}
 
     def _plan(self, problem, entries):
-        request = Request("all", [SquaredGini()], [np.ones(len(problem.base))])
+        request = Request("all", [SquaredPairs()], [np.ones(len(problem.base))])
         return Plan(problem, entries, [request])
 
     def _conclude(self, plan, outcomes):
@@ -70,7 +52,7 @@ def test_a_new_measure_of_a_new_reduction(name):
     model = MODELS[name]
     method = "predict_proba" if name == "link" else "predict"
     f = model if name == "dense" else getattr(model, method)
-    found = SquaredGiniImportance().fit(model, X)
+    found = SquaredPairsImportance().fit(model, X)
     for j in range(3):
         curves = []
         for v in X[:, j]:

@@ -42,7 +42,8 @@ from skvarimp._measures.interaction.statistics import (
     together,
 )
 from skvarimp._measures.partitioned.pairs import PartitionedCurves
-from skvarimp._measures.response_importance import Plan, Request, ResponseImportance
+from skvarimp._measures.problem import Plan, Request
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.progress import Progress
 from skvarimp._types import (

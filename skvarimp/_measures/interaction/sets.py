@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from skvarimp._data.statistics import variance
-from skvarimp._measures.response_importance import Request
+from skvarimp._measures.problem import Request
 from skvarimp._response.reductions.shares import OwnShare, TotalShare
 
 MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows

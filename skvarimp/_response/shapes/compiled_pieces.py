@@ -6,6 +6,7 @@ reduction itself would.
 
 import numpy as np
 
+from skvarimp._compiled import piece_sums
 from skvarimp._compiled import pieces as kernels
 from skvarimp._response.reductions.reductions import (
     AbsoluteError,
@@ -150,7 +151,7 @@ class SummedRange(Summed):
     def add(self, curves, rows):
         """See `Summed.add`."""
         bounds, _, moved = curves
-        kernels.extent(bounds, moved, self.rows[:, rows])
+        piece_sums.extent(bounds, moved, self.rows[:, rows])
 
     def state(self):
         """See `Summed.state`."""
@@ -193,7 +194,7 @@ class SummedMeans(Summed):
     def add(self, curves, rows):
         """See `Summed.add`."""
         of_rows = self.weights[rows], self.signs[rows], self.groups[rows]
-        kernels.means(*curves, *of_rows, self.sums, self.sketch)
+        piece_sums.means(*curves, *of_rows, self.sums, self.sketch)
 
     def state(self):
         """See `Summed.state`."""

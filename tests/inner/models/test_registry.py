@@ -39,7 +39,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp._data.entries import Entry
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.registry import REGISTRY
 from skvarimp._response.reductions.reductions import (
     Observed,

@@ -22,7 +22,7 @@ from skvarimp import (
 )
 from skvarimp._compiled import built, use_compiled
 from skvarimp._data.entries import resolve_features
-from skvarimp._measures.response_importance import make_problem
+from skvarimp._measures.problem import make_problem
 from skvarimp._models.trees import Tree
 from skvarimp._models.trees.encoders import Encoding
 from skvarimp._models.trees.table import TreeTable

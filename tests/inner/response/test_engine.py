@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from skvarimp import SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move

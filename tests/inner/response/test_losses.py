@@ -24,7 +24,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from skvarimp._data.entries import Entry
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.reductions.losses import CallableLoss, make_loss, unmoved_loss
 from skvarimp._response.reductions.reductions import Loss, SquaredError
 from skvarimp._response.shapes.dense import Chunk

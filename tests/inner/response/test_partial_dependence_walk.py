@@ -22,7 +22,7 @@ from sklearn.svm import SVC, SVR
 
 from skvarimp import PartialDependenceImportance
 from skvarimp._data.entries import Entry
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.reductions.reductions import PartialDependence

@@ -41,7 +41,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import SensitivityImportance
 from skvarimp._data.entries import resolve_features
-from skvarimp._measures.response_importance import Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import Form

@@ -1,10 +1,9 @@
 """Every reduction over every shape of curves, and one more of each."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from mixed_columns import fitted_quietly
+from own_reduction import SquaredPairs
 from response_oracle import beside_black_box, problem_of
 from scipy import sparse
 from sklearn.base import clone
@@ -17,7 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVR
 
 from skvarimp._data.entries import Entry
-from skvarimp._measures.response_importance import Request
+from skvarimp._measures.problem import Request
 from skvarimp._response.reductions.losses import LogLoss, Values
 from skvarimp._response.reductions.reductions import (
     AbsoluteError,
@@ -28,7 +27,6 @@ from skvarimp._response.reductions.reductions import (
     PartialDependence,
     Range,
     SquaredError,
-    State,
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.few_values import batches
@@ -47,24 +45,6 @@ Y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.2 * RANDOM.randn(N)
 THREE = np.digitize(Y, [-0.5, 0.5])
 WEIGHTS = RANDOM.uniform(0.5, 2.0, N)
 WEIGHTS /= WEIGHTS.sum()
-
-
-@dataclass(frozen=True)
-class SquaredPairs(Observed):
-    """A reduction of one's own: mean squared difference of two draws of a curve."""
-
-    needs = "moments"
-    donor_factor = 0
-
-    def reduce(self, shape):
-        """2 (E d^2 - (E d)^2) of each row."""
-
-        def powers(chunk):
-            return np.concatenate([chunk.moved, chunk.moved**2], axis=1)
-
-        rows, _ = shape.means(powers, np.square(shape.margins.base).max())
-        first, second = np.split(rows, 2, axis=1)
-        return State(2.0 * (second - first**2))
 
 
 class Products(Shape):

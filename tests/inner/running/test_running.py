@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 
 from skvarimp._data.entries import resolve_features
-from skvarimp._measures.response_importance import make_problem
+from skvarimp._measures.problem import make_problem
 from skvarimp._running.memo import Memo
 from skvarimp._running.memory import BLOCK, at_once, slices
 from skvarimp._running.parallel import in_order

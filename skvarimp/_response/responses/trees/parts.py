@@ -62,7 +62,7 @@ class PartCells:
         rows : ndarray of shape (n_rows,)
             Rows of the table.
         kernel : callable
-            `pieces.within_parts`.
+            `piece_sums.within_parts`.
         """
         bounds, _, moved = curves
         spans = self.spans(rows)

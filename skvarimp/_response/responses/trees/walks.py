@@ -160,7 +160,7 @@ def _along(response, walk, task, members, plan):
 
 def _served(response, walk, plan, task):
     """Position -> states, of the members that the compiled descent serves."""
-    from skvarimp._compiled.pieces import within_parts
+    from skvarimp._compiled.piece_sums import within_parts
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
