@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ STATES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class AllRelevantDisplay(Display):
     """Each column's importances over the rounds, and the largest of the copies.
 
@@ -70,20 +72,12 @@ class AllRelevantDisplay(Display):
     ['bmi', 'largest copy', 'age']
     """
 
-    def __init__(
-        self,
-        importances: ArrayLike,
-        largest_copy: ArrayLike,
-        feature_names: Sequence[str],
-        states: Sequence[str],
-        *,
-        label: str = "importance",
-    ) -> None:
-        self.importances = importances
-        self.largest_copy = largest_copy
-        self.feature_names = feature_names
-        self.states = states
-        self.label = label
+    importances: ArrayLike
+    largest_copy: ArrayLike
+    feature_names: Sequence[str]
+    states: Sequence[str]
+    _: KW_ONLY
+    label: str = "importance"
 
     _draw = "from_selector"
 

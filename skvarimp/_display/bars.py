@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ PARTS = ["by itself", "with interactions"]
 ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
 
 
+@dataclass(eq=False, repr=False)
 class ImportanceDisplay(Display):
     """Importances as horizontal bars, most important on top.
 
@@ -79,22 +81,13 @@ class ImportanceDisplay(Display):
     ['bmi', 'age']
     """
 
-    def __init__(
-        self,
-        importances: ArrayLike,
-        entry_names: Sequence[str],
-        *,
-        standard_errors: ArrayLike | None = None,
-        label: str = "importance",
-        intervals: ArrayLike | None = None,
-        own: ArrayLike | None = None,
-    ) -> None:
-        self.importances = importances
-        self.entry_names = entry_names
-        self.standard_errors = standard_errors
-        self.label = label
-        self.intervals = intervals
-        self.own = own
+    importances: ArrayLike
+    entry_names: Sequence[str]
+    _: KW_ONLY
+    standard_errors: ArrayLike | None = None
+    label: str = "importance"
+    intervals: ArrayLike | None = None
+    own: ArrayLike | None = None
 
     _draw = "from_importance"
 

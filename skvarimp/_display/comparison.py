@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ MARKERS = "os^D"  # of dots
 MOST_BARS, LONGEST_LABEL = 60, 45  # of a panel
 
 
+@dataclass(eq=False, repr=False)
 class ComparisonDisplay(Display):
     """Importances of several models side by side, one panel per measure.
 
@@ -80,16 +82,10 @@ class ComparisonDisplay(Display):
     ['bmi', 'age']
     """
 
-    def __init__(
-        self,
-        importances: Mapping[str, Mapping[str, ArrayLike]],
-        entry_names: Sequence[str],
-        *,
-        standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None,
-    ) -> None:
-        self.importances = importances
-        self.entry_names = entry_names
-        self.standard_errors = standard_errors
+    importances: Mapping[str, Mapping[str, ArrayLike]]
+    entry_names: Sequence[str]
+    _: KW_ONLY
+    standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None
 
     _draw = "from_comparison"
 

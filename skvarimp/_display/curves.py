@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from skvarimp._display.panels import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class CurvesDisplay(Display):
     """Partial dependence curves, one panel per entry, on one vertical scale.
 
@@ -64,21 +66,11 @@ class CurvesDisplay(Display):
     'age'
     """
 
-    def __init__(
-        self,
-        curves: Sequence[tuple[str, ArrayLike, ArrayLike]],
-        output_names: Sequence[str],
-        deciles: Mapping[str, ArrayLike] | None = None,
-        individual: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
-        surfaces: Sequence[
-            tuple[tuple[str, str], ArrayLike, ArrayLike, ArrayLike]
-        ] = (),
-    ) -> None:
-        self.curves = curves
-        self.output_names = output_names
-        self.deciles = deciles
-        self.individual = individual
-        self.surfaces = surfaces
+    curves: Sequence[tuple[str, ArrayLike, ArrayLike]]
+    output_names: Sequence[str]
+    deciles: Mapping[str, ArrayLike] | None = None
+    individual: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None
+    surfaces: Sequence[tuple[tuple[str, str], ArrayLike, ArrayLike, ArrayLike]] = ()
 
     _draw = "from_importance"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ LARGEST_WITH_NUMBERS = 12
 LONGEST_LINE = 26
 
 
+@dataclass(eq=False, repr=False)
 class MatrixDisplay(Display):
     """Heat map of a matrix with one row and one column per entry.
 
@@ -53,12 +55,9 @@ class MatrixDisplay(Display):
     ['a', 'b']
     """
 
-    def __init__(
-        self, matrix: ArrayLike, names: Sequence[str], label: str = ""
-    ) -> None:
-        self.matrix = matrix
-        self.names = names
-        self.label = label
+    matrix: ArrayLike
+    names: Sequence[str]
+    label: str = ""
 
     _draw = "from_importance"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from skvarimp._display.drawing import Display, entitle, single_axes
 from skvarimp._types import Axes
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SelectionPathDisplay(Display):
     """Score against number of features, with the kept and the best subset.
 
@@ -53,20 +55,11 @@ class SelectionPathDisplay(Display):
     'number of features'
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: ArrayLike,
-        score: ArrayLike,
-        fold_scores: ArrayLike,
-        chosen: int,
-        needed: float | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.score = score
-        self.fold_scores = fold_scores
-        self.chosen = chosen
-        self.needed = needed
+    n_features: ArrayLike
+    score: ArrayLike
+    fold_scores: ArrayLike
+    chosen: int
+    needed: float | None = None
 
     _draw = "from_selector"
 

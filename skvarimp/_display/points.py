@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ N_BINS, MOST_LEVELS = 100, 5
 HEIGHT = 0.8  # of the points of an entry, where they are densest
 
 
+@dataclass(eq=False, repr=False)
 class RowsDisplay(Display):
     """A point per row and entry at the row's own importance, coloured by its value.
 
@@ -72,18 +74,11 @@ class RowsDisplay(Display):
     ['bmi', 'age']
     """
 
-    def __init__(
-        self,
-        row_importances: ArrayLike,
-        entry_names: Sequence[str],
-        *,
-        values: Sequence[ArrayLike | None] | None = None,
-        label: str = "importance of the row",
-    ) -> None:
-        self.row_importances = row_importances
-        self.entry_names = entry_names
-        self.values = values
-        self.label = label
+    row_importances: ArrayLike
+    entry_names: Sequence[str]
+    _: KW_ONLY
+    values: Sequence[ArrayLike | None] | None = None
+    label: str = "importance of the row"
 
     _draw = "from_importance"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well
 
 
+@dataclass(eq=False, repr=False)
 class FoldsDisplay(Display):
     """Importances of every fold as horizontal boxes, the largest mean on top.
 
@@ -72,18 +74,11 @@ class FoldsDisplay(Display):
     ['bmi', 'age']
     """
 
-    def __init__(
-        self,
-        importances: ArrayLike,
-        entry_names: Sequence[str],
-        *,
-        ranks: ArrayLike | None = None,
-        label: str = "importance",
-    ) -> None:
-        self.importances = importances
-        self.entry_names = entry_names
-        self.ranks = ranks
-        self.label = label
+    importances: ArrayLike
+    entry_names: Sequence[str]
+    _: KW_ONLY
+    ranks: ArrayLike | None = None
+    label: str = "importance"
 
     _draw = "from_folds"
 
@@ -195,6 +190,7 @@ def _write_ranks(ax, ranks):
     right.spines["right"].set_visible(False)
 
 
+@dataclass(eq=False, repr=False)
 class NullDisplay(Display):
     """Importances for shuffled targets as histograms, with the entry's own marked.
 
@@ -225,14 +221,9 @@ class NullDisplay(Display):
     'age'
     """
 
-    def __init__(
-        self,
-        panels: Sequence[tuple[str, float, ArrayLike, float, float]],
-        *,
-        label: str = "importance",
-    ) -> None:
-        self.panels = panels
-        self.label = label
+    panels: Sequence[tuple[str, float, ArrayLike, float, float]]
+    _: KW_ONLY
+    label: str = "importance"
 
     _draw = "from_null"
 

@@ -29,6 +29,7 @@ from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._types import Features, ResponseMethod
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ALEImportance(BaseImportance):
     """Standard deviation of the accumulated local effects of each input.
 
@@ -129,20 +130,11 @@ default="auto"
         "keep_rows": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        n_bins: int = 20,
-        features: Features = None,
-        response_method: ResponseMethod = "auto",
-        n_jobs: int | None = None,
-        keep_rows: bool = False,
-    ) -> None:
-        self.n_bins = n_bins
-        self.features = features
-        self.response_method = response_method
-        self.n_jobs = n_jobs
-        self.keep_rows = keep_rows
+    n_bins: int = 20
+    features: Features = None
+    response_method: ResponseMethod = "auto"
+    n_jobs: int | None = None
+    keep_rows: bool = False
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)

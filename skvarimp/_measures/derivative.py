@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skvarimp._data.table import as_table
@@ -28,6 +30,7 @@ WAY_OUT = "Use SensitivityImportance, which moves an input by whole steps."
 PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DerivativeImportance(BaseImportance):
     """Root mean square derivative of the response times the input's spread.
 
@@ -119,16 +122,9 @@ default="auto"
         "keep_rows": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        features: Features = None,
-        response_method: ResponseMethod = "auto",
-        keep_rows: bool = False,
-    ) -> None:
-        self.features = features
-        self.response_method = response_method
-        self.keep_rows = keep_rows
+    features: Features = None
+    response_method: ResponseMethod = "auto"
+    keep_rows: bool = False
 
     def _fit(self, estimator, X, y, sample_weight):
         table = as_table(X)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from skvarimp._running.arithmetic import users_code
 LARGEST_REPEATED = 10**8  # rows
 
 
+@dataclass(eq=False, repr=False)
 class FilterImportance(BaseImportance):
     """Importance of each column by itself for y, whatever the model.
 
@@ -90,10 +92,9 @@ class FilterImportance(BaseImportance):
 
     _may_be_infinite = True
 
-    _parameter_constraints: dict = {"score_func": [callable, None]}  # noqa: RUF012
+    _parameter_constraints = {"score_func": [callable, None]}  # noqa: RUF012
 
-    def __init__(self, score_func: Callable[..., Any] | None = None) -> None:
-        self.score_func = score_func
+    score_func: Callable[..., Any] | None = None
 
     def _fit(self, estimator, X, y, sample_weight):
         # The estimator is only asked what kind of target it learns: it is there so

@@ -51,6 +51,7 @@ class CurvesPlan(Plan):
     pairs: list
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PartialDependenceImportance(ResponseImportance):
     """Flatness of the partial dependence of a model's response on each input.
 
@@ -178,28 +179,15 @@ default="auto"
         "keep_rows": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        statistic: Literal["auto", "std", "range"] = "auto",
-        kind: Literal["average", "individual"] = "average",
-        grid: NamedGrid | int | CustomGrid = "all",
-        categorical_features: ArrayLike | None = None,
-        features: Features = None,
-        response_method: ResponseMethod = "auto",
-        n_jobs: int | None = None,
-        pairs: Pairs = None,
-        keep_rows: bool = False,
-    ) -> None:
-        self.statistic = statistic
-        self.kind = kind
-        self.grid = grid
-        self.categorical_features = categorical_features
-        self.features = features
-        self.response_method = response_method
-        self.n_jobs = n_jobs
-        self.pairs = pairs
-        self.keep_rows = keep_rows
+    statistic: Literal["auto", "std", "range"] = "auto"
+    kind: Literal["average", "individual"] = "average"
+    grid: NamedGrid | int | CustomGrid = "all"
+    categorical_features: ArrayLike | None = None
+    features: Features = None
+    response_method: ResponseMethod = "auto"
+    n_jobs: int | None = None
+    pairs: Pairs = None
+    keep_rows: bool = False
 
     def _plan(self, problem, entries):
         n_rows, one = problem.n_rows, np.ones(len(problem.base))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -36,6 +37,7 @@ from skvarimp._running.warn import warn
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PermutationImportance(ConditionalImportance):
     """Loss that a model gains when an input is replaced by another row's.
 
@@ -179,35 +181,21 @@ default=None
         "conditional": conditional_constraint,
     }
 
-    def __init__(
-        self,
-        *,
-        loss: Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
-        | Callable[[Any, Any], ArrayLike] = "auto",
-        scoring: Scoring = None,
-        estimation: Literal["auto", "exact", "sampled"] = "auto",
-        n_repeats: int = 10,
-        relative: bool = False,
-        subset: Literal["oob"] | None = None,
-        features: Features = None,
-        response_method: ResponseMethod = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        keep_rows: bool = False,
-        conditional: Conditional = None,
-    ) -> None:
-        self.loss = loss
-        self.scoring = scoring
-        self.estimation = estimation
-        self.n_repeats = n_repeats
-        self.relative = relative
-        self.subset = subset
-        self.features = features
-        self.response_method = response_method
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.keep_rows = keep_rows
-        self.conditional = conditional
+    loss: (
+        Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
+        | Callable[[Any, Any], ArrayLike]
+    ) = "auto"
+    scoring: Scoring = None
+    estimation: Literal["auto", "exact", "sampled"] = "auto"
+    n_repeats: int = 10
+    relative: bool = False
+    subset: Literal["oob"] | None = None
+    features: Features = None
+    response_method: ResponseMethod = "auto"
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    keep_rows: bool = False
+    conditional: Conditional = None
 
     @property
     def _reads_training_rows(self):

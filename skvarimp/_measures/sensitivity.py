@@ -69,6 +69,7 @@ class SensitivityPlan(Plan):
         return self.request.scales[0]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SensitivityImportance(ConditionalImportance):
     """Mean change of a model's response when one input is replaced.
 
@@ -232,36 +233,19 @@ default=None
         "conditional": conditional_constraint,
     }
 
-    def __init__(
-        self,
-        *,
-        contrast: Literal["pairs", "observed", "range"] = "pairs",
-        estimation: Literal["auto", "exact", "sampled", "rows"] = "auto",
-        grid: Literal["auto"] | NamedGrid | int | CustomGrid = "auto",
-        n_repeats: int = 10,
-        tol: float | None = None,
-        scale: Literal["auto"] | None = "auto",
-        categorical_features: ArrayLike | None = None,
-        features: Features = None,
-        response_method: ResponseMethod = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        keep_rows: bool = False,
-        conditional: Conditional = None,
-    ) -> None:
-        self.contrast = contrast
-        self.estimation = estimation
-        self.grid = grid
-        self.n_repeats = n_repeats
-        self.tol = tol
-        self.scale = scale
-        self.categorical_features = categorical_features
-        self.features = features
-        self.response_method = response_method
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.keep_rows = keep_rows
-        self.conditional = conditional
+    contrast: Literal["pairs", "observed", "range"] = "pairs"
+    estimation: Literal["auto", "exact", "sampled", "rows"] = "auto"
+    grid: Literal["auto"] | NamedGrid | int | CustomGrid = "auto"
+    n_repeats: int = 10
+    tol: float | None = None
+    scale: Literal["auto"] | None = "auto"
+    categorical_features: ArrayLike | None = None
+    features: Features = None
+    response_method: ResponseMethod = "auto"
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    keep_rows: bool = False
+    conditional: Conditional = None
 
     def _plan(self, problem, entries):
         if self.estimation == "sampled" and self.contrast == "range":

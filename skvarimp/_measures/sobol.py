@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -48,6 +48,7 @@ class SobolPlan(Plan):
     constant: np.ndarray
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SobolImportance(ResponseImportance):
     """Share of the variance of a model's response that is due to each input.
 
@@ -174,27 +175,17 @@ default="auto"
         "keep_rows": ["boolean"],
     }
 
-    total_: Floats
-    first_order_: Floats
-    total_standard_errors_: Floats
-    first_order_standard_errors_: Floats
+    total_: Floats = field(init=False)
+    first_order_: Floats = field(init=False)
+    total_standard_errors_: Floats = field(init=False)
+    first_order_standard_errors_: Floats = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        order: Literal["total", "first"] = "total",
-        features: Features = None,
-        grid: NamedGrid | int | CustomGrid = "all",
-        response_method: ResponseMethod = "auto",
-        n_jobs: int | None = None,
-        keep_rows: bool = False,
-    ) -> None:
-        self.order = order
-        self.features = features
-        self.grid = grid
-        self.response_method = response_method
-        self.n_jobs = n_jobs
-        self.keep_rows = keep_rows
+    order: Literal["total", "first"] = "total"
+    features: Features = None
+    grid: NamedGrid | int | CustomGrid = "all"
+    response_method: ResponseMethod = "auto"
+    n_jobs: int | None = None
+    keep_rows: bool = False
 
     def _plan(self, problem, entries):
         n_rows = problem.n_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -55,6 +55,7 @@ from skvarimp._types import (
 FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
 
 
+@dataclass(eq=False, repr=False)
 class AllRelevantSelector(
     TakesAnyContainer, SelectorMixin, CallbackSupportMixin, BaseEstimator
 ):
@@ -173,24 +174,14 @@ class AllRelevantSelector(
         "random_state": random_state_constraint,
     }
 
-    def __init__(
-        self,
-        estimator: AnyEstimator,
-        importance: Importance | None = None,
-        *,
-        max_iter: int = 100,
-        n_iter_no_change: int = 5,
-        alpha: float = 0.05,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.importance = importance
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: AnyEstimator
+    importance: Importance | None = None
+    _: KW_ONLY
+    max_iter: int = 100
+    n_iter_no_change: int = 5
+    alpha: float = 0.05
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     @whole_fit
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from skvarimp._selection.steps import (
 from skvarimp._types import AnyEstimator, Matrix
 
 
+@dataclass(eq=False, repr=False)
 class ImportanceEstimator(Delegating, BaseEstimator):
     """An estimator that exposes an importance as `feature_importances_`.
 
@@ -73,11 +75,8 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         "importance": [BaseImportance, StrOptions(set(MEASURES))],
     }
 
-    def __init__(
-        self, estimator: AnyEstimator, importance: BaseImportance | str
-    ) -> None:
-        self.estimator = estimator
-        self.importance = importance
+    estimator: AnyEstimator
+    importance: BaseImportance | str
 
     @whole_fit
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:

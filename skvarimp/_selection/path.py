@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from functools import update_wrapper
 from numbers import Integral, Real
 from types import FunctionType
@@ -110,6 +111,7 @@ class Path:
         return folds
 
 
+@dataclass(eq=False, repr=False)
 class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimator):
     """Walks along a path of subsets and keeps the smallest that is good enough.
 
@@ -117,8 +119,6 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     `_most_steps(n_columns)`; it names in `_changes` what a step does, and lists in
     `_not_kept(chosen)` the columns that are not kept, by rank.
     """
-
-    _changes: str
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
@@ -154,30 +154,17 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         if "__init__" not in vars(cls):
             cls.__init__ = _renamed(cls.__init__, f"{cls.__qualname__}.__init__")
 
-    def __init__(
-        self,
-        estimator: AnyEstimator,
-        importance: Importance | None = None,
-        *,
-        performance_threshold: float | Literal["one_standard_error"] = 0.95,
-        importance_threshold: float = 1e-6,
-        step: int | float = 1,
-        min_features_to_select: int = 1,
-        scoring: Scoring = None,
-        cv: CrossValidation | Literal["one_split"] = ONE_SPLIT,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.importance = importance
-        self.performance_threshold = performance_threshold
-        self.importance_threshold = importance_threshold
-        self.step = step
-        self.min_features_to_select = min_features_to_select
-        self.scoring = scoring
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: AnyEstimator
+    importance: Importance | None = None
+    _: KW_ONLY
+    performance_threshold: float | Literal["one_standard_error"] = 0.95
+    importance_threshold: float = 1e-6
+    step: int | float = 1
+    min_features_to_select: int = 1
+    scoring: Scoring = None
+    cv: CrossValidation | Literal["one_split"] = ONE_SPLIT
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     @whole_fit
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -104,6 +105,7 @@ class WeightImportance(BaseImportance):
         return column_names(names, n_features), None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CoefficientImportance(WeightImportance):
     """Importance of each column from the coefficients of a linear model or a spline.
 
@@ -216,16 +218,13 @@ class CoefficientImportance(WeightImportance):
     array([2.1213])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "statistic": [StrOptions({"t", "standardized", "absolute", "gcv"})]
     }
 
     _reads_training_rows = True
 
-    def __init__(
-        self, *, statistic: Literal["t", "standardized", "absolute", "gcv"] = "t"
-    ) -> None:
-        self.statistic = statistic
+    statistic: Literal["t", "standardized", "absolute", "gcv"] = "t"
 
     def _read(self, estimator, X, y, sample_weight):
         names, table = self._set_columns(estimator, X)

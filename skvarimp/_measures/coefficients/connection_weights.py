@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from skvarimp._models.registry import unwrapped
 from skvarimp._models.weights import layer_weights
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConnectionWeightImportance(WeightImportance):
     """Importance of each column from the weights of a multilayer perceptron.
 
@@ -92,12 +94,11 @@ class ConnectionWeightImportance(WeightImportance):
     array([0.458, 0.542])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "method": [StrOptions({"olden", "garson"})]
     }
 
-    def __init__(self, *, method: Literal["olden", "garson"] = "olden") -> None:
-        self.method = method
+    method: Literal["olden", "garson"] = "olden"
 
     def _read(self, estimator, X, y, sample_weight):
         names, _ = self._set_columns(estimator, X)

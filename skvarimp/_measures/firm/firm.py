@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, partial
 from numbers import Integral
 from typing import Literal, Self
@@ -47,6 +48,7 @@ from skvarimp._types import (
 SCORES_FIRST = ("decision_function", "predict_proba", "predict")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FIRMImportance(BaseImportance):
     """Standard deviation of the expected score given the value of a feature.
 
@@ -175,7 +177,7 @@ default="auto"
     array([2.   , 1.155])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "method": [
             StrOptions({"auto", "binary", "conditional_mean", "linear", "gaussian"})
         ],
@@ -188,29 +190,16 @@ default="auto"
         "keep_rows": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        method: Literal[
-            "auto", "binary", "conditional_mean", "linear", "gaussian"
-        ] = "auto",
-        feature_functions: FeatureFunctions = None,
-        features: Features = None,
-        covariance: Literal["empirical", "ledoit_wolf", "schaefer_strimmer"]
-        | BaseEstimator = "empirical",
-        n_bins: Literal["auto"] | int = "auto",
-        standardize: bool = False,
-        response_method: ResponseMethod = "auto",
-        keep_rows: bool = False,
-    ) -> None:
-        self.method = method
-        self.feature_functions = feature_functions
-        self.features = features
-        self.covariance = covariance
-        self.n_bins = n_bins
-        self.standardize = standardize
-        self.response_method = response_method
-        self.keep_rows = keep_rows
+    method: Literal["auto", "binary", "conditional_mean", "linear", "gaussian"] = "auto"
+    feature_functions: FeatureFunctions = None
+    features: Features = None
+    covariance: (
+        Literal["empirical", "ledoit_wolf", "schaefer_strimmer"] | BaseEstimator
+    ) = "empirical"
+    n_bins: Literal["auto"] | int = "auto"
+    standardize: bool = False
+    response_method: ResponseMethod = "auto"
+    keep_rows: bool = False
 
     def fit(
         self,
