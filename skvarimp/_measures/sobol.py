@@ -52,9 +52,9 @@ class SobolPlan(Plan):
 class SobolImportance(ResponseImportance):
     """Share of the variance of a model's response that is due to each input.
 
-    The total index is the share that disappears on average if the input is held fixed;
-    the first-order index is the share that the input explains by itself. What lies
-    between them is the input's part in interactions. Both are *marginal* and describe
+    The first-order index is the share that the input explains by itself. The total
+    index is the share that remains on average if all other inputs are held fixed. The
+    difference is the input's part in interactions. Both are *marginal* and describe
     the model, not its accuracy: values are combined as if the inputs were independent.
 
     Parameters
