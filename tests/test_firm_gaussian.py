@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import FIRMImportance
+from skvarimp.exceptions import ImportanceWarning
 from skvarimp.feature_functions import Linear, Product
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
@@ -323,3 +324,13 @@ def test_frames_reach_the_model_as_frames(library):
         alike.predict, dense, np.cov(dense.T, bias=True), dense.mean(axis=0)
     )
     np.testing.assert_allclose(known.signed_importances_[:, 0], expected, rtol=1e-6)
+
+
+def test_a_covariance_without_influences_keeps_unknown_rows():
+    """Shrinkage has no influence function here: NaN for each row, and a warning."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    firm = FIRMImportance(method="gaussian", covariance="ledoit_wolf", keep_rows=True)
+    with pytest.warns(ImportanceWarning, match="no influence function"):
+        firm.fit(lambda X: X[:, 0], X, sample_weight=[0, *[1] * 19])
+    assert firm.influences_.shape == X.shape
+    assert np.isnan(firm.influences_).all()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.validation import as_array
 from skvarimp._data.values import is_missing
 from skvarimp._measures.base import BaseImportance, frame_of
-from skvarimp._measures.rows import Rows, corrected, rows_of, skewness
+from skvarimp._measures.rows import Rows, rows_of, two_sided_p_values
 from skvarimp._types import Frame
 
 
@@ -92,7 +91,7 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
         columns["n_samples"] += [int(sizes[c])] * n_entries
         for key, values in numbers.items():
             columns[key] += values[order].tolist()
-    return frame_of(columns, getattr(importance, "_frame_library", "pandas"))
+    return frame_of(columns, importance._frame_library)
 
 
 def _labels(cohorts, n_samples):
@@ -116,20 +115,17 @@ def _of_cohort(rows: Rows, inside):
     everyone = rows.weights @ rows.contributions
     as_donor = rows.influences - (rows.contributions - everyone)
     theta, psi = _mean_of(rows, inside, everyone, as_donor)
-    numbers = {"importance": theta, "standard_error": _error(rows, psi)}
+    numbers = {"importance": theta, "standard_error": np.sqrt(rows.variance(psi))}
     if inside.all():
         unknown = np.full(len(theta), np.nan)
         return numbers | {"difference": unknown, "p_value": unknown}
     others, psi_others = _mean_of(rows, ~inside, everyone, as_donor)
     psi -= psi_others
-    difference, error = theta - others, _error(rows, psi)
-    third = rows.weights @ psi**3 / rows.total_weight**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = corrected(difference / error, skewness(third, error))
+    difference, error = theta - others, np.sqrt(rows.variance(psi))
     smaller = min(rows.weights[inside].sum(), rows.weights[~inside].sum())
-    freedom = max(smaller * rows.total_weight - 1.0, 1.0)
-    p_values = 2.0 * student.sf(np.abs(statistic), freedom)
-    p_values = np.where(error > 0, p_values, np.where(difference == 0, 1.0, 0.0))
+    smaller *= rows.total_weight
+    third = rows.third_moment(psi)
+    p_values = two_sided_p_values(difference, error, third, smaller)
     return numbers | {"difference": difference, "p_value": p_values}
 
 
@@ -141,7 +137,3 @@ def _mean_of(rows, inside, everyone, as_donor):
     psi = as_donor * factor
     psi[inside] += (rows.contributions[inside] - theta) / share
     return theta, psi
-
-
-def _error(rows, psi):
-    return np.sqrt(rows.weights @ psi**2 / rows.total_weight)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.statistics import holm
 from skvarimp._data.validation import check_confidence
 from skvarimp._measures.base import BaseImportance, entry_frame, ranking
 from skvarimp._measures.rows import (
-    corrected,
     drawing_variances,
     interval_bounds,
     rows_of,
     skewness,
     t_quantile,
+    two_sided_p_values,
 )
 from skvarimp._types import Frame
 
@@ -80,24 +79,22 @@ def importance_difference(
     difference = first.importances_ - second.importances_[order]
     psi, other = ours.influences, theirs.influences[:, order]
     if _same_rows(ours, theirs):
-        variance, third = _moments(psi - other, ours)
+        psi = psi - other
+        variance, third = ours.variance(psi), ours.third_moment(psi)
         total = ours.total_weight
     else:
-        own, others = _moments(psi, ours), _moments(other, theirs)
-        variance, third = own[0] + others[0], own[1] - others[1]
+        variance = ours.variance(psi) + theirs.variance(other)
+        third = ours.third_moment(psi) - theirs.third_moment(other)
         total = min(ours.total_weight, theirs.total_weight)
     variance += drawing_variances(first) + drawing_variances(second)[order]
     error = np.sqrt(variance)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
     rounding = np.abs(difference) <= 1e-12 * size
     difference = np.where(rounding, 0.0, difference)
-    skew = skewness(third, error)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = corrected(difference / error, skew)
-    p_values = 2.0 * student.sf(np.abs(statistic), max(total - 1.0, 1.0))
-    p_values = np.where(error > 0, p_values, 0.0)
+    p_values = two_sided_p_values(difference, error, third, total)
     p_values[difference == 0] = 1.0
     quantile = t_quantile((1 + confidence) / 2, total)
+    skew = skewness(third, error)
     lower, upper = interval_bounds(difference, error, skew, quantile)
     columns = {
         "difference": difference,
@@ -107,9 +104,8 @@ def importance_difference(
         "p_value": p_values,
         "adjusted_p_value": holm(p_values),
     }
-    library = getattr(first, "_frame_library", "pandas")
     ranks = ranking(np.abs(difference))
-    return entry_frame(first.entry_names_, ranks, columns, library)
+    return entry_frame(first.entry_names_, ranks, columns, first._frame_library)
 
 
 def _matching(names, others):
@@ -136,9 +132,3 @@ def _same_rows(ours, theirs):
             "with the same `sample_weight`."
         )
     return True
-
-
-def _moments(psi, rows):
-    """Variance and third central moment of estimates with given influences."""
-    variance = rows.weights @ psi**2 / rows.total_weight
-    return variance, rows.weights @ psi**3 / rows.total_weight**2

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.statistics import holm
 from skvarimp._data.validation import check_confidence
-from skvarimp._measures.base import BaseImportance, entry_frame
+from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import (
     corrected,
     drawing_variances,
@@ -16,7 +16,6 @@ from skvarimp._measures.rows import (
     rows_of,
     skewness,
     t_quantile,
-    third_moments,
 )
 from skvarimp._running.memory import slices
 from skvarimp._types import Frame
@@ -113,7 +112,7 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
         greater = np.zeros((n, n), dtype=bool)
         greater[off] = holm(norm.sf(statistics[off])) <= alpha
         quantile = t_quantile(1.0 - alpha / (2 * n), rows.total_weight)
-    skew = skewness(third_moments(rows), errors)
+    skew = skewness(rows.third_moment(rows.influences), errors)
     lower, upper = interval_bounds(estimates, errors, skew, quantile)
     columns = {
         "importance": estimates,
@@ -123,8 +122,7 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
         "lowest_rank": 1 + greater.sum(axis=0),
         "highest_rank": n - greater.sum(axis=1),
     }
-    library = getattr(importance, "_frame_library", "pandas")
-    return entry_frame(importance.entry_names_, importance.ranking_, columns, library)
+    return importance._frame(columns)
 
 
 def _differences(importance, rows):

@@ -3,11 +3,7 @@
 import numpy as np
 
 from skvarimp._data.entries import column_names
-from skvarimp._data.values import (
-    factorized,
-    is_categorical_dtype,
-    numbers_if_possible,
-)
+from skvarimp._data.values import factorized, is_categorical_dtype, numbers_if_possible
 
 
 class Table:

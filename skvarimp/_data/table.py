@@ -12,17 +12,6 @@ from skvarimp._data.frame_table import FrameTable
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.validation import as_array, check_feature_names
 
-__all__ = [
-    "ArrayTable",
-    "FrameTable",
-    "SparseTable",
-    "Table",
-    "as_table",
-    "checked_frame",
-    "rows_of_target",
-    "stacked",
-]
-
 # What boosting libraries wrap rows in; none of them gives the rows back.
 BOOSTING_CONTAINERS = {
     "xgboost": ("DMatrix", "QuantileDMatrix", "ExtMemQuantileDMatrix"),

@@ -9,43 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.values import is_missing
-from skvarimp._running.private_sklearn import (
-    Interval,
-    InvalidParameterError,
-    StrOptions,
-    validate_parameter_constraints,
-    validate_params,
-)
-
-__all__ = [
-    "Interval",
-    "InvalidParameterError",
-    "NumberOfBins",
-    "StrOptions",
-    "as_array",
-    "categorical_features_constraint",
-    "check_class_labels",
-    "check_confidence",
-    "check_feature_names",
-    "check_features_seen",
-    "check_finite_response",
-    "check_length",
-    "check_not_tiny",
-    "check_fitted",
-    "check_no_data",
-    "validate_params",
-    "check_sample_weight",
-    "check_weights",
-    "check_target",
-    "features_constraint",
-    "grid_constraint",
-    "has_tags",
-    "is_structured",
-    "n_jobs_constraint",
-    "random_state_constraint",
-    "response_method_constraint",
-    "validate_parameter_constraints",
-]
+from skvarimp._running.private_sklearn import Interval, StrOptions
 
 SMALLEST_SPREAD = 1e-150  # its square is a normal float64
 

@@ -12,14 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing
-from skvarimp._display.drawing import (
-    COLORS,
-    Display,
-    drawable,
-    entitle,
-    plain,
-    pyplot,
-)
+from skvarimp._display.drawing import COLORS, Display, drawable, entitle, plain, pyplot
 from skvarimp._display.rows import (
     finish_rows,
     most_important,

@@ -21,7 +21,7 @@ from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.problem import make_problem
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import store_rows
+from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.parallel import in_order
@@ -172,14 +172,7 @@ default="auto"
         names = [entry.name for entry in entries]
         self._store(importances, names, problem.model.output_names, errors)
         if self.keep_rows:
-            store_rows(
-                self,
-                problem.table,
-                problem.kept,
-                problem.weights,
-                problem.total_weight,
-                influences,
-            )
+            store_rows(self, Rows.of(problem, influences))
         warn_stopped(self)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:

@@ -19,7 +19,6 @@ from skvarimp._data.validation import (
     check_features_seen,
     check_fitted,
     check_no_data,
-    validate_params,
 )
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
@@ -30,10 +29,9 @@ from skvarimp._measures.rows import (
     rows_of,
     skewness,
     t_quantile,
-    third_moments,
 )
 from skvarimp._running.arithmetic import check_finite_results, no_overflow
-from skvarimp._running.private_sklearn import CallbackSupportMixin
+from skvarimp._running.private_sklearn import CallbackSupportMixin, validate_params
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 
@@ -136,14 +134,13 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if estimator is not None:
             check_fitted(estimator)
             check_features_seen(estimator, table)
-        self._set_input(table.n_columns, table.names)
-        self._frame_library = frame_library(table.native)
+        self._set_input(table.n_columns, table.names, frame_library(table.native))
         entries = resolve_features(features, table.names, table.n_columns)
         self._entry_columns = [entry.columns for entry in entries]
         return entries
 
-    def _set_input(self, n_features, names=None):
-        self.n_features_in_ = n_features
+    def _set_input(self, n_features, names=None, library="pandas"):
+        self.n_features_in_, self._frame_library = n_features, library
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -204,9 +201,13 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if drawn is not None:
             columns["monte_carlo_error"] = drawn
         columns["rank"] = self.ranking_
-        columns |= self._further_columns()
-        library = getattr(self, "_frame_library", "pandas")
-        return entry_frame(self.entry_names_, self.ranking_, columns, library)
+        return self._frame(columns | self._further_columns())
+
+    def _frame(self, columns):
+        """Table of the entries with these columns, most important first."""
+        return entry_frame(
+            self.entry_names_, self.ranking_, columns, self._frame_library
+        )
 
     def _frame_of_outputs(self):
         values, n_outputs = self.importances_per_output_, len(self.output_names_)
@@ -220,7 +221,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             "importance": values[order].ravel(),
             "rank": ranks[order].ravel(),
         }
-        return frame_of(columns, getattr(self, "_frame_library", "pandas"))
+        return frame_of(columns, self._frame_library)
 
     def interval(self, confidence: float = 0.95) -> Frame:
         """Confidence interval of each importance, with the model held fixed.
@@ -250,11 +251,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         rows = rows_of(self)
         errors = np.sqrt(self.standard_errors_**2 + drawing_variances(self))
         quantile = t_quantile((1 + confidence) / 2, rows.total_weight)
-        skew = skewness(third_moments(rows), errors)
+        skew = skewness(rows.third_moment(rows.influences), errors)
         lower, upper = interval_bounds(self.importances_, errors, skew, quantile)
         columns = {"importance": self.importances_, "lower": lower, "upper": upper}
-        library = getattr(self, "_frame_library", "pandas")
-        return entry_frame(self.entry_names_, self.ranking_, columns, library)
+        return self._frame(columns)
 
     def _further_columns(self):
         """Name -> one value per entry, columns that this measure adds to its frame."""

@@ -4,6 +4,8 @@ The measure reads the last step, on X as the steps before it hand it on, and eac
 is counted to the input column that its transformed column comes from.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -11,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from skvarimp._data.entries import column_names
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_fitted
-from skvarimp._measures.rows import store_rows
+from skvarimp._measures.rows import fingerprint, store_rows
 from skvarimp._models.column_sources import NO_SOURCE, NotColumnwise, sources
 from skvarimp._models.registry import unwrapped
 
@@ -42,7 +44,6 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
     if X is None:
         n_columns, table = pipeline.n_features_in_, None
         measure._set_input(n_columns, names)
-        measure._frame_library = "pandas"
     else:
         table = as_table(X)
         measure._set_entries(table, None, estimator)
@@ -66,19 +67,15 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
             setattr(measure, name, by_input.only(known[name]))
     errors = None
     if of_rows:
-        rows = inner._rows
-        influences = by_input.sum(rows.influences.T).T
-        errors = np.sqrt(rows.weights @ influences**2 / rows.total_weight)
+        rows = replace(
+            inner._rows,
+            influences=by_input.sum(inner._rows.influences.T).T,
+            contributions=by_input.sum(inner._rows.contributions.T).T,
+            fingerprint=fingerprint(table.take(np.flatnonzero(inner._rows.kept))),
+        )
+        errors = np.sqrt(rows.variance(rows.influences))
         if measure.keep_rows:
-            store_rows(
-                measure,
-                table.take(np.flatnonzero(rows.kept)),
-                rows.kept,
-                rows.weights,
-                rows.total_weight,
-                influences,
-                by_input.sum(rows.contributions.T).T,
-            )
+            store_rows(measure, rows)
     measure._store(
         join(inner.importances_per_output_),
         column_names(None if names is None else list(names), n_columns),

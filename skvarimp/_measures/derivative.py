@@ -7,19 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import (
-    features_constraint,
-    response_method_constraint,
-)
+from skvarimp._data.validation import features_constraint, response_method_constraint
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.problem import make_problem
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import store_rows
+from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
-from skvarimp._models.gradients.gradient import (
-    differentiable,
-    gradient_blocks,
-)
+from skvarimp._models.gradients.gradient import differentiable, gradient_blocks
 from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -158,14 +152,7 @@ default="auto"
         names = [entry.name for entry in entries]
         self._store(importances, names, model.output_names, errors)
         if self.keep_rows:
-            store_rows(
-                self,
-                table,
-                problem.kept,
-                problem.weights,
-                problem.total_weight,
-                moments.influences(),
-            )
+            store_rows(self, Rows.of(problem, moments.influences()))
         warn_stopped(self)
 
     def _by_differences(self, problem, entries, columns, moments, progress):

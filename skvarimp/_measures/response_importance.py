@@ -7,11 +7,8 @@ from skvarimp._data.entries import resolve_columns
 from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.partitioned.problem import partitioned_problem
-from skvarimp._measures.problem import (
-    Request,
-    make_problem,
-)
-from skvarimp._measures.rows import store_rows
+from skvarimp._measures.problem import Request, make_problem
+from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 
@@ -59,15 +56,7 @@ class ResponseImportance(BaseImportance):
         problem, influences = plan.problem, outcome.influences
         if influences is None:  # a callback stopped before the first entry
             influences = np.full((len(problem.weights), len(plan.entries)), np.nan)
-        store_rows(
-            self,
-            problem.table,
-            problem.kept,
-            problem.weights,
-            problem.total_weight,
-            influences,
-            outcome.contributions,
-        )
+        store_rows(self, Rows.of(problem, influences, outcome.contributions))
 
 
 def fit_together(measures, estimator, X, y=None, sample_weight=None):

@@ -42,43 +42,35 @@ class Rows:
     kept: np.ndarray
     fingerprint: str
 
+    @classmethod
+    def of(cls, problem, influences, contributions=None):
+        """Those of a `Problem`."""
+        weights, total_weight = problem.weights, problem.total_weight
+        seen = fingerprint(problem.table)
+        return cls(influences, contributions, weights, total_weight, problem.kept, seen)
 
-def store_rows(
-    measure, table, kept, weights, total_weight, influences, contributions=None
-):
-    """Set `influences_` and `row_importances_` of a measure with `keep_rows=True`.
+    def variance(self, influences):
+        """Variances of estimates with these influences, one per column."""
+        return self.weights @ influences**2 / self.total_weight
 
-    Parameters
-    ----------
-    measure : BaseImportance
-    table : Table
-        The rows of positive weight.
-    kept : ndarray of shape (n_samples,)
-        Which rows of X have positive weight.
-    weights : ndarray of shape (n_rows,)
-        Of those rows, summing to 1.
-    total_weight : float
-        What the weights summed to before.
-    influences : ndarray of shape (n_rows, n_entries)
-        Mean over the outputs, scaled as the importances are.
-    contributions : ndarray of shape (n_rows, n_entries), default=None
-        Each row's own importance, where the importance is their mean.
-    """
-    measure._rows = Rows(
-        influences, contributions, weights, total_weight, kept, fingerprint(table)
-    )
-    measure.influences_ = _at_all_rows(influences, kept)
-    measure.row_importances_ = None
-    if contributions is not None:
-        measure.row_importances_ = _at_all_rows(contributions, kept)
+    def third_moment(self, influences):
+        """Third central moments of estimates with these influences."""
+        return self.weights @ influences**3 / self.total_weight**2
+
+    def at_all_rows(self, values):
+        """Values of the rows kept at all rows of X, NaN elsewhere; None for None."""
+        if values is None or self.kept.all():
+            return values
+        every = np.full((len(self.kept), values.shape[1]), np.nan)
+        every[self.kept] = values
+        return every
 
 
-def _at_all_rows(values, kept):
-    if kept.all():
-        return values
-    every = np.full((len(kept), values.shape[1]), np.nan)
-    every[kept] = values
-    return every
+def store_rows(measure, rows):
+    """Set `influences_` and `row_importances_` of a measure with `keep_rows=True`."""
+    measure._rows = rows
+    measure.influences_ = rows.at_all_rows(rows.influences)
+    measure.row_importances_ = rows.at_all_rows(rows.contributions)
 
 
 def fingerprint(table):
@@ -124,11 +116,6 @@ def skewness(third_moment, error):
     )
 
 
-def third_moments(rows):
-    """Third central moment of each entry's estimate, (n_entries,)."""
-    return rows.weights @ rows.influences**3 / rows.total_weight**2
-
-
 def corrected(statistic, skew):
     """A studentised estimate whose skewness is removed: nearly standard normal.
 
@@ -163,6 +150,14 @@ def interval_bounds(estimates, errors, skew, quantile):
     lower = estimates - errors * uncorrected(quantile, skew)
     upper = estimates - errors * uncorrected(-quantile, skew)
     return lower, upper
+
+
+def two_sided_p_values(difference, error, third_moment, total_weight):
+    """Of no difference; a difference that is known exactly has p-value 0 or 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = corrected(difference / error, skewness(third_moment, error))
+    p_values = 2.0 * student.sf(np.abs(statistic), max(total_weight - 1.0, 1.0))
+    return np.where(error > 0, p_values, np.where(difference == 0, 1.0, 0.0))
 
 
 def t_quantile(probability, total_weight):

@@ -9,14 +9,10 @@ import sklearn
 try:  # The vocabulary of parameter constraints has no public name.
     from sklearn.utils._param_validation import (
         Interval,
-        InvalidParameterError,
         StrOptions,
         validate_parameter_constraints,
     )
 except ImportError:
-
-    class InvalidParameterError(ValueError, TypeError):
-        """Stands for scikit-learn's error of the same name."""
 
     class Interval:
         """A constraint that is not checked."""

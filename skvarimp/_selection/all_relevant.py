@@ -19,7 +19,6 @@ from skvarimp._data.validation import (
     StrOptions,
     n_jobs_constraint,
     random_state_constraint,
-    validate_params,
 )
 from skvarimp._display.all_relevant import AllRelevantDisplay
 from skvarimp._display.html import DOCUMENTATION
@@ -29,7 +28,11 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import TakesAnyContainer
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
-from skvarimp._running.private_sklearn import CallbackSupportMixin, with_callbacks
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_params,
+    with_callbacks,
+)
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions
@@ -44,13 +47,7 @@ from skvarimp._selection.steps import (
     one_a_column,
     routed,
 )
-from skvarimp._types import (
-    AnyEstimator,
-    Axes,
-    Importance,
-    Matrix,
-    RandomState,
-)
+from skvarimp._types import AnyEstimator, Axes, Importance, Matrix, RandomState
 
 FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
 

@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import StrOptions, validate_params
+from skvarimp._data.validation import StrOptions
 from skvarimp._measures.base import BaseImportance
 from skvarimp._models.delegation import Delegating
+from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.named import MEASURES, named
 from skvarimp._selection.steps import (

@@ -30,7 +30,6 @@ from skvarimp._data.validation import (
     StrOptions,
     n_jobs_constraint,
     random_state_constraint,
-    validate_params,
 )
 from skvarimp._display.html import DOCUMENTATION, selector_html
 from skvarimp._display.path import SelectionPathDisplay
@@ -38,7 +37,11 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
-from skvarimp._running.private_sklearn import CallbackSupportMixin, with_callbacks
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_params,
+    with_callbacks,
+)
 from skvarimp._running.progress import Progress
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.named import MEASURES, named

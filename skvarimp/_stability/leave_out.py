@@ -23,13 +23,7 @@ from skvarimp._selection.steps import check_named_columns, check_refittable
 from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.linear_refits import linear_predictions_without
 from skvarimp._stability.refits import check_parameters, prepare, run_refits
-from skvarimp._types import (
-    AnyEstimator,
-    CrossValidation,
-    Features,
-    Matrix,
-    RandomState,
-)
+from skvarimp._types import AnyEstimator, CrossValidation, Features, Matrix, RandomState
 
 
 def leave_out_importances(

@@ -23,12 +23,14 @@ from skvarimp._data.validation import (
     has_tags,
     n_jobs_constraint,
     random_state_constraint,
-    validate_parameter_constraints,
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
-from skvarimp._running.private_sklearn import CallbackSupportMixin
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_parameter_constraints,
+)
 from skvarimp._running.progress import Progress, set_callbacks, within_callbacks
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.splits import seeded, splits_of

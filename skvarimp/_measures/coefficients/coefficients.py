@@ -101,7 +101,6 @@ class WeightImportance(BaseImportance):
             )
         names = getattr(estimator, "feature_names_in_", None)
         self._set_input(n_features, names)
-        self._frame_library = "pandas"
         return column_names(names, n_features), None
 
 

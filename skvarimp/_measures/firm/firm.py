@@ -30,7 +30,7 @@ from skvarimp._measures.firm.gaussian import gaussian_estimates
 from skvarimp._measures.firm.merged import estimates_over
 from skvarimp._measures.firm.scores import label_scores, make_scores
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import store_rows
+from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.gradients.gradient import linear_coefficients
 from skvarimp._models.model import Model
 from skvarimp._response.unmoved import unmoved_response
@@ -327,7 +327,9 @@ default="auto"
                 "has no influence function, or a callback stopped the fit."
             )
             influences = np.full((table.n_samples, len(results.importances)), np.nan)
-        store_rows(self, table, kept, scores.weights, scores.total, results.influences)
+        weights, total = scores.weights, scores.total
+        rows = Rows(influences, None, weights, total, kept, fingerprint(table))
+        store_rows(self, rows)
 
     def _model(self, estimator):
         if estimator is None:

@@ -15,7 +15,6 @@ from skvarimp._data.validation import (
     check_fitted,
     check_no_data,
     n_jobs_constraint,
-    validate_params,
 )
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
@@ -32,9 +31,10 @@ from skvarimp._measures.impurity.unseen import (
     out_of_bag_rows,
     read_rows,
 )
-from skvarimp._measures.rows import store_rows
+from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._models.registry import unwrapped
 from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Matrix
 
@@ -358,15 +358,7 @@ class ImpurityImportance(BaseImportance):
             influences, contributions = np.zeros((2, *given.table.native.shape))
             influences[:, credit.columns] = credit.influences
             contributions[:, credit.columns] = credit.rows
-            store_rows(
-                self,
-                given.table,
-                given.kept,
-                given.weights,
-                given.total_weight,
-                influences,
-                contributions,
-            )
+            store_rows(self, Rows.of(given, influences, contributions))
 
     def _store_earned(self, earned):
         n_columns, n_outputs = self.n_features_in_, earned.totals.shape[1]

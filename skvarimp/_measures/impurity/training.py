@@ -61,7 +61,6 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
 def _set_columns(measure, estimator, X):
     """Set what is known about the columns; X as a table, or None."""
     names = getattr(estimator, "feature_names_in_", None)
-    measure._frame_library = "pandas"
     if X is None:
         measure._set_input(estimator.n_features_in_, names)
         return None
