@@ -61,11 +61,11 @@ def write_supported_models(app):
         "Affine steps, in front of linear models, networks, polynomials, quadratic",
         f"discriminants and kernels of inner products: {mixing}.",
         "",
-        "``PolynomialFeatures`` in front of a linear model are of low degree.",
+        "``PolynomialFeatures`` in front of a linear model: the path *low degree*.",
         "",
     ]
     lines += [
-        "Classifiers and regressors of scikit-learn that are asked themselves:",
+        "Classifiers and regressors of scikit-learn that use the black box:",
         "",
     ]
     lines += [f"- ``{name}``: {reason}." for (_, name), reason in UNREAD.items()]
