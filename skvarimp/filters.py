@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-import numbers
 import warnings
+from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
@@ -29,13 +29,18 @@ from skvarimp._data.blocks import column_blocks
 from skvarimp._data.labels import encoded
 from skvarimp._data.lowess import lowess_fit
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import check_target
+from skvarimp._data.validation import Interval, StrOptions, check_target
 from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.private_sklearn import validate_parameter_constraints
 from skvarimp._types import Floats, Matrix
 
 __all__ = ["auc", "group_statistic", "lowess_r2"]
 
-MOST_ITERATIONS = 1000  # of a robust fit
+LOWESS_CONSTRAINTS = {
+    "frac": [Interval(Real, 0, 1, closed="right")],
+    "n_iter": [Interval(Integral, 0, 1000, closed="both")],
+    "n_fits": [Interval(Integral, 2, None, closed="left"), None],
+}
 
 
 @no_overflow()
@@ -98,15 +103,8 @@ def lowess_r2(
     >>> lowess_r2(X, x**2).round(2)
     array([0.95, 0.  ])
     """
-    _check_fraction(frac)
-    _check_count("n_iter", n_iter, 0)
-    if n_iter > MOST_ITERATIONS:
-        raise ValueError(
-            f"`n_iter` must be at most {MOST_ITERATIONS}, got {n_iter}. The fit hardly "
-            "changes after a few."
-        )
-    if n_fits is not None:
-        _check_count("n_fits", n_fits, 2)
+    given = {"frac": frac, "n_iter": n_iter, "n_fits": n_fits}
+    validate_parameter_constraints(LOWESS_CONSTRAINTS, given, "lowess_r2")
     table, X, y = _check_data(X, y)
     y = _check_numeric_target(y)
     about_mean = y - y.mean()
@@ -217,8 +215,8 @@ def group_statistic(
     >>> f, p.round(4)
     (array([13.5]), array([0.0213]))
     """
-    if not isinstance(groups, str) or groups not in ("y", "X"):
-        raise ValueError(f"`groups` must be 'y' or 'X', got {groups!r}.")
+    allowed = {"groups": [StrOptions({"y", "X"})]}
+    validate_parameter_constraints(allowed, {"groups": groups}, "group_statistic")
     if groups == "X":
         return _target_between_levels(X, y)
     table, X, y = _check_data(X, y)
@@ -362,20 +360,3 @@ def _class_members(y):
     members = np.zeros((len(y), len(classes)))
     members[np.arange(len(y)), code] = 1.0
     return members
-
-
-def _check_fraction(frac):
-    if not isinstance(frac, numbers.Real) or not 0 < frac <= 1:
-        raise ValueError(
-            f"`frac` must be in (0, 1], got {frac!r}. It is the share of the rows in a "
-            "neighbourhood."
-        )
-
-
-def _check_count(name, value, least):
-    if (
-        not isinstance(value, numbers.Integral)
-        or isinstance(value, bool)
-        or value < least
-    ):
-        raise ValueError(f"`{name}` must be an integer >= {least}, got {value!r}.")

@@ -33,6 +33,13 @@ def weighted_median(values, weights):
     return 0.5 * (values[low] + values[min(high, len(values) - 1)])
 
 
+def quantile_positions(probabilities, at):
+    """Positions of the first values at which the distribution function reaches `at`."""
+    reached = np.cumsum(probabilities)
+    reached /= reached[-1]
+    return np.minimum(np.searchsorted(reached, at - 1e-12), len(reached) - 1)
+
+
 def holm(pvalues):
     """Holm's step-down adjusted p-values.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skvarimp._data.statistics import quantile_positions
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
@@ -24,8 +25,7 @@ from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.parallel import in_order
-from skvarimp._running.progress import Progress, within_callbacks
+from skvarimp._running.progress import steps_of, within_callbacks
 from skvarimp._types import Features, ResponseMethod
 
 
@@ -151,24 +151,18 @@ default="auto"
         shape = (len(problem.weights), len(entries))
         influences = np.full(shape, np.nan) if self.keep_rows else None
         self.curves_, self.deciles_ = {}, {}
-        tasks = in_order(
-            _curve_of, list(enumerate(entries)), (problem, self.n_bins), self.n_jobs
-        )
-        with Progress([self], len(entries)) as progress:
-            for (e, entry), curve in tasks:
-                importances[e] = curve.importance
-                errors[e] = np.sqrt(
-                    problem.weights @ curve.influence**2 / problem.total_weight
-                )
-                if self.keep_rows:
-                    influences[:, e] = curve.influence
-                effects = curve.effects[0] if n_outputs == 1 else curve.effects.T
-                self.curves_[entry.name] = (curve.edges, effects)
-                if curve.deciles is not None:
-                    self.deciles_[entry.name] = curve.deciles
-                if progress.step():
-                    break
-        tasks.close()
+        tasks, arguments = list(enumerate(entries)), (problem, self.n_bins)
+        results = steps_of([self], _curve_of, tasks, arguments, self.n_jobs)
+        for (e, entry), curve in results:
+            importances[e] = curve.importance
+            variance = problem.weights @ curve.influence**2 / problem.total_weight
+            errors[e] = np.sqrt(variance)
+            if self.keep_rows:
+                influences[:, e] = curve.influence
+            effects = curve.effects[0] if n_outputs == 1 else curve.effects.T
+            self.curves_[entry.name] = (curve.edges, effects)
+            if curve.deciles is not None:
+                self.deciles_[entry.name] = curve.deciles
         names = [entry.name for entry in entries]
         self._store(importances, names, problem.model.output_names, errors)
         if self.keep_rows:
@@ -262,7 +256,8 @@ def _curve_of(task, problem, n_bins):
     influence[known] = psi.mean(axis=0) / share
     deciles = None
     if move.values.dtype.kind in "fiu":
-        at = _quantiles(move.probabilities[:n_known_cells], np.arange(1, 10) / 10)
+        deciles = np.arange(1, 10) / 10
+        at = quantile_positions(move.probabilities[:n_known_cells], deciles)
         deciles = move.values[at].astype(np.float64)
     return _Curve(
         move.values[edges],
@@ -290,15 +285,8 @@ def _at_edges(problem, move, rows, cells, edges):
 
 def _edges(probabilities, n_bins):
     """Positions of the edges among the distinct values."""
-    upper = _quantiles(probabilities, np.arange(1, n_bins + 1) / n_bins)
+    upper = quantile_positions(probabilities, np.arange(1, n_bins + 1) / n_bins)
     return np.unique(np.concatenate([[0], upper]))
-
-
-def _quantiles(probabilities, at):
-    """Positions of the first values at which the distribution function reaches `at`."""
-    reached = np.cumsum(probabilities)
-    reached /= reached[-1]
-    return np.minimum(np.searchsorted(reached, at - 1e-12), len(reached) - 1)
 
 
 def _positions(move, n_known):

@@ -90,14 +90,17 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        estimator : object
-            Fitted model; it is not modified.
+        estimator : object or None
+            Fitted model; it is not modified. None for `FilterImportance`, which needs
+            no model, and for `FIRMImportance` to take y as the score.
         X : {array-like, frame, sparse} of shape (n_samples, n_features)
             Rows to evaluate the model on, in a container that the model takes. Some
             measures also take a Dask DataFrame or Array, with y and weights in the
             same partitions.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Observed target.
+            Observed target, where the measure needs one. `FIRMImportance` without a
+            model takes numbers as they are, and other values as indicators of the
+            classes (of two classes, the second).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; integer weights equal repeated rows: their sum is the
             number of rows that `standard_errors_` are for. Scale weights that are not

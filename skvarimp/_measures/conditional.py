@@ -16,10 +16,12 @@ from skvarimp._data.subgroup_trees import (
 from skvarimp._data.validation import StrOptions
 from skvarimp._data.values import factorized, numbers_if_possible
 from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.sampling import entry_seeds
+from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._response.subgroups import Subgroups
 from skvarimp._running.parallel import in_order
+from skvarimp._running.progress import steps_of
 
 conditional_constraint = [
     StrOptions({"subgroups"}),
@@ -77,6 +79,22 @@ class ConditionalImportance(ResponseImportance):
             shares.append(share)
         self.explained_ = np.array(shares)
         return Subgroups(grid, parts)
+
+    def _draw_donors(self, plan, draw, scale, request):
+        """The `Outcome` of drawn donors, for which the model itself is asked."""
+        problem, n = plan.problem, len(plan.entries)
+        black_box = problem.drawing()
+        self.response_path_ = black_box.path
+        walk = problem.walk(black_box, plan.entries, [request], self.keep_rows)
+        seeds = entry_seeds(self.random_state, n)
+        outcome = Outcome.empty(n, len(scale))
+        outcome.monte_carlo_errors = np.full(n, np.nan)
+        outcome.n_draws = np.zeros(n, dtype=np.intp)
+        arguments = (walk, draw, scale, self.n_repeats, seeds)
+        results = steps_of([self], sample_repeats, range(n), arguments, self.n_jobs)
+        for e, sampled in results:
+            outcome.store_draws(e, sampled)
+        return outcome
 
     def _parts_of(self, problem, entries):
         """A function that gives the parts for an entry, its target and a seed."""

@@ -8,11 +8,14 @@ from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._measures.impurity.registry import READERS, read_trees
 from skvarimp._measures.impurity.tables import check_training
+from skvarimp._measures.permutation_plan import Lost
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
-from skvarimp._response.engine import in_order, merged_states
+from skvarimp._response.engine import merged_states
 from skvarimp._response.reductions.losses import LossDraw, make_loss, unmoved_loss
 from skvarimp._response.sampling import sample_repeats
+from skvarimp._running.progress import steps_of
+from skvarimp._running.warn import warn
 
 
 @dataclass
@@ -186,50 +189,22 @@ def _check_same_rows(tree, table, rows):
         )
 
 
-@dataclass
-class OutOfBagResult:
-    """Importances averaged over the trees.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_entries,)
-    standard_errors, monte_carlo_errors : ndarray of shape (n_entries,) or None
-    baseline : float
-        Mean loss of the unmoved out-of-bag rows.
-    loss_name : str
-    path : str
-    n_trees : int
-    """
-
-    importances: np.ndarray
-    standard_errors: np.ndarray | None
-    monte_carlo_errors: np.ndarray | None
-    baseline: float
-    loss_name: str
-    path: str
-    n_trees: int
-
-
-def average_over_trees(of, entries, relative, seeds, n_repeats, n_jobs, on_done):
+def average_over_trees(of, entries, seeds, measure):
     """Mean loss gained over the trees, exact over their donors or from draws.
+
+    Where a callback stops the fit, a warning says over how many trees it is the mean.
 
     Parameters
     ----------
     of : OutOfBag
     entries : list of Entry
-    relative : bool
-        Mean moved over mean unmoved loss instead.
     seeds : ndarray of shape (n_trees, n_entries) or None
         None: exact.
-    n_repeats : int
-        Draws of each row's donor.
-    n_jobs : int or None
-    on_done : callable
-        on_done(1) after each tree; True stops, and the trees done are averaged.
+    measure : PermutationImportance
 
     Returns
     -------
-    OutOfBagResult
+    Lost
     """
     n_entries, n_samples = len(entries), of.table.n_samples
     gains, noise, baseline, done, path = np.zeros(n_entries), 0.0, 0.0, 0, ""
@@ -237,10 +212,11 @@ def average_over_trees(of, entries, relative, seeds, n_repeats, n_jobs, on_done)
     of_base = np.zeros(n_samples)
     function, extra = _exact, (of, entries)
     if seeds is not None:
-        function, extra = _sampled, (of, entries, seeds, n_repeats)
-    for t, result in in_order(function, range(len(of.trees)), extra, n_jobs):
-        gain, more, base, path = result
-        rows, done = of.rows[t], done + 1
+        function, extra = _sampled, (of, entries, seeds, measure.n_repeats)
+    n_trees = len(of.trees)
+    results = steps_of([measure], function, range(n_trees), extra, measure.n_jobs)
+    for t, (gain, more, base, how) in results:
+        rows, done, path = of.rows[t], done + 1, f"out-of-bag, each tree: {how}"
         gains += gain
         share = of.weights[rows] / of.weights[rows].sum()
         mean = base @ share
@@ -251,11 +227,14 @@ def average_over_trees(of, entries, relative, seeds, n_repeats, n_jobs, on_done)
             influence[:, rows] += share * more
         else:
             noise = noise + more**2
-        if on_done(1):
-            break
+    if done < n_trees:
+        warn(
+            "A callback stopped PermutationImportance: its importances are means over "
+            f"{done} of {n_trees} trees."
+        )
     gains, baseline = gains / done, baseline / done
     importances = gains
-    if relative:
+    if measure.relative:
         importances = 1.0 + gains / baseline
         influence = (influence - (importances[:, np.newaxis] - 1) * of_base) / baseline
         noise = noise / baseline**2
@@ -266,7 +245,7 @@ def average_over_trees(of, entries, relative, seeds, n_repeats, n_jobs, on_done)
     else:
         drawn = np.sqrt(noise) / done
     name = of.problem(0)[1].name
-    return OutOfBagResult(importances, errors, drawn, baseline, name, path, done)
+    return Lost(importances, errors, baseline, name, path, drawn)
 
 
 def _exact(t, of, entries):

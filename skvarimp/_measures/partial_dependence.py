@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skvarimp._data.statistics import quantile_positions
 from skvarimp._data.validation import (
     StrOptions,
     categorical_features_constraint,
@@ -349,6 +350,5 @@ def _deciles(values, probabilities):
     seen = ~np.isnan(values)
     if not seen.any():
         return np.empty(0)
-    below = np.cumsum(probabilities[seen])
-    at = np.searchsorted(below, np.arange(1, 10) / 10 * below[-1] * (1 - 1e-12))
+    at = quantile_positions(probabilities[seen], np.arange(1, 10) / 10)
     return values[seen][at]

@@ -24,16 +24,14 @@ from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
 from skvarimp._measures.permutation_plan import Lost, PermutationPlan
 from skvarimp._measures.problem import CHEAP_EVALUATIONS, Request
 from skvarimp._measures.scoring import ScoreLost, score_lost
-from skvarimp._response.engine import Outcome, in_order
 from skvarimp._response.reductions.losses import (
     LOSSES,
     LossDraw,
     make_loss,
     unmoved_loss,
 )
-from skvarimp._response.sampling import entry_seeds, sample_repeats
-from skvarimp._running.progress import Progress
-from skvarimp._running.warn import warn
+from skvarimp._response.sampling import entry_seeds
+from skvarimp._running.progress import steps_of
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
 
 
@@ -307,24 +305,13 @@ default=None
 
     def _from_draws(self, draw, baseline, grid, plan, outcomes):
         """From drawn donors, which the model itself is asked for."""
-        problem, n = plan.problem, len(plan.entries)
-        black_box = problem.drawing()
-        asked = [Request(grid, [], [])]
-        walk = problem.walk(black_box, plan.entries, asked, self.keep_rows)
         scale = np.array([1.0 if draw.reference is None else draw.reference])
-        seeds = entry_seeds(self.random_state, n)
-        outcome, drawn = Outcome.empty(n, 1), np.full(n, np.nan)
-        arguments = (walk, draw, scale, self.n_repeats, seeds)
-        for e, one in self._entry_by_entry(sample_repeats, n, arguments):
-            outcome.store_draws(e, one)
-            drawn[e] = one.monte_carlo_error
+        outcome = self._draw_donors(plan, draw, scale, Request(grid, [], []))
         if self.relative:  # the draws are of the difference
             outcome.importances += 1.0
             if outcome.contributions is not None:
                 outcome.contributions += 1.0
-        lost = _from_walk(draw.loss.name, baseline, plan, [[outcome]])
-        lost.path, lost.monte_carlo_errors = black_box.path, drawn
-        return lost
+        return _from_walk(draw.loss.name, baseline, plan, [[outcome]])
 
     def _from_scores(self, score, parts, plan, outcomes):
         """Mean score lost over the repeats; no standard errors."""
@@ -332,56 +319,28 @@ default=None
         importances, drawn = np.full((2, n), np.nan)
         seeds = entry_seeds(self.random_state, n)
         arguments = (plan.entries, score, self.n_repeats, seeds, parts)
-        for e, lost in self._entry_by_entry(score_lost, n, arguments):
+        results = steps_of([self], score_lost, range(n), arguments, self.n_jobs)
+        for e, lost in results:
             importances[e] = lost.mean()
             if len(lost) > 1:
                 drawn[e] = lost.std(ddof=1) / np.sqrt(len(lost))
         path = "black box (the scorer asks the model)"
         return Lost(importances, None, score.baseline, score.name, path, drawn)
 
-    def _entry_by_entry(self, function, n_entries, arguments):
-        """Yield (entry, result) until all are done or a callback stops them."""
-        with Progress([self], n_entries) as progress:
-            tasks = in_order(function, range(n_entries), arguments, self.n_jobs)
-            for e, result in tasks:
-                yield e, result
-                if progress.step():
-                    break
-
     def _from_trees(self, forest, plan, outcomes):
         """Mean over the trees of a forest."""
-        n_trees, seeds = len(forest.trees), None
+        seeds = None
         if plan.estimation == "sampled":
-            seeds = entry_seeds(self.random_state, n_trees * len(plan.entries))
-            seeds = seeds.reshape(n_trees, len(plan.entries))
-        with Progress([self], n_trees) as progress:
-            result = average_over_trees(
-                forest,
-                plan.entries,
-                self.relative,
-                seeds,
-                self.n_repeats,
-                self.n_jobs,
-                progress.step,
-            )
-        if result.n_trees < n_trees:
-            warn(
-                f"A callback stopped PermutationImportance: its importances are means "
-                f"over {result.n_trees} of {n_trees} trees."
-            )
-        self._check_ratio(result.baseline)
-        return Lost(
-            result.importances,
-            result.standard_errors,
-            result.baseline,
-            result.loss_name,
-            f"out-of-bag, each tree: {result.path}",
-            result.monte_carlo_errors,
-        )
+            shape = len(forest.trees), len(plan.entries)
+            seeds = entry_seeds(self.random_state, np.prod(shape)).reshape(shape)
+        lost = average_over_trees(forest, plan.entries, seeds, self)
+        self._check_ratio(lost.baseline)
+        return lost
 
 
 def _from_walk(name, baseline, plan, outcomes):
     """From the shared walk over all donors."""
     outcome = outcomes[0][0]
     importances, errors = outcome.importances[:, 0], outcome.standard_errors
-    return Lost(importances, errors, baseline, name, outcome=outcome)
+    drawn = outcome.monte_carlo_errors
+    return Lost(importances, errors, baseline, name, None, drawn, outcome)

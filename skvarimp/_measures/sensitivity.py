@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal
@@ -22,7 +21,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._response.engine import Outcome, in_order
+from skvarimp._response.engine import Outcome
 from skvarimp._response.kalman import Filters, draw_in_rounds
 from skvarimp._response.reductions.reductions import Observed, Pairs, Range
 from skvarimp._response.row_sampling import RowDraws, rows_per_repeat
@@ -32,7 +31,6 @@ from skvarimp._response.sampling import (
     PairsDraw,
     entry_seeds,
     of_single_rows,
-    sample_repeats,
 )
 from skvarimp._running.progress import Progress
 from skvarimp._running.warn import warn
@@ -294,7 +292,10 @@ default=None
         if plan.estimation == "exact":
             outcome = outcomes[0][0]
         elif plan.estimation == "sampled" and self.tol is None:
-            outcome = self._sample(plan)
+            draw = DRAWS[self.contrast]
+            outcome = self._draw_donors(plan, draw, plan.scale, plan.request)
+            self.monte_carlo_errors_ = outcome.monte_carlo_errors
+            self.n_draws_ = outcome.n_draws
         else:
             outcome = self._draw_in_rounds(plan)
         self._store_outcome(plan, outcome)
@@ -302,47 +303,21 @@ default=None
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
         self.goodness_of_fit_ = plan.problem.goodness_of_fit()
 
-    def _sample(self, plan):
-        """Every row `n_repeats` times, entry by entry."""
-        n = len(plan.entries)
-        seeds = entry_seeds(self.random_state, n)
-        walk = self._black_box_walk(plan)
-        arguments = (walk, DRAWS[self.contrast], plan.scale, self.n_repeats, seeds)
-        outcome = Outcome.empty(n, len(plan.scale))
-        self.n_draws_ = np.zeros(n, dtype=np.intp)
-        self.monte_carlo_errors_ = np.full(n, np.nan)
-        results = in_order(sample_repeats, range(n), arguments, self.n_jobs)
-        with Progress([self], n) as progress, closing(results):
-            for e, sampled in results:
-                outcome.store_draws(e, sampled)
-                self.monte_carlo_errors_[e] = sampled.monte_carlo_error
-                self.n_draws_[e] = sampled.n_draws
-                if progress.step():
-                    break
-        return outcome
-
-    def _black_box_walk(self, plan):
-        """Draws of (row, donor) ask the model itself, whatever response it has."""
-        black_box = plan.problem.drawing()
-        self.response_path_ = black_box.path
-        return plan.problem.walk(
-            black_box, plan.entries, [plan.request], self.keep_rows
-        )
-
     def _draw_in_rounds(self, plan):
         """Random rows, or random (row, donor) until `tol` is reached."""
         problem, entries = plan.problem, plan.entries
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
-        if plan.estimation == "rows":
+        by_rows = plan.estimation == "rows"
+        response = problem.response(entries) if by_rows else problem.drawing()
+        self.response_path_ = response.path
+        walk = problem.walk(response, entries, [plan.request], self.keep_rows)
+        if by_rows:
             sizes = problem.grid_sizes(entries, plan.request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            response = problem.response(entries)
-            walk = problem.walk(response, entries, [plan.request], self.keep_rows)
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
-            walk = self._black_box_walk(plan)
             kind = DRAWS[self.contrast]
             draw = DonorDraws(walk, kind, plan.scale, seeds, self.n_jobs)
         size = float(np.mean(np.ptp(problem.base, axis=1) / plan.scale))

@@ -24,6 +24,8 @@ class Outcome:
     standard_errors : ndarray of shape (n_entries,)
         NaN where there is none.
     curves : list of (ndarray of shape (n_outputs, n_cells) or None)
+    monte_carlo_errors, n_draws : ndarray of shape (n_entries,) or None
+        Of drawn numbers: the error of drawing, and how many draws there were.
     influences, contributions : ndarray of shape (n_rows, n_entries) or None
         Of single rows, see `Finished`; None where they are not kept or there are none.
     """
@@ -31,6 +33,8 @@ class Outcome:
     importances: np.ndarray
     standard_errors: np.ndarray
     curves: list
+    monte_carlo_errors: np.ndarray | None = None
+    n_draws: np.ndarray | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
 
@@ -47,6 +51,8 @@ class Outcome:
         """Take the numbers of entry e from its `Sampled`."""
         self.importances[e] = sampled.importances
         self.standard_errors[e] = sampled.standard_error
+        self.monte_carlo_errors[e] = sampled.monte_carlo_error
+        self.n_draws[e] = sampled.n_draws
         if sampled.influences is not None:
             self.store_rows(
                 [e],

@@ -1,5 +1,8 @@
 """Work of several steps that drives scikit-learn's callbacks, which may stop it."""
 
+from contextlib import closing
+
+from skvarimp._running.parallel import in_order
 from skvarimp._running.private_sklearn import callback_context, with_callbacks
 
 
@@ -17,6 +20,19 @@ def set_callbacks(on, callbacks):
             raise TypeError("`callbacks` need scikit-learn 1.9 or newer.")
         several = isinstance(callbacks, list | tuple)
         on.set_callbacks(*(callbacks if several else [callbacks]))
+
+
+def steps_of(measures, function, tasks, arguments, n_jobs, task_name="entry"):
+    """Yield (task, function(task, *arguments)) until a callback asks to stop.
+
+    Each task is one step of the progress that the callbacks of the measures see.
+    """
+    results = in_order(function, tasks, arguments, n_jobs)
+    with Progress(measures, len(tasks), task_name) as progress, closing(results):
+        for task, result in results:
+            yield task, result
+            if progress.step():
+                return
 
 
 class Progress:

@@ -25,13 +25,12 @@ from skvarimp._data.validation import (
     random_state_constraint,
 )
 from skvarimp._measures.base import BaseImportance
-from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
     validate_parameter_constraints,
 )
-from skvarimp._running.progress import Progress, set_callbacks, within_callbacks
+from skvarimp._running.progress import set_callbacks, steps_of, within_callbacks
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.splits import seeded, splits_of
 from skvarimp._selection.steps import (
@@ -243,12 +242,7 @@ def run_refits(function, tasks, arguments, n_jobs, callbacks):
     set_callbacks(runner, callbacks)
 
     def run():
-        results = []
-        with Progress([runner], len(tasks), "refit") as progress:
-            for _, result in in_order(function, tasks, arguments, n_jobs):
-                results.append(result)
-                if progress.step():
-                    break
-        return results
+        done = steps_of([runner], function, tasks, arguments, n_jobs, "refit")
+        return [result for _, result in done]
 
     return within_callbacks([runner], run)

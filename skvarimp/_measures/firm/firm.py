@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial
 from numbers import Integral
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skvarimp._data.partitions import Partitions, as_rows
@@ -37,10 +36,8 @@ from skvarimp._response.unmoved import unmoved_response
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 from skvarimp._types import (
-    AnyEstimator,
     FeatureFunctions,
     Features,
-    Matrix,
     ResponseMethod,
 )
 
@@ -200,47 +197,6 @@ default="auto"
     standardize: bool = False
     response_method: ResponseMethod = "auto"
     keep_rows: bool = False
-
-    def fit(
-        self,
-        estimator: AnyEstimator,
-        X: Matrix,
-        y: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        feature_names: ArrayLike | None = None,
-    ) -> Self:
-        """Compute the importances for the score of a model, or of the labels.
-
-        Parameters
-        ----------
-        estimator : object or None
-            Fitted model or callable; None takes y as the score.
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Rows that stand for the distribution of the inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Used as the score where `estimator` is None: numbers as they are, others as
-            indicators of the classes (of two classes the second).
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; integer weights equal repeated rows: their sum is the
-            number of rows that `standard_errors_` are for. Scale weights that are not
-            counts to the effective number of rows, sum(w) ** 2 / sum(w ** 2) in all.
-        feature_names : array-like of shape (n_features,), default=None
-            Names for the columns of an array or a sparse matrix, such as a pipeline's
-            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
-
-        Returns
-        -------
-        self : object
-            The fitted instance.
-        """
-        return super().fit(
-            estimator,
-            X,
-            y,
-            sample_weight=sample_weight,
-            feature_names=feature_names,
-        )
 
     def _fit(self, estimator, X, y, sample_weight):
         rows = as_rows(X, y, sample_weight)
