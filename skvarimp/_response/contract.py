@@ -74,6 +74,10 @@ class Walk:
         """Number of entries."""
         return len(self.moves.entries)
 
+    def entry_of(self, position):
+        """The entry of a position, whose move need not be made for it."""
+        return self.moves.entries[position % self.n_entries]
+
     def reductions_of(self, position):
         """The reductions asked for at a position."""
         reductions = self.reductions[position // self.n_entries]

@@ -18,7 +18,9 @@ from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
+from skvarimp._response import grid as _grid
 from skvarimp._response import lowering as _lowering
+from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import curves as _tree_curves
 from skvarimp._response.responses.trees import descent as _tree_walk
@@ -105,6 +107,25 @@ def test_a_few_features_cost_their_share(monkeypatch):
     # the partial dependence alone forms no row's pieces
     monkeypatch.setattr(_steps.Steps, "pieces", None)
     PartialDependenceImportance().fit(model, X)
+
+
+@pytest.mark.parametrize("built", ["0", "1"])
+def test_more_tasks_make_no_more_moves(built, monkeypatch):
+    """A column of many rows is sorted a few times in all, not once per task.
+
+    So little memory keeps no move, as rows by the million would.
+    """
+    monkeypatch.setenv("SKVARIMP_COMPILED", built)
+    model, X, method = fitted("forest")
+    made = []
+    monkeypatch.setattr(_grid, "make_move", lambda *a: made.append(a) or make_move(*a))
+    with config_context(working_memory=1e-3):
+        walked(model, X, method)
+        few = len(made)
+        monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
+        monkeypatch.setattr(TreeResponse, "TASK_VISITS", 60)
+        walked(model, X, method)
+    assert len(made) == 2 * few
 
 
 def test_memory_is_bounded():

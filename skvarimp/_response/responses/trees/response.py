@@ -126,9 +126,9 @@ class TreeResponse(Response):
             return np.zeros((table.n_samples, 1), dtype=np.int32)
         return self.codes(table)[:, features]
 
-    def is_group(self, move):
-        """Whether a move moves several columns that trees split on."""
-        return sum(j in self._feature_of for j in move.entry.columns) > 1
+    def is_group(self, entry):
+        """Whether an entry has several columns that trees split on."""
+        return sum(j in self._feature_of for j in entry.columns) > 1
 
     def critical_values(self, column):
         """Values of a column next to which the response may jump."""

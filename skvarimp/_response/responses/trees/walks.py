@@ -31,7 +31,7 @@ def tasks(response, walk):
     """
     together, size = [], 0.0
     for position in range(len(walk.moves)):
-        if response.is_group(walk.moves[position]):
+        if response.is_group(walk.entry_of(position)):
             yield from response.tasks_of(walk, position)
             continue
         member = _member(response, walk, position)
@@ -103,7 +103,7 @@ def _planned(response, walk, positions, members=None):
 def run(response, walk, task):
     """See `Response.run`."""
     first = task.positions[0]
-    if response.is_group(walk.moves[first]):
+    if response.is_group(walk.entry_of(first)):
         if walk.moves[first].parts is not None:
             return Response.run(response, walk, task)
         states = _states_of_group(response, walk, first, task.rows)
