@@ -373,5 +373,5 @@ def test_results_of_refits_are_shown_in_a_line():
 def test_endless_iterations_are_refused():
     """A number of iterations that would never end is a mistake."""
     X, y = np.arange(10.0)[:, np.newaxis], np.arange(10)
-    with pytest.raises(ValueError, match="'n_iter' parameter .* Got 1000000"):
+    with pytest.raises(ValueError, match=r"'n_iter' parameter .* Got 1000000"):
         lowess_r2(X, y, n_iter=10**6)
