@@ -30,7 +30,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
-from skvarimp._response.partitioned import observed
+from skvarimp._response.partitioned import draws, observed
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.responses.trees import mean_slopes
 
@@ -71,7 +71,10 @@ def assert_alike(measure, model, X, y, weight=None, rtol=1e-12):
         np.testing.assert_allclose(
             found.standard_errors_, expected.standard_errors_, rtol=0, atol=rtol * size
         )
-    for name in ("response_path_", "method_"):
+    drawn = getattr(expected, "monte_carlo_errors_", None)
+    if drawn is not None:
+        np.testing.assert_allclose(found.monte_carlo_errors_, drawn, rtol=1e-9)
+    for name in ("response_path_", "method_", "estimation_"):
         assert getattr(found, name, None) == getattr(expected, name, None)
     for name, (values, curve) in getattr(expected, "curves_", {}).items():
         assert list(found.curves_[name][0]) == pytest.approx(list(values), nan_ok=True)
@@ -115,6 +118,18 @@ MEASURES = [
     SobolImportance(order="first", grid=9),
     FIRMImportance(),
     FIRMImportance(method="conditional_mean", standardize=True, n_bins=6),
+    SensitivityImportance(estimation="sampled", n_repeats=2, random_state=0),
+    SensitivityImportance(
+        contrast="observed", estimation="sampled", n_repeats=3, random_state=0, grid=7
+    ),
+    PermutationImportance(estimation="sampled", n_repeats=3, random_state=0),
+    PermutationImportance(
+        estimation="sampled",
+        loss="absolute_error",
+        relative=True,
+        n_repeats=2,
+        random_state=0,
+    ),
 ]
 
 
@@ -152,7 +167,7 @@ def test_models_of_all_kinds(model, kind, numbers):
     y = target_of(kind, X, y)
     fitted = clone(model).fit(X, y)
     loss = PermutationImportance(estimation="exact", loss="squared_error")
-    for measure in (*MEASURES[:5], *MEASURES[8:], loss):
+    for measure in (*MEASURES[:5], *MEASURES[8:15], loss):
         assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 
@@ -265,6 +280,85 @@ def test_too_many_values_are_refused_by_name(few_values, numbers):
         PartialDependenceImportance().fit(boosting, in_parts(X))
     with pytest.raises(ValueError, match=r"no tree.*'x0'"):
         MEASURES[0].fit(svr, in_parts(X), in_parts(y))
+
+
+@pytest.fixture
+def few_donors(few_values, monkeypatch):
+    """A pool of 50 donors."""
+    monkeypatch.setattr(draws, "N_DONORS", 50)
+
+
+def literal_draws(X, y, weight, seed, n_repeats):
+    """Mean squared error gained by drawn donors of a pool, column by column."""
+    n, (p,) = len(X), X.shape[1:]
+    seeds = np.random.RandomState(seed).randint(2**32, size=p, dtype=np.uint32)
+    share = weight / weight.sum()
+    points = np.random.default_rng([seeds[0], 1]).random(50)
+    pool = [int(np.argmax(u < np.cumsum(share))) for u in sorted(points)]
+    gained = np.zeros(p)
+    for j in range(p):
+        # a column of few values is drawn from by their weights in all rows
+        few = len(set(X[:, j])) <= 50
+        donors, chances = (range(n), share) if few else (pool, np.full(50, 1 / 50))
+        order = sorted(zip(X[donors, j], chances))
+        upper = np.cumsum([chance for _, chance in order])
+        random = np.random.default_rng(seeds[j]).random(n_repeats * n)
+        for t, u in enumerate(random):
+            i = t % n
+            moved = X[i].copy()
+            moved[j] = order[min(np.searchsorted(upper, u), len(order) - 1)][0]
+            before, after = one_output(np.stack([X[i], moved]))
+            gain = (y[i] - after) ** 2 - (y[i] - before) ** 2
+            gained[j] += share[i] * gain / n_repeats
+    return gained
+
+
+def one_output(X):
+    """A function of three columns."""
+    return np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * X[:, 4]
+
+
+def test_donors_of_many_values_come_from_a_pool(few_donors, numbers):
+    """The same rows and donors, however the rows are cut."""
+    X, y, weight = numbers
+    X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    measure = PermutationImportance(n_repeats=2, random_state=3, estimation="sampled")
+    expected = literal_draws(X, y, weight, seed=3, n_repeats=2)
+    for cuts in ([0, 100, 101, 101, 240, len(X)], [0, 17, len(X)]):
+        parts = (in_parts(values, cuts) for values in (X, y, weight))
+        rows, target, weights = parts
+        found = clone(measure).fit(one_output, rows, target, sample_weight=weights)
+        np.testing.assert_allclose(found.importances_, expected, rtol=0, atol=1e-11)
+        assert found.estimation_ == "sampled"
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        PermutationImportance(estimation="sampled", n_repeats=4, relative=True),
+        SensitivityImportance(estimation="sampled", n_repeats=4, scale=None),
+    ],
+    ids=str,
+)
+def test_errors_of_drawing_from_a_pool(measure, few_donors, numbers):
+    """They are those that repeated fits show, and the importances have no bias."""
+    X, y, _ = numbers
+    n_fits, cuts = 40, [0, 150, 400]
+    exact = clone(measure).set_params(estimation="exact").fit(one_output, X, y)
+    fits = [
+        clone(measure)
+        .set_params(random_state=seed, features=[0, 1])
+        .fit(one_output, in_parts(X, cuts), in_parts(y, cuts))
+        for seed in range(n_fits)
+    ]
+    found = np.array([fit.importances_ for fit in fits])
+    spread = found.std(axis=0, ddof=1)
+    gap = found.mean(axis=0) - exact.importances_[:2]
+    assert np.all(np.abs(gap) < 3.5 * spread / np.sqrt(n_fits))
+    claimed = np.sqrt(np.mean([fit.monte_carlo_errors_**2 for fit in fits], axis=0))
+    np.testing.assert_allclose(claimed, spread, rtol=0.35)
+    errors = np.mean([fit.standard_errors_ for fit in fits], axis=0)
+    np.testing.assert_allclose(errors, exact.standard_errors_[:2], rtol=0.15)
 
 
 def test_bins_of_many_values_are_near(few_values, numbers):
@@ -394,7 +488,8 @@ def test_what_needs_all_rows_says_so(numbers):
         PermutationImportance(subset="oob"),
         SensitivityImportance(estimation="exact", keep_rows=True),
         SensitivityImportance(contrast="range", estimation="rows"),
-        SensitivityImportance(estimation="sampled"),
+        SensitivityImportance(estimation="sampled", tol=0.1),
+        SensitivityImportance(estimation="sampled", keep_rows=True),
         InteractionImportance(statistic="h"),
         InteractionImportance(pairs=2),
         ImpurityImportance(rows="unseen", keep_rows=True),

@@ -18,10 +18,9 @@ from skvarimp._data.values import factorized, numbers_if_possible
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.sampling import entry_seeds, sample_repeats
+from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.subgroups import Subgroups
 from skvarimp._running.parallel import in_order
-from skvarimp._running.progress import steps_of
 
 conditional_constraint = [
     StrOptions({"subgroups"}),
@@ -83,15 +82,11 @@ class ConditionalImportance(ResponseImportance):
     def _draw_donors(self, plan, draw, scale, request):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
         problem, n = plan.problem, len(plan.entries)
-        black_box = problem.drawing()
-        self.response_path_ = black_box.path
-        walk = problem.walk(black_box, plan.entries, [request], self.keep_rows)
-        seeds = entry_seeds(self.random_state, n)
+        self.response_path_ = problem.drawing().path
         outcome = Outcome.empty(n, len(scale))
         outcome.monte_carlo_errors = np.full(n, np.nan)
         outcome.n_draws = np.zeros(n, dtype=np.intp)
-        arguments = (walk, draw, scale, self.n_repeats, seeds)
-        results = steps_of([self], sample_repeats, range(n), arguments, self.n_jobs)
+        results = problem.drawn(plan.entries, request, draw, scale, self)
         for e, sampled in results:
             outcome.store_draws(e, sampled)
         return outcome

@@ -267,7 +267,7 @@ def _exact(t, of, entries):
 def _sampled(t, of, entries, seeds, n_repeats):
     """(gains, Monte Carlo errors, unmoved loss of the rows, path)."""
     problem, loss = of.problem(t)
-    draw = LossDraw(loss, unmoved_loss(loss, problem))
+    draw = LossDraw(loss)
     black_box = problem.drawing()
     request = Request("all", [], [])
     walk = problem.walk(black_box, entries, [request])
@@ -277,4 +277,4 @@ def _sampled(t, of, entries, seeds, n_repeats):
     ]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_error for s in sampled])
-    return gains, errors, draw.base, black_box.path
+    return gains, errors, unmoved_loss(loss, problem), black_box.path

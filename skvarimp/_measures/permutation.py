@@ -28,7 +28,6 @@ from skvarimp._response.reductions.losses import (
     LOSSES,
     LossDraw,
     make_loss,
-    unmoved_loss,
 )
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.progress import steps_of
@@ -212,7 +211,7 @@ default=None
                 "no such number. Leave one of the two out."
             )
         if self.scoring is not None:
-            problem.in_one_place("`scoring`")
+            problem.in_one_place("`scoring`", "use `loss`, a mean over rows")
             return self._plan_scores(problem, entries)
         if self.subset == "oob":
             problem.in_one_place("subset='oob'")
@@ -230,14 +229,14 @@ default=None
             conclude = partial(_from_walk, loss.name, baseline)
             return PermutationPlan(problem, entries, [request], "exact", conclude)
         reference = baseline if self.relative else None
-        draw = LossDraw(loss, unmoved_loss(loss, problem), reference)
+        draw = LossDraw(loss, reference)
         conclude = partial(self._from_draws, draw, baseline, grid)
         return PermutationPlan(problem, entries, [], "sampled", conclude)
 
     def _is_exact(self, problem, entries, request):
         if self.estimation != "auto":
             return self.estimation == "exact"
-        drawn = self.n_repeats * problem.table.n_samples * len(entries)
+        drawn = self.n_repeats * problem.n_rows * len(entries)
         return problem.exact_is_cheap(entries, request, drawn)
 
     def _plan_scores(self, problem, entries):

@@ -16,8 +16,10 @@ from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.lowering import respond
 from skvarimp._response.reductions.losses import unmoved_loss
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._response.scale import scale_of
 from skvarimp._response.unmoved import unmoved_response
+from skvarimp._running.progress import steps_of
 
 CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
 
@@ -76,7 +78,7 @@ class Problem:
             )
         return self._responses[key]
 
-    def in_one_place(self, what):
+    def in_one_place(self, what, way_out=""):
         """Raise where the rows are in partitions, as `what` cannot be merged."""
 
     def drawing(self):
@@ -123,14 +125,14 @@ class Problem:
             Cost of the drawn numbers of all entries, in calls of the model for one row.
         """
         limit = max(CHEAP_EVALUATIONS, drawn)
-        most = np.full(len(entries), self.table.n_samples)
+        most = np.full(len(entries), self.n_rows)
         if self._exact_cost(entries, request, most) <= limit:
             return True
         sizes = self.grid_sizes(entries, request)
         return self._exact_cost(entries, request, sizes) <= limit
 
     def _exact_cost(self, entries, request, sizes):
-        response, n = self.response(entries), self.table.n_samples
+        response, n = self.response(entries), self.n_rows
         (reduction,) = request.reductions
         grouped = [len(entry.columns) > 1 for entry in entries]
         cost = 0.0
@@ -182,6 +184,26 @@ class Problem:
         response = self.response(entries)
         walk = self.walk(response, entries, requests, keep_rows)
         return run_walk(walk, n_jobs, on_done)
+
+    def drawn(self, entries, request, draw, scale, measure):
+        """Yield (position, `Sampled`) of each entry until a callback asks to stop.
+
+        Parameters
+        ----------
+        entries : list of Entry
+        request : Request
+            Whose grid each row's donors are drawn from.
+        draw, scale
+            See `sample_repeats`.
+        measure : BaseImportance
+            Whose `n_repeats`, `random_state`, `keep_rows` and `n_jobs` say how, and
+            whose callbacks see the progress.
+        """
+        walk = self.walk(self.drawing(), entries, [request], measure.keep_rows)
+        seeds = entry_seeds(measure.random_state, len(entries))
+        arguments = (walk, draw, scale, measure.n_repeats, seeds)
+        entries = range(len(seeds))
+        return steps_of([measure], sample_repeats, entries, arguments, measure.n_jobs)
 
     def walk(self, response, entries, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""

@@ -273,7 +273,7 @@ default=None
     def _choose_estimation(self, problem, entries, request):
         if self.estimation != "auto":
             return self.estimation
-        n = problem.table.n_samples
+        n = problem.n_rows
         if self.contrast == "range":
             sizes = problem.grid_sizes(entries, request)
             cap = self.n_repeats * rows_per_repeat(n, sizes)

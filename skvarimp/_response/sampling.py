@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from skvarimp._response.kalman import Batch
 from skvarimp._response.subgroups import between_parts, donor_levels
+from skvarimp._response.tally import Tally, scaled_influences
 from skvarimp._running.memory import slices
 from skvarimp._running.parallel import in_order
 
@@ -34,7 +35,11 @@ class Draw:
         """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
         raise NotImplementedError
 
-    def further_influence(self, theta):
+    def unmoved(self, base, y):
+        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
+        return 0.0
+
+    def further_influence(self, theta, unmoved):
         """Influence of the rows, (n_rows,), through what the mean is divided by."""
         return 0.0
 
@@ -63,32 +68,6 @@ class ObservedDraw(Draw):
         return np.abs(moved[0] - base)
 
 
-@dataclass
-class Sampled:
-    """The estimate of one entry.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_outputs,)
-        Divided by the scale.
-    standard_error : float
-        Sampling error of the mean over outputs, the model held fixed; NaN where one
-        repeat leaves the error of drawing unknown.
-    monte_carlo_error : float
-        Error of drawing; NaN for one repeat.
-    n_draws : int
-    influences, contributions : ndarray of shape (n_rows,) or None
-        Of single rows, where the walk keeps them; see `Finished`.
-    """
-
-    importances: np.ndarray
-    standard_error: float
-    monte_carlo_error: float
-    n_draws: int
-    influences: np.ndarray | None = None
-    contributions: np.ndarray | None = None
-
-
 def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     """Draw every row once per repeat, its donors by their probabilities.
 
@@ -110,15 +89,21 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     """
     move = walk.moves[position]
     random = np.random.default_rng(int(seeds[position]))
+    tally = tallied(walk, move, draw, scale, n_repeats, random, len(walk.rows))
+    return tally.estimate(walk, move, draw, n_repeats)
+
+
+def tallied(walk, move, draw, scale, n_repeats, random, n_all):
+    """The `Tally` of draws of every row, once per repeat, out of `n_all` rows."""
     n_rows = len(walk.rows)
-    tally = _Tally(n_rows, len(scale), move.n_cells)
-    for part in slices(n_repeats, n_rows * draw.n_moves):
+    tally = Tally(n_rows, len(scale), move.n_cells)
+    for part in slices(n_repeats, n_all * draw.n_moves):
         repeats = part.stop - part.start
         rows = np.tile(np.arange(n_rows), repeats)
         cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
         tally.add(rows, cells, values, walk.weights, repeats)
-    return tally.estimate(walk, move, draw, n_repeats)
+    return tally
 
 
 def draw_by(probabilities, random, size):
@@ -170,16 +155,6 @@ def contributions(walk, move, draw, rows, cells):
     return draw.contribution(walk.base[:, rows], moved, y)
 
 
-def scaled_influences(psi, weights, variance):
-    """Influences estimated from draws, with mean 0 and the variance that is known.
-
-    Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
-    """
-    psi = psi - weights @ psi
-    size = weights @ psi**2
-    return psi * np.sqrt(variance / size) if size > 0 else psi
-
-
 def of_single_rows(batch, walk, move, donor_factor):
     """Influences and contributions of single rows from a `Batch` of draws.
 
@@ -200,74 +175,6 @@ def of_single_rows(batch, walk, move, donor_factor):
         psi += donor_factor * donors[move.codes[walk.rows]]
     variance = batch.standard_error(1.0) ** 2
     return scaled_influences(psi, walk.weights, variance), contributions
-
-
-class _Tally:
-    """Running sums of draws, by row and by donor cell."""
-
-    def __init__(self, n_rows, n_outputs, n_cells):
-        self.per_output = np.zeros((n_outputs, n_rows))
-        self.row_sums = np.zeros((2, n_rows))  # of the mean over outputs, its square
-        self.cell_sums = np.zeros((4, n_cells))  # count, weight, weighted mean, square
-
-    def add(self, rows, cells, values, weights, repeats):
-        """Add draws; `values` (n_outputs, n) with every row once per repeat."""
-        shape = (len(values), repeats, -1)
-        self.per_output += values.reshape(shape).sum(axis=1)
-        mean = values.mean(axis=0)
-        by_row = mean.reshape(repeats, -1)
-        self.row_sums += by_row.sum(axis=0), (by_row**2).sum(axis=0)
-        weights = weights[rows] * len(weights)
-        n_cells = self.cell_sums.shape[1]
-        for drawn in cells:
-            for s, what in enumerate(
-                (None, weights, weights * mean, weights * mean**2)
-            ):
-                self.cell_sums[s] += np.bincount(drawn, what, minlength=n_cells)
-
-    def estimate(self, walk, move, draw, n_repeats):
-        """`Sampled` from the sums."""
-        weights = walk.weights
-        importances = self.per_output @ weights / n_repeats
-        n_draws = n_repeats * len(weights)
-        row_mean = self.row_sums[0] / n_repeats
-        if n_repeats == 1:
-            unknown = np.full(len(weights), np.nan) if walk.keep_rows else None
-            return Sampled(importances, np.nan, np.nan, n_draws, unknown, row_mean)
-        within = self.row_sums[1] / n_repeats - row_mean**2
-        noise = np.maximum(within, 0.0) / (n_repeats - 1)  # variance of each row mean
-        monte_carlo = np.sqrt(np.sum(weights**2 * noise))
-        theta = importances.mean()
-        psi = row_mean - theta + draw.further_influence(theta)
-        if move.codes is not None:
-            level = donor_levels(walk, move, row_mean, theta)
-            donors, donor_noise = self._donors(level)
-            codes = move.codes[walk.rows]
-            psi = psi + draw.donor_factor * donors[codes]
-            noise = noise + draw.donor_factor**2 * donor_noise[codes]
-        # Drawing inflates the squares of the influence by its own variance.
-        variance = max(weights @ (psi**2 - noise), 0.0)
-        psi = scaled_influences(psi, weights, variance) if walk.keep_rows else None
-        return Sampled(
-            importances,
-            float(np.sqrt(variance / walk.total_weight)),
-            float(monte_carlo),
-            n_draws,
-            psi,
-            row_mean,
-        )
-
-    def _donors(self, level):
-        """Each cell's mean contribution as donor minus `level`, and its variance."""
-        count, weight, first, second = self.cell_sums
-        safe = np.where(weight > 0, weight, 1.0)
-        mean = np.where(weight > 0, first / safe - level, 0.0)
-        spread = np.where(weight > 0, second / safe - (first / safe) ** 2, 0.0)
-        several = count > 1
-        within = np.maximum(spread, 0.0) * count / np.maximum(count - 1, 1)
-        pooled = within[several].mean() if several.any() else 0.0
-        within = np.where(several, within, pooled)
-        return mean, np.where(count > 0, within / np.maximum(count, 1), 0.0)
 
 
 @dataclass

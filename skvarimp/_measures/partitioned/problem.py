@@ -1,11 +1,12 @@
 """`PartitionedProblem`: a model on rows that no one place holds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.table import stacked
 from skvarimp._measures.partitioned.targets import (
     mean_loss,
     merge_moments,
@@ -17,7 +18,15 @@ from skvarimp._measures.problem import Problem
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.partitioned.observed import MOST_VALUES
+from skvarimp._response.partitioned.draws import (
+    PartitionedDraws,
+    draws_of,
+    merge_drawn,
+    merge_pools,
+    pool_points,
+    pool_rows,
+)
+from skvarimp._response.partitioned.observed import MOST_VALUES, Observed
 from skvarimp._response.partitioned.walk import (
     Count,
     GlobalMove,
@@ -25,9 +34,12 @@ from skvarimp._response.partitioned.walk import (
     PartModel,
     Sums,
 )
+from skvarimp._response.reductions.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.unmoved import unmoved_response
+from skvarimp._running.progress import Progress
 
 
 @dataclass
@@ -122,39 +134,84 @@ class PartitionedProblem(Problem):
         return move.values, move.probabilities
 
     def exact_is_cheap(self, entries, request, drawn):
-        """See `Problem.exact_is_cheap`: where all values are known."""
-        return all(o.distinct for o in self._observed(entries, request))
+        """See `Problem.exact_is_cheap`; ranges cannot be estimated from donors."""
+        if isinstance(request.reductions[0], Range):
+            return True
+        observed = zip(entries, self._observed(entries, request))
+        if not all(o.distinct or not _takes_all(e, request) for e, o in observed):
+            return False
+        return super().exact_is_cheap(entries, request, drawn)
+
+    def drawn(self, entries, request, draw, scale, measure):
+        """See `Problem.drawn`; for donors see `draws`."""
+        if measure.keep_rows:
+            self.in_one_place("keep_rows=True")
+        seeds = entry_seeds(measure.random_state, len(entries))
+        observed = [self.count(entries).observed[entry, False] for entry in entries]
+        pooled = [
+            _takes_all(entry, request) and not o.distinct
+            for entry, o in zip(entries, observed)
+        ]
+        if any(pooled):
+            pool = self._pool(int(seeds[0]))
+            ones = np.ones(pool.n_samples)
+            observed = [
+                Observed.of(pool, entry, ones) if from_pool else o
+                for entry, o, from_pool in zip(entries, observed, pooled)
+            ]
+        moves = [
+            GlobalMove(o.move(entry, request.grid, request.categorical), o)
+            for entry, o in zip(entries, observed)
+        ]
+        walk = self._walk(
+            self._no_form(), entries, moves, [replace(request, reductions=[])]
+        )
+        draws = PartitionedDraws(walk, pooled, draw, scale, measure.n_repeats, seeds)
+        with Progress([measure], len(entries)) as progress:
+            drawn = self.partitions.passed(draws_of, (draws,), merge_drawn)
+            progress.step(len(entries))
+        yield from enumerate(draws.estimates(drawn))
+
+    def _pool(self, seed):
+        """Rows drawn from all partitions by their weights, as a `Table`."""
+        count = self.count(())
+        where = pool_points(seed, count.weight), count.weight_spans()
+        tables = self.partitions.passed(pool_rows, where, merge_pools)
+        pool = stacked([tables[number] for number in sorted(tables)])
+        pool.names = self.table.names
+        return pool
 
     def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
         """See `Problem.run`; the scheduler of Dask says where."""
         if keep_rows:
             self.in_one_place("keep_rows=True")
         moves = self.global_moves(entries, requests)
-        count = self.count(entries)
-        first_row, rows = {}, 0
-        for number in sorted(count.n_rows):
-            first_row[number] = rows
-            rows += count.n_rows[number]
-        walk = PartitionedWalk(
-            self.part_model(entries),
-            entries,
-            moves,
-            [
-                is_categorical(self.table, entry, request.categorical)
-                for request in requests
-                for entry in entries
-            ],
-            [request.reductions for request in requests],
-            first_row,
-            count.weight,
-            "y" in vars(self),
-            self._level(requests),
-        )
+        walk = self._walk(self.part_model(entries), entries, moves, requests)
         sums = self.partitions.passed(Sums.of, (walk,), Sums.merged)
         outcomes = walk.finished(sums, [request.scales for request in requests])
         if on_done is not None:
             on_done(len(moves))
         return outcomes
+
+    def _walk(self, model, entries, moves, requests):
+        """What walks over each partition."""
+        count = self.count(entries)
+        categorical = [
+            is_categorical(self.table, entry, request.categorical)
+            for request in requests
+            for entry in entries
+        ]
+        return PartitionedWalk(
+            model,
+            entries,
+            moves,
+            categorical,
+            [request.reductions for request in requests],
+            count.row_spans(),
+            count.weight,
+            "y" in vars(self),
+            self._level(requests),
+        )
 
     def _level(self, requests):
         """Mean of the response, where a reduction needs deviations from it."""
@@ -192,16 +249,16 @@ class PartitionedProblem(Problem):
     def walk(self, response, entries, requests, keep_rows=False):
         """See `Problem.walk`: there is no one walk."""
         raise ValueError(
-            "Rows in partitions have no draws of single rows. Use estimation='exact' "
-            "and, where the model is no tree, a number of bins such as grid=100; or "
-            "pass a sample, X.sample(frac=0.01).compute()."
+            "Rows in partitions have no draws of single rows, which estimation='rows' "
+            "and `tol` take. Use estimation='sampled' or 'exact', or pass a sample, "
+            "X.sample(frac=0.01).compute()."
         )
 
-    def in_one_place(self, what):
+    def in_one_place(self, what, way_out="leave it out"):
         """See `Problem.in_one_place`."""
         raise ValueError(
             f"{what} needs all rows in one place, got X in partitions. Pass "
-            "X.compute(), or leave it out."
+            f"X.compute(), or {way_out}."
         )
 
 

@@ -16,6 +16,7 @@ from skvarimp._data.partitions import summed
 from skvarimp._data.statistics import gini_mean_difference, weighted_median
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import Observed
+from skvarimp._response.reductions.losses import loss_of_rows
 from skvarimp._response.scale import STATISTICS, checked_scale, compared_with
 from skvarimp._response.unmoved import unmoved_response
 
@@ -109,8 +110,7 @@ def _merge_observed(first, second):
 
 def _sum_of_losses(part, model, loss):
     base = unmoved_response(model, part.table)
-    of_rows = loss(part.target()[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
-    return part.weights @ of_rows, part.weights.sum()
+    return part.weights @ loss_of_rows(loss, part.target(), base), part.weights.sum()
 
 
 def _deviations(part, model, median):

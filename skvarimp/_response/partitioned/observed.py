@@ -140,11 +140,14 @@ class Observed:
         return replace(move, entry=entry)
 
     def cells_of(self, table, entry, move, keys=None):
-        """The cell of each row's own value, (n_rows,), in a move through all values."""
+        """The cell of each row's own value, (n_rows,), in a move through all values.
+
+        `move.n_cells` for a value that was not observed.
+        """
         rows, _ = _rows(table, entry)
         both = None if self.keys is None else np.concatenate([self.keys, keys])
-        codes, _ = self._factorized(stacked([self.rows, rows]), both)
-        cell_of_code = np.empty(move.n_cells, dtype=np.intp)
+        codes, first = self._factorized(stacked([self.rows, rows]), both)
+        cell_of_code = np.full(len(first), move.n_cells)
         cell_of_code[codes[move.donors]] = np.arange(move.n_cells)
         return cell_of_code[codes[len(self.masses) :]]
 

@@ -1,6 +1,7 @@
 """A walk over partitions: each by the same code as rows in memory, then merged."""
 
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -53,15 +54,14 @@ class Count:
 
     Attributes
     ----------
-    n_rows : dict
-        Number of a partition -> its rows of positive weight.
-    weight : float
+    n_rows, weights : dict
+        Number of a partition -> its rows of positive weight, and their weight.
     observed : dict
         (entry, whether by cells of the trees) -> Observed.
     """
 
     n_rows: dict
-    weight: float
+    weights: dict
     observed: dict
 
     @classmethod
@@ -88,15 +88,36 @@ class Count:
                 keys = keys_of(response, table, entry)
                 of_cells = Observed.of(table, entry, weights, keys)
                 observed[entry, True] = of_cells
-        return cls({part.number: table.n_samples}, weights.sum(), observed)
+        number = part.number
+        return cls({number: table.n_samples}, {number: weights.sum()}, observed)
 
     def merged(self, other):
         """That of two sets of partitions."""
         return Count(
             self.n_rows | other.n_rows,
-            self.weight + other.weight,
+            self.weights | other.weights,
             {key: o.merged(other.observed[key]) for key, o in self.observed.items()},
         )
+
+    @property
+    def weight(self):
+        """Of all rows."""
+        return sum(self.weights[number] for number in sorted(self.weights))
+
+    def row_spans(self):
+        """Number of a partition -> (first, stop) of its rows among all."""
+        return _consecutive(self.n_rows)
+
+    def weight_spans(self):
+        """Number of a partition -> weight of all rows before it, and up to its end."""
+        return _consecutive(self.weights)
+
+
+def _consecutive(sizes):
+    """Number of a partition -> where its own part of a sum begins and ends."""
+    numbers = sorted(sizes)
+    ends = accumulate((sizes[number] for number in numbers), initial=0)
+    return dict(zip(numbers, pairwise(ends)))
 
 
 def _ask_where_missing(model, table):
@@ -203,8 +224,8 @@ class PartitionedWalk:
         By position, whether the entry is categorical.
     reductions : list of list of Reduction
         Of each request.
-    first_row : dict
-        Number of a partition -> how many rows those before it have.
+    spans : dict
+        Number of a partition -> (first, stop) of its rows among all.
     weight : float
         Of all rows.
     needs_y : bool
@@ -218,7 +239,7 @@ class PartitionedWalk:
     moves: list
     categorical: list
     reductions: list
-    first_row: dict
+    spans: dict
     weight: float
     needs_y: bool
     level: np.ndarray
@@ -231,10 +252,9 @@ class PartitionedWalk:
             np.arange(n_donors, n_donors + n_rows),
             part.weights / self.weight,
         )
-        begin = self.first_row[part.number]
+        span = slice(*self.spans[part.number])
         reductions = [
-            [_of_part(r, slice(begin, begin + n_rows)) for r in of_request]
-            for of_request in self.reductions
+            [_of_part(r, span) for r in of_request] for of_request in self.reductions
         ]
         return Walk(
             response,
@@ -247,6 +267,11 @@ class PartitionedWalk:
             self.weight,
             part.target() if self.needs_y else None,
         )
+
+    @property
+    def n_rows(self):
+        """Number of all rows."""
+        return max(stop for _, stop in self.spans.values())
 
     def finished(self, sums, scales):
         """The outcomes of all requests.

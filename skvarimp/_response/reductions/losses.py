@@ -191,14 +191,11 @@ class LossDraw(Draw):
     Parameters
     ----------
     loss : callable
-    base : ndarray of shape (n_rows,)
-        Unmoved loss of each row.
     reference : float, default=None
-        Its mean, where draws are divided by it.
+        Mean loss of the unmoved rows, where draws are divided by it.
     """
 
     loss: object
-    base: np.ndarray
     reference: float | None = None
 
     n_moves = 1
@@ -210,16 +207,25 @@ class LossDraw(Draw):
         losses = self.loss(y[:, np.newaxis], both)
         return (losses[:, 0] - losses[:, 1])[np.newaxis]
 
-    def further_influence(self, theta):
+    def unmoved(self, base, y):
+        """See `Draw.unmoved`: the loss of each row, where draws are divided by it."""
+        return 0.0 if self.reference is None else loss_of_rows(self.loss, y, base)
+
+    def further_influence(self, theta, unmoved):
         """See `Draw.further_influence`; of a ratio's denominator."""
         if self.reference is None:
             return 0.0
-        return -theta * (self.base / self.reference - 1.0)
+        return -theta * (unmoved / self.reference - 1.0)
 
 
 def unmoved_loss(loss, problem):
     """Loss of each row of a problem, (n_samples,)."""
-    return loss(problem.y[:, np.newaxis], problem.base[:, :, np.newaxis])[:, 0]
+    return loss_of_rows(loss, problem.y, problem.base)
+
+
+def loss_of_rows(loss, y, base):
+    """Loss of each row from its responses `base`, (n_outputs, n_rows)."""
+    return loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
 
 
 def _columnwise(y, outputs, class_lists):

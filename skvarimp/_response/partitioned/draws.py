@@ -1,0 +1,197 @@
+"""Draws of (row, donor) over partitions.
+
+Each row draws the random numbers that it would draw in memory: those of its place among
+all rows. Its donors are the observed values where all are known, with their weights.
+Of more values they are those of a pool of `N_DONORS` rows, drawn from all partitions by
+their weights.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._response.partitioned.moments import Moments
+from skvarimp._response.partitioned.observed import MOST_VALUES
+from skvarimp._response.sampling import tallied
+from skvarimp._response.tally import DonorMeans, Sampled
+
+N_DONORS = MOST_VALUES  # of which any values can be counted
+
+
+class OfRows:
+    """The random numbers of some rows, out of those of all rows.
+
+    Parameters
+    ----------
+    seed : int
+    n_all : int
+        For how many rows they are drawn, one after another.
+    rows : slice
+        Those wanted.
+    """
+
+    def __init__(self, seed, n_all, rows):
+        self.n_all, self.rows = n_all, rows
+        self._bits = np.random.PCG64(seed)
+        self._random = np.random.Generator(self._bits)
+
+    def random(self, size):
+        """Numbers in [0, 1), the last axis of `size` holding the rows in turn."""
+        n_rows = self.rows.stop - self.rows.start
+        numbers = np.empty((math.prod(size) // n_rows, n_rows))
+        for of_all in numbers:
+            self._bits.advance(self.rows.start)
+            self._random.random(out=of_all)
+            self._bits.advance(self.n_all - self.rows.stop)
+        return numbers.reshape(size)
+
+
+@dataclass
+class Drawn:
+    """What the draws of some rows say of an entry.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_outputs,)
+        The part of these rows.
+    moments : Moments
+        Of each row's mean contribution and of `Draw.unmoved`, by the row's own cell; of
+        rows whose values are no donors in one cell more.
+    cells : ndarray of shape (4, n_cells)
+        See `Tally`.
+    noise : ndarray of shape (2,)
+        Variances that drawing gives the rows' means, times weights and their squares.
+    """
+
+    importances: np.ndarray
+    moments: Moments
+    cells: np.ndarray
+    noise: np.ndarray
+
+    @classmethod
+    def of(cls, tally, walk, move, draw, n_repeats):
+        """From the draws of one partition."""
+        weights, (row_mean, noise) = walk.weights, tally.of_rows(n_repeats)
+        unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
+        codes = None if move.codes is None else move.codes[walk.rows]
+        numbers = np.stack([row_mean, unmoved])
+        return cls(
+            tally.per_output @ weights / n_repeats,
+            Moments.of(numbers, weights, codes, move.n_cells + 1),
+            tally.cell_sums,
+            np.array([weights @ noise, weights**2 @ noise]),
+        )
+
+    def merged(self, other):
+        """That of two sets of rows."""
+        return Drawn(
+            self.importances + other.importances,
+            self.moments.merged(other.moments),
+            self.cells + other.cells,
+            self.noise + other.noise,
+        )
+
+    def estimate(self, move, pooled, draw, n_draws, n_repeats, total_weight):
+        """`Sampled`; `move` through all donors, `pooled`: whether from a pool."""
+        if n_repeats == 1:
+            return Sampled(self.importances, np.nan, np.nan, n_draws)
+        numbers, weights, codes = self.moments.points()
+        theta = self.importances.mean()
+        psi = numbers[0] - theta + draw.further_influence(theta, numbers[1])
+        variance, monte_carlo = weights @ psi**2 - self.noise[0], self.noise[1]
+        if move.codes is not None:
+            donors, factor = DonorMeans.of(self.cells, theta), draw.donor_factor
+            own = weights, codes, psi
+            variance += donors.share_of_variance(*own, move.chances, factor)
+            if pooled:
+                squares = donors.means**2 - donors.noise
+                monte_carlo += max(factor**2 * move.chances @ squares, 0) / N_DONORS
+        error = np.sqrt(max(variance, 0.0) / total_weight)
+        return Sampled(self.importances, float(error), float(monte_carlo**0.5), n_draws)
+
+
+@dataclass
+class PartitionedDraws:
+    """What drawing in each partition needs.
+
+    Attributes
+    ----------
+    walk : PartitionedWalk
+        Whose model is the black box.
+    pooled : list of bool
+        By entry, whether its donors come from the pool.
+    draw : Draw
+    scale : ndarray of shape (n_outputs,)
+    n_repeats : int
+    seeds : ndarray of shape (n_entries,)
+    """
+
+    walk: object
+    pooled: list
+    draw: object
+    scale: np.ndarray
+    n_repeats: int
+    seeds: np.ndarray
+
+    def of(self, part):
+        """The `Drawn` of each entry from one partition."""
+        walk, rows = self.walk.of(part), slice(*self.walk.spans[part.number])
+        n_all, result = self.walk.n_rows, []
+        for e, pooled in enumerate(self.pooled):
+            random, move = OfRows(int(self.seeds[e]), n_all, rows), walk.moves[e]
+            # two donors are the same row of a pool more often than of all rows
+            distinct = 1 - 1 / N_DONORS if pooled else 1.0
+            scale = self.scale * distinct ** (self.draw.n_moves - 1)
+            how = self.draw, scale, self.n_repeats, random, n_all
+            tally = tallied(walk, move, *how)
+            result.append(Drawn.of(tally, walk, move, self.draw, self.n_repeats))
+        return result
+
+    def estimates(self, drawn):
+        """The `Sampled` of each entry, from what is merged over all partitions."""
+        n_draws = self.n_repeats * self.walk.n_rows
+        how = self.draw, n_draws, self.n_repeats, self.walk.weight
+        return [
+            of_entry.estimate(global_move.move, pooled, *how)
+            for of_entry, global_move, pooled in zip(
+                drawn, self.walk.moves, self.pooled
+            )
+        ]
+
+
+def draws_of(part, draws):
+    """`PartitionedDraws.of`, for a pass over partitions."""
+    return draws.of(part)
+
+
+def merge_drawn(first, second):
+    """Merge the results of `draws_of`."""
+    return [a.merged(b) for a, b in zip(first, second)]
+
+
+def pool_points(seed, weight):
+    """Where the rows of the pool lie in the summed weights of all rows; ascending."""
+    return np.sort(np.random.default_rng([seed, 1]).random(N_DONORS)) * weight
+
+
+def pool_rows(part, points, spans):
+    """The rows of a partition that are in the pool: number -> table.
+
+    Parameters
+    ----------
+    part : Part
+    points : ndarray of shape (n_donors,)
+        Between 0 and the weight of all rows, ascending.
+    spans : dict
+        Number of a partition -> weight of all rows before it, and up to its end.
+    """
+    begin, end = spans[part.number]
+    mine = points[(points >= begin) & (points < end)]
+    rows = np.searchsorted(begin + np.cumsum(part.weights)[:-1], mine, side="right")
+    return {part.number: part.table.take(rows)} if len(rows) else {}
+
+
+def merge_pools(first, second):
+    """Merge the results of `pool_rows`."""
+    return first | second
