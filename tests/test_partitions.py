@@ -63,7 +63,7 @@ def assert_alike(measure, model, X, y, weight=None, rtol=1e-12):
     found = clone(measure).fit(
         model, in_parts(X), in_parts(y), sample_weight=in_parts(weight)
     )
-    size = np.abs(expected.importances_).max()
+    size = max(np.abs(expected.importances_).max(), 1e-4)
     np.testing.assert_allclose(
         found.importances_, expected.importances_, rtol=0, atol=rtol * size
     )
@@ -219,6 +219,33 @@ def test_pairs(frame, numbers):
         assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 
+FRIEDMAN = [
+    InteractionImportance(statistic="h", features=[0, 1, 4]),
+    InteractionImportance(statistic="h", triples=[(0, 1, 2), (1, 2, 4)]),
+    InteractionImportance(statistic="h_total"),
+    InteractionImportance(statistic="h_overall"),
+    InteractionImportance(statistic="h", pairs=2),
+]
+
+
+@pytest.mark.parametrize("measure", FRIEDMAN, ids=str)
+def test_friedman_h(measure, frame, numbers):
+    """At the rows of all partitions: trees, categories, several outputs, a function."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    of_frame = clone(measure)
+    if measure.triples is not None:
+        of_frame.set_params(triples=[("a", "b", "d"), ("a", "kind", "flag")])
+    assert_alike(of_frame, model, X, y, weight, rtol=1e-11)
+    X, y, weight = numbers
+    for model, kind in (MODELS[0], MODELS[1], MODELS[-1]):
+        fitted = clone(model).fit(X, target_of(kind, X, y))
+        assert_alike(measure, fitted, X, None, weight, rtol=1e-10)
+    assert_alike(measure, black_box, X[:150], None, weight[:150], rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
@@ -280,6 +307,10 @@ def test_too_many_values_are_refused_by_name(few_values, numbers):
         PartialDependenceImportance().fit(boosting, in_parts(X))
     with pytest.raises(ValueError, match=r"no tree.*'x0'"):
         MEASURES[0].fit(svr, in_parts(X), in_parts(y))
+    with pytest.raises(ValueError, match=r"'x0:x1'.*There are more.*conditional_std"):
+        InteractionImportance(statistic="h").fit(svr, in_parts(X))
+    with pytest.raises(ValueError, match=r"no tree.*'x0'"):
+        InteractionImportance(statistic="h_total").fit(svr, in_parts(X))
 
 
 @pytest.fixture
@@ -490,8 +521,7 @@ def test_what_needs_all_rows_says_so(numbers):
         SensitivityImportance(contrast="range", estimation="rows"),
         SensitivityImportance(estimation="sampled", tol=0.1),
         SensitivityImportance(estimation="sampled", keep_rows=True),
-        InteractionImportance(statistic="h"),
-        InteractionImportance(pairs=2),
+        PartialDependenceImportance(grid=3, pairs=[(0, 1)]),
         ImpurityImportance(rows="unseen", keep_rows=True),
         FIRMImportance(method="gaussian"),
         FIRMImportance(features={"two": [0, 1]}),

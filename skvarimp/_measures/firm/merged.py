@@ -124,7 +124,7 @@ def estimates_over(model, entries, partitions, method, n_bins, standardize, is_l
         standardize,
     )
     none = PartModel(model, None, len(level))
-    count = partitions.passed(Count.of, (none, entries, False), Count.merged)
+    count = partitions.passed(Count.of, (none, entries, (False,)), Count.merged)
     n_bins = auto_bins(total) if n_bins == "auto" else n_bins
     features = [
         _feature(entry, count.observed[entry, False], method, n_bins, is_linear)

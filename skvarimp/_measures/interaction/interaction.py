@@ -41,7 +41,7 @@ from skvarimp._measures.interaction.statistics import (
     MeanCurves,
     together,
 )
-from skvarimp._measures.partitioned.pairs import PartitionedCurves
+from skvarimp._measures.partitioned.pairs import PartitionedCurves, PartitionedH
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import in_order
@@ -250,10 +250,6 @@ default="auto"
                 "grid, or grid='all'."
             )
         check_asked(self.statistic, self.pairs, self.triples)
-        if self.statistic != "conditional_std":
-            problem.in_one_place(f"statistic={self.statistic!r}")
-        if isinstance(self.pairs, Integral):
-            problem.in_one_place("The screen of pairs")
         if self.statistic == "h_total":
             check_disjoint(entries, "Leave one of them out of `features`.")
             return SetsPlan(problem, entries, [], [])
@@ -333,7 +329,8 @@ default="auto"
         n_outputs = len(problem.base)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
-        how = (statistic,), self.n_jobs, response.prefer
+        n_jobs = self.n_jobs if problem.partitions is None else None
+        how = (statistic,), n_jobs, response.prefer
         used = sorted({e for of_set in sets for e in of_set} or range(len(entries)))
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
@@ -359,12 +356,14 @@ default="auto"
         n_columns = max(len(entry.columns) for entry in joint)
         grid = {"grid": self.grid, "categorical_columns": self._categorical(problem)}
         move = partial(problem.move, **grid)
-        if problem.partitions is not None:
-            curves = PartitionedCurves(problem, response, n_columns, sets, move)
-        else:
+        if problem.partitions is None:
             curves = MeanCurves.of(problem, response, n_columns)
+            joint_h = JointH(curves)
+        else:
+            curves = PartitionedCurves(problem, response, n_columns, sets, move)
+            joint_h = PartitionedH(problem, response, n_columns, joint, sets)
         if self.statistic != "conditional_std":
-            return JointH(curves)
+            return joint_h
         return ConditionalStd(curves, move)
 
     def plot(

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data.statistics import variance
 from skvarimp._response.reductions.reductions import Finished, Reduction, State
 
 MOST_VALUES = 1e10  # responses of one entry
@@ -34,6 +33,7 @@ class OverallInteraction(Reduction):
     """
 
     needs = "moments"
+    uses_squares = True
 
     def reduce(self, shape):
         """See `Reduction.reduce`."""
@@ -45,7 +45,7 @@ class OverallInteraction(Reduction):
         own = sample.donated(state.cells)
         rest = state.rows + own
         rest -= (rest @ sample.weights)[..., np.newaxis]
-        total = variance(sample.base, sample.weights)
+        total = sample.squared_deviations() @ sample.weights
         share = np.zeros(rest.shape[:2])
         np.divide(rest**2 @ sample.weights, total, out=share, where=total > 0)
         return Finished(np.sqrt(share), None)

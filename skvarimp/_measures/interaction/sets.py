@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 
-from skvarimp._data.statistics import variance
 from skvarimp._measures.problem import Request
 from skvarimp._response.reductions.shares import OwnShare, TotalShare
 
@@ -170,9 +169,9 @@ def screened_pairs(problem, entries, grid, n_pairs, n_jobs):
     """
     response, share = problem.response(entries), np.zeros(len(entries))
     if not response.additive:
-        spread = variance(problem.base, problem.weights)
+        spread, _ = problem.spread()
         scale = np.where(spread > 0, spread, 1.0)
-        shares = [TotalShare(), OwnShare.over("variance", problem.table.n_samples, 1)]
+        shares = [TotalShare(), OwnShare.over("variance", problem.n_rows, 1)]
         request = Request(grid, shares, [scale, scale])
         ((total, own),) = problem.run(entries, [request], n_jobs=n_jobs)
         share = (total.importances - own.importances).max(axis=1)

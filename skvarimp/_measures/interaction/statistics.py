@@ -167,30 +167,55 @@ class JointH:
     def of_set(self, members, *singles):
         """The statistic of a pair or triple, (n_outputs,)."""
         move, joint = self.curves.observed(together(members))
-        p = move.probabilities
-        joint = centred(joint, p)
-        rest = joint.copy()
-        for single in singles:
-            rest -= (-1) ** len(members) * centred(single[:, move.donors], p)
+        smaller = [(1, single[:, move.donors]) for single in singles]
         for pair in combinations(members, 2) if len(members) > 2 else ():
             of_pair = self._pairs.get(
                 pair, lambda pair=pair: self.alone(together(pair))
             )
-            rest -= centred(of_pair[:, move.donors], p)
-        effect = joint**2 @ p
+            smaller.append((2, of_pair[:, move.donors]))
         response = variance(self.curves.base, self.curves.weights)
-        share = np.zeros(len(joint))
-        present = effect > NO_JOINT_EFFECT * response
-        np.divide(rest**2 @ p, effect, out=share, where=present)
-        return np.sqrt(share)
-
-    def _of_pair(self, members):
-        return self._pairs.get(members, lambda: self.alone(together(members)))
+        return friedman_h(joint, len(members), smaller, move.probabilities, response)
 
     def left(self, singles):
         """Share of the variance that the sum of the F of all entries leaves."""
         weights, base = self.curves.weights, self.curves.base
-        response, share = variance(base, weights), np.zeros(len(base))
         rest = variance(base - sum(singles), weights)
-        np.divide(rest, response, out=share, where=response > 0)
-        return share
+        return share_left(rest, variance(base, weights))
+
+
+def share_left(rest, response):
+    """The part `rest` of the response's variance, (n_outputs,); of no variance 0."""
+    share = np.zeros(len(rest))
+    np.divide(rest, response, out=share, where=response > 0)
+    return share
+
+
+def friedman_h(joint, size, smaller, p, response):
+    """H of a pair or triple, see `JointH`.
+
+    Parameters
+    ----------
+    joint : ndarray of shape (n_outputs, n_cells)
+        F_S at each observed value.
+    size : int
+        Number of entries in S.
+    smaller : list of (int, ndarray of shape (n_outputs, n_cells))
+        Of each T the number of entries and F_T at these values.
+    p : ndarray of shape (n_cells,)
+        Probabilities of the values.
+    response : ndarray of shape (n_outputs,)
+        Variance of the response.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+    """
+    joint = centred(joint, p)
+    rest = joint.copy()
+    for n_entries, of_some in smaller:
+        rest += (-1) ** (size - n_entries) * centred(of_some, p)
+    effect = joint**2 @ p
+    share = np.zeros(len(joint))
+    present = effect > NO_JOINT_EFFECT * response
+    np.divide(rest**2 @ p, effect, out=share, where=present)
+    return np.sqrt(share)

@@ -1,14 +1,25 @@
-"""Mean response curves of pairs of entries over partitions."""
+"""Mean response curves of pairs and triples of entries over partitions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 
-from skvarimp._measures.interaction.statistics import MeanCurves
-from skvarimp._response.partitioned.walk import moves_on
+from skvarimp._measures.interaction.statistics import (
+    MeanCurves,
+    friedman_h,
+    share_left,
+    together,
+)
+from skvarimp._measures.problem import Request
+from skvarimp._response.partitioned.moments import Moments
+from skvarimp._response.partitioned.observed import MOST_CELLS, MOST_VALUES
+from skvarimp._response.partitioned.walk import Count, GlobalMove, moves_on
+from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.unmoved import unmoved_response
+
+SETS_AT_ONCE = 32  # whose observed values are held together
 
 
 @dataclass
@@ -53,23 +64,170 @@ class PartitionedCurves:
             (
                 problem.part_model(entries),
                 [problem.global_move(entry, self.move) for entry in entries],
-                [[entries.index(entry) for entry in pair] for pair in self.pairs],
                 count.weight,
                 self.n_columns,
+                [[entries.index(entry) for entry in pair] for pair in self.pairs],
             ),
             _added,
         )
         return dict(zip(map(tuple, self.pairs), sums))
 
 
-def _joint_curves(part, model, moves, pairs, weight, n_columns):
-    """The curves of each pair, summed over the rows of one partition."""
+@dataclass
+class PartitionedH:
+    """`JointH` over partitions: mean curves at the values that occur together.
+
+    Attributes
+    ----------
+    problem : PartitionedProblem
+    response : Response
+        Of the few rows that stand for all.
+    n_columns : int
+        How many columns move at once, at most.
+    joint : list of Entry
+        The entries of each set as one; without sets the entries themselves.
+    sets : list of list of Entry
+    """
+
+    problem: object
+    response: object
+    n_columns: int
+    joint: list
+    sets: list
+
+    def path(self, joint_entries):
+        """See `JointH.path`."""
+        return self.response.path
+
+    def alone(self, entry):
+        """Nothing: all entries go through the partitions together."""
+
+    def of_set(self, members, *singles):
+        """See `JointH.of_set`."""
+        return self._strengths[tuple(members)]
+
+    @cached_property
+    def _strengths(self):
+        """Set -> its H, (n_outputs,)."""
+        spread, _ = self.problem.spread()
+        result = {}
+        for first in range(0, len(self.sets), SETS_AT_ONCE):
+            some = slice(first, first + SETS_AT_ONCE)
+            count, observed = self._counted(self.joint[some])
+            parts = [_of_subsets(*own) for own in zip(self.sets[some], observed)]
+            curves = iter(self._curves(list(chain(*parts)), count.weight))
+            for members, moves, of_joint in zip(self.sets[some], parts, observed):
+                smaller = [
+                    (size, next(curves)[:, move.move.codes])
+                    for size, move in zip(map(len, _subsets(members)), moves)
+                ]
+                _, joint = smaller.pop()
+                p = of_joint.masses / of_joint.masses.sum()
+                own = joint, len(members), smaller, p, spread
+                result[tuple(members)] = friedman_h(*own)
+        return result
+
+    def _counted(self, entries):
+        """The `Count` of entries, and the values of each that occur.
+
+        By cells where the model is trees.
+        """
+        by_cells = isinstance(self.response, TreeResponse)
+        arguments = self._model, entries, (by_cells,)
+        count = self.problem.partitions.passed(Count.of, arguments, Count.merged)
+        observed = [count.observed[entry, by_cells] for entry in entries]
+        for of_entry in observed:
+            if not of_entry.distinct:
+                raise ValueError(_too_many(of_entry.entry.name))
+        return count, observed
+
+    def _curves(self, moves, weight):
+        """Mean curves of moves, whose rows' own cells are not needed."""
+        moves = [replace(m, move=replace(m.move, codes=None)) for m in moves]
+        arguments = self._model, moves, weight, self.n_columns
+        return self.problem.partitions.passed(_curves, arguments, _added)
+
+    @property
+    def _model(self):
+        return self.problem.part_model(self.joint)
+
+    def left(self, singles):
+        """See `JointH.left`."""
+        moves = self.problem.global_moves(self.joint, [Request("all", [], [])])
+        curves = self._curves(moves, self.problem.count(self.joint).weight)
+        arguments = self._model, moves, curves
+        moments = self.problem.partitions.passed(_left, arguments, _merged)
+        rest, response = np.array([np.diag(m.scatter) for m in moments]).T
+        return share_left(rest, response)
+
+
+def _subsets(members):
+    """All parts of a set of entries, the smaller ones first."""
+    sizes = range(1, len(members) + 1)
+    return [part for size in sizes for part in combinations(members, size)]
+
+
+def _of_subsets(members, observed):
+    """The `GlobalMove` of each part of a set through the values that occur.
+
+    Their codes are those of the values observed.
+    """
+    columns = together(members).columns
+    place = dict(zip(columns, observed.entry.columns))
+    moves = []
+    for entry in map(together, _subsets(members)):
+        own = replace(entry, columns=tuple(place[column] for column in entry.columns))
+        of_part = replace(observed, entry=own)
+        moves.append(GlobalMove(of_part.move(entry, "all", frozenset()), of_part))
+    return moves
+
+
+def _too_many(name):
+    return (
+        f"Friedman's H of rows in partitions needs the values of {name!r} that occur "
+        f"together: at most {MOST_CELLS} cells between the cuts of trees, at most "
+        f"{MOST_VALUES} values for other models and columns with levels. There are "
+        "more. Use statistic='conditional_std', or pass a sample, "
+        "X.sample(frac=0.01).compute()."
+    )
+
+
+def _mean_curves(part, model, moves, weight, n_columns):
+    """`MeanCurves` over the rows of one partition, and the moves there."""
     response, table, moves, n_donors = moves_on(part, model, moves)
     weights = np.concatenate([np.zeros(n_donors), part.weights / weight])
     base = unmoved_response(model.model, table)
-    curves = MeanCurves(response, model.model, table, weights, base, n_columns)
+    return MeanCurves(response, model.model, table, weights, base, n_columns), moves
+
+
+def _joint_curves(part, *arguments):
+    """The curves of each pair, summed over the rows of one partition."""
+    *arguments, pairs = arguments
+    curves, moves = _mean_curves(part, *arguments)
     return [curves.on_grid(moves[j], moves[k]) for j, k in pairs]
+
+
+def _curves(part, *arguments):
+    """The curve of each move, summed over the rows of one partition."""
+    curves, moves = _mean_curves(part, *arguments)
+    return [curves.of(move) for move in moves]
+
+
+def _left(part, model, moves, curves):
+    """`Moments` of what all curves leave of the response, and of that, by output."""
+    _, _, moves, n_donors = moves_on(part, model, moves)
+    base = unmoved_response(model.model, part.table)
+    rest = base.copy()
+    for move, curve in zip(moves, curves):
+        rest -= curve[:, move.codes[n_donors:]]
+    return [
+        Moments.of(np.stack(both), part.weights, None, 1) for both in zip(rest, base)
+    ]
 
 
 def _added(first, second):
     return [a + b for a, b in zip(first, second)]
+
+
+def _merged(first, second):
+    return [a.merged(b) for a, b in zip(first, second)]

@@ -68,13 +68,13 @@ class PartitionedProblem(Problem):
         for known, count in self._counts.items():
             if set(entries) <= known:
                 return count
-        model, cells = self._no_form(), False
+        model, kinds = self._no_form(), (False,)
         if entries:
             model = self.part_model(entries)
-            cells = isinstance(self.response(entries), TreeResponse)
-        count = self.partitions.passed(
-            Count.of, (model, list(entries), cells), Count.merged
-        )
+            if isinstance(self.response(entries), TreeResponse):
+                kinds = False, True
+        arguments = model, list(entries), kinds
+        count = self.partitions.passed(Count.of, arguments, Count.merged)
         if sum(count.n_rows.values()) == 1:
             raise ValueError(
                 "Only one row of X has positive weight; at least two are needed to "

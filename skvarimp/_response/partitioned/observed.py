@@ -17,6 +17,7 @@ from skvarimp._data.table import stacked
 from skvarimp._response.grid import make_move
 
 MOST_VALUES = 2**13
+MOST_CELLS = 2**16  # of several columns, between the cuts of trees
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,16 @@ class Observed:
         masses = np.bincount(codes, self.masses, len(first))
         keys = None if self.keys is None else self.keys[first]
         result = replace(self, rows=self.rows.take(first), masses=masses, keys=keys)
-        single_key = keys is not None and keys.shape[1] == 1
-        if len(first) <= MOST_VALUES or single_key:
+        if len(first) <= self._most:
             return result
         return result._bounded()
+
+    @property
+    def _most(self):
+        """How many values are kept; the cells of one column are as many as its cuts."""
+        if self.keys is None:
+            return MOST_VALUES
+        return np.inf if self.keys.shape[1] == 1 else MOST_CELLS
 
     def _factorized(self, rows, keys):
         if keys is None:
@@ -87,7 +94,7 @@ class Observed:
     def _bounded(self):
         """Neighbours of a numeric column joined; of others the first values only."""
         if not self.is_numeric or len(self.entry.columns) > 1:
-            first = np.arange(MOST_VALUES)
+            first = np.arange(self._most)
             keys = None if self.keys is None else self.keys[first]
             return replace(
                 self,

@@ -65,7 +65,7 @@ class Count:
     observed: dict
 
     @classmethod
-    def of(cls, part, model, entries, cells):
+    def of(cls, part, model, entries, kinds):
         """That of one partition.
 
         Parameters
@@ -74,20 +74,18 @@ class Count:
         model : PartModel
         entries : list of Entry
             Whose values are counted.
-        cells : bool
-            Whether the cells of trees are counted, too.
+        kinds : tuple of bool
+            Whether by cells of the trees; both, if there are two.
         """
         table, weights = part.table, part.weights
         _ask_where_missing(model.model, table)
-        observed = {
-            (entry, False): Observed.of(table, entry, weights) for entry in entries
-        }
-        if cells:
-            response = model.response(table)
-            for entry in entries:
-                keys = keys_of(response, table, entry)
-                of_cells = Observed.of(table, entry, weights, keys)
-                observed[entry, True] = of_cells
+        response = model.response(table) if True in kinds else None
+        observed = {}
+        for entry in entries:
+            for by_cells in kinds:
+                keys = keys_of(response, table, entry) if by_cells else None
+                of_entry = Observed.of(table, entry, weights, keys)
+                observed[entry, by_cells] = of_entry
         number = part.number
         return cls({number: table.n_samples}, {number: weights.sum()}, observed)
 
