@@ -27,7 +27,7 @@ def count_masses(
     const int32_t[::1] rank,
     Py_ssize_t depth,
     const int32_t[:, ::1] codes,
-    const double[:, ::1] weights,
+    const double[::1] weights,
     firsts,
     masses,
 ):
@@ -48,11 +48,10 @@ def count_masses(
     depth : int
         Of the deepest leaf.
     codes : ndarray of shape (n_features, n_rows), int32
-    weights : ndarray of shape (n_rows, n_weights)
-        Several masses are counted at once.
+    weights : ndarray of shape (n_rows,)
     firsts : list of ndarray of shape (n_nodes + 1,), int64
         Where the sets of 0, 1, ... features of each leaf begin.
-    masses : list of ndarray of shape (n_sets, n_weights)
+    masses : list of ndarray of shape (n_sets,)
         Of these sets; added to.
     """
     cdef const int32_t[:, ::1] nodes = trees[0]
@@ -61,8 +60,7 @@ def count_masses(
     cdef const uint8_t[:, ::1] sets = trees[3]
     cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(masses) - 1
     cdef const int64_t[::1] first0, first1, first2, first3
-    cdef double[:, ::1] mass0, mass1, mass2, mass3
-    cdef Py_ssize_t n_weights = weights.shape[1], w
+    cdef double[::1] mass0, mass1, mass2, mass3
     cdef double *mass
     first0, first1, first2, first3 = [firsts[min(k, order)] for k in range(ORDER + 1)]
     mass0, mass1, mass2, mass3 = [masses[min(k, order)] for k in range(ORDER + 1)]
@@ -90,18 +88,17 @@ def count_masses(
                 if feature < 0:
                     r0, r1, r2 = here.ranks[0], here.ranks[1], here.ranks[2]
                     if here.size == 0:
-                        mass = &mass0[first0[here.node], 0]
+                        mass = &mass0[first0[here.node]]
                     elif here.size == 1:
-                        mass = &mass1[first1[here.node] + r0, 0]
+                        mass = &mass1[first1[here.node] + r0]
                     elif here.size == 2:
                         r0 += r1 * (r1 - 1) // 2
-                        mass = &mass2[first2[here.node] + r0, 0]
+                        mass = &mass2[first2[here.node] + r0]
                     else:
                         r0 += r1 * (r1 - 1) // 2 + r2 * (r2 - 1) * (r2 - 2) // 6
-                        mass = &mass3[first3[here.node] + r0, 0]
+                        mass = &mass3[first3[here.node] + r0]
                     for k in range(here.start, here.stop):
-                        for w in range(n_weights):
-                            mass[w] += weights[rows[k], w]
+                        mass[0] += weights[rows[k]]
                     continue
                 if is_in(&here, rank[here.node]):
                     top = push(stack, top, &here, nodes[here.node, LEFT], -1,

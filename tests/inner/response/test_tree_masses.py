@@ -13,7 +13,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.grid import Entry, make_move, product_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import masses, mean_slopes
+from skvarimp._response.responses.trees import answers, masses, mean_slopes
 from skvarimp._response.responses.trees.response import TreeResponse
 
 RANDOM = np.random.RandomState(0)
@@ -24,6 +24,12 @@ Y = np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 2] * (X[:, 3] % 2))
 MODELS = {
     "categories and missing values": HistGradientBoostingRegressor(
         max_iter=15, min_samples_leaf=5, categorical_features=[3]
+    ).fit(X, Y),
+    "small, categories and missing values": HistGradientBoostingRegressor(
+        max_iter=15, min_samples_leaf=5, categorical_features=[3], max_leaf_nodes=4
+    ).fit(X, Y),
+    "stumps": HistGradientBoostingRegressor(
+        max_iter=9, min_samples_leaf=5, categorical_features=[3], max_leaf_nodes=2
     ).fit(X, Y),
     "deep": RandomForestRegressor(8, random_state=0).fit(X, Y),
     "two outputs": DecisionTreeRegressor(max_depth=4).fit(X, np.stack([Y, Y**2]).T),
@@ -47,12 +53,17 @@ def by_double_loop(model, weights, moves):
     return np.reshape(np.transpose(means), (-1, np.prod(shape)))
 
 
+KINDS = [pytest.param(0, id="kinds of rows"), pytest.param(10**6, id="every row")]
+
+
+@pytest.mark.parametrize("least", KINDS)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
+def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch):
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    monkeypatch.setattr(answers, "ROWS_OF_KIND", least)
     monkeypatch.setattr(TreeResponse, "_counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
@@ -106,15 +117,17 @@ def test_numbers_of_sets():
         assert [masses.set_number(ranks) for ranks in every] == list(range(len(every)))
 
 
-@pytest.mark.skipif(not built(), reason="kernels are not built")
+@pytest.mark.parametrize("least", KINDS)
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MODELS)
-def test_partial_dependence_from_masses_and_slopes(name, monkeypatch):
+def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypatch):
     """The same numbers, curves and influences as from each row's own steps.
 
     Rows are more than the groups of the sketch: from masses the error is exact
     whether rows are kept or not.
     """
-    monkeypatch.setenv("SKVARIMP_COMPILED", "1")
+    monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    monkeypatch.setattr(answers, "ROWS_OF_KIND", least)
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []
@@ -123,13 +136,14 @@ def test_partial_dependence_from_masses_and_slopes(name, monkeypatch):
         imp = PartialDependenceImportance(grid=20, keep_rows=True)
         found.append(imp.fit(MODELS[name], rows, sample_weight=weights))
     a, b = found
-    assert a.response_path_ == "trees, compiled"
     np.testing.assert_allclose(a.importances_, b.importances_, rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(a.influences_, b.influences_, rtol=1e-9, atol=1e-12)
     monkeypatch.setattr(mean_slopes, "ROWS_OF_LEAF", 0)
     alone = PartialDependenceImportance(grid=20)
     alone.fit(MODELS[name], rows, sample_weight=weights)
-    np.testing.assert_allclose(alone.standard_errors_, b.standard_errors_, rtol=1e-9)
+    np.testing.assert_allclose(
+        alone.standard_errors_, b.standard_errors_, rtol=1e-9, atol=1e-14
+    )
     np.testing.assert_allclose(
         a.standard_errors_, b.standard_errors_, rtol=1e-9, atol=1e-14
     )

@@ -89,7 +89,7 @@ def steps_of_rows(table, codes, members, with_raw=False):
     return steps, np.concatenate(raw, axis=1) if with_raw else None
 
 
-def count_masses(paths, codes, weights, masses):
+def count_masses(paths, roots, codes, weights, masses):
     """As `masses.count_masses`."""
     table = paths.table
     codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -97,7 +97,7 @@ def count_masses(paths, codes, weights, masses):
     for rows in slices(codes.shape[1], table.max_depth + 2, 4 * BLOCK):
         kernels.count_masses(
             table.flat,
-            table.roots,
+            roots,
             paths.rank,
             table.max_depth,
             np.ascontiguousarray(codes[:, rows]),

@@ -24,6 +24,7 @@ from math import comb
 
 import numpy as np
 
+from skvarimp._response.responses.trees import answers
 from skvarimp._response.responses.trees.curves import Member
 from skvarimp._running.memory import HELD, numbers_at_once
 
@@ -127,41 +128,37 @@ def set_number(ranks):
     return number
 
 
-def count_masses(paths, codes, weights, masses):
+def count_masses(paths, roots, codes, weights, masses):
     """Add the masses m(L, V) of every leaf and set of moving features.
 
     Parameters
     ----------
     paths : Paths
+    roots : ndarray of shape (n_trees,)
+        Of the trees that the rows go down.
     codes : ndarray of shape (n_features, n_rows)
-    weights : ndarray of shape (n_rows, n_weights)
-        Several masses are counted at once.
-    masses : list of ndarray of shape (n_sets, n_weights)
+    weights : ndarray of shape (n_rows,)
+    masses : list of ndarray of shape (n_sets,)
         Of the sets of 0, 1, ... features, as `Paths.sets` has them; added to.
     """
     table, order = paths.table, len(masses) - 1
     first = [paths.first(k).tolist() for k in range(order + 1)]
     features, children = table.feature.tolist(), table.children.tolist()
-    cuts, ranks = table.cut.tolist(), paths.rank.tolist()
-    missing = np.any(codes == table.missing_code[:, np.newaxis], axis=1)
-    stack = [(root, (), np.arange(codes.shape[1])) for root in table.roots.tolist()]
+    ranks, missing = paths.rank.tolist(), answers.some_missing(table, codes)
+    stack = [(root, (), np.arange(codes.shape[1])) for root in roots.tolist()]
     while stack:
         node, violated, rows = stack.pop()
         feature, rank = features[node], ranks[node]
         if feature < 0:
             number = first[len(violated)][node] + set_number(violated)
-            masses[len(violated)][number] += weights.take(rows, axis=0).sum(axis=0)
+            masses[len(violated)][number] += weights.take(rows).sum()
             continue
         right, left = children[2 * node], children[2 * node + 1]
         if rank in violated:
             stack += [(left, violated, rows), (right, violated, rows)]
             continue
         code = codes[feature].take(rows)
-        goes = code < cuts[node]
-        if table.left_set is not None and table.left_set[node] >= 0:
-            goes = table.sets[table.left_set[node]].take(code)
-        elif missing[feature] and table.missing_left[node]:
-            goes |= code == table.missing_code[feature]
+        goes = answers.goes_left(table, node, code, missing[feature])
         to_left, to_right = rows[goes], rows[~goes]
         frames = [(left, violated, to_left), (right, violated, to_right)]
         if rank >= 0 and len(violated) < order:
@@ -186,16 +183,24 @@ class Means:
 
     def __init__(self, paths, codes, weights, order, count=count_masses):
         self.table, self.paths = paths.table, paths
-        masses = [np.zeros((paths.first(size)[-1], 1)) for size in range(order + 1)]
-        codes, weight = np.ascontiguousarray(codes.T), weights[0]
-        if np.all(weights == weight):  # sums of ones are exact
-            count(paths, codes, np.ones((len(weights), 1)), masses)
-        else:
-            count(paths, codes, np.array(weights, dtype=float)[:, np.newaxis], masses)
-            weight = 1.0
-        self.masses = [weight * of_order[:, 0] for of_order in masses]
+        self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
+        codes, unit = np.ascontiguousarray(codes.T), 1.0
+        if np.all(weights == weights[0]):  # sums of ones are exact
+            weights, unit = np.ones(len(weights)), weights[0]
+        for roots, *of_rows in self._rows(codes, np.ascontiguousarray(weights, float)):
+            count(paths, roots, *of_rows, self.masses)
+        self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets = {}
+
+    def _rows(self, codes, weights):
+        """Yield roots, and the codes and weights of what goes down from there."""
+        if not answers.serves(self.table, len(weights)):
+            yield self.table.roots, codes, weights
+            return
+        for trees, kind, codes_of_kinds in answers.kinds(self.table, codes):
+            of_kinds = np.bincount(kind, weights, answers.KINDS)
+            yield self.table.roots[trees], codes_of_kinds, of_kinds
 
     def below(self, features):
         """The leaves below splits on some features, and the ranks of these there.

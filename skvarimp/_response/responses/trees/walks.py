@@ -6,7 +6,7 @@ import numpy as np
 
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.states import Merging, State
-from skvarimp._response.responses.trees import mean_slopes
+from skvarimp._response.responses.trees import answers, mean_slopes
 from skvarimp._response.responses.trees.curves import Member, distinct
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
@@ -140,8 +140,11 @@ def _along(response, walk, task, members, plan):
     used = [member for member in members if member.position in means]
     slopes = [means[member.position][1] for member in used]
     rows = walk.rows[task.rows]
-    if plan is not None:
-        along = plan.along(response.codes(walk.table)[rows], slopes)
+    codes = response.codes(walk.table)[rows]
+    if answers.serves(response.trees, len(rows)):
+        along = answers.along(response.trees, codes, used, slopes)
+    elif plan is not None:
+        along = plan.along(codes, slopes)
     else:
         base, move_of = walk.base[:, task.rows], walk.moves.__getitem__
         steps = response.steps(walk.table, rows, base, used, move_of)
