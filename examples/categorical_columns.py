@@ -2,14 +2,13 @@
 Categorical columns in a pipeline
 =================================
 
-The pipeline encodes the categories itself: its model sees fourteen columns where the
-user has five. Importances are asked of the *pipeline*, on the frame as the user has it:
-a category is replaced by another row's category, before anything is encoded. No sum
-over indicator columns is needed, and a linear model and a boosting model that encode in
-different ways stay comparable.
+The pipeline encodes the categories: the user has five columns, its model fourteen.
+Importances of the *pipeline* are measured on the user's frame. A column takes another
+row's category before the pipeline encodes it. No sum over indicator columns is needed,
+and models that encode in different ways can be compared.
 
-The data are simulated: the daily number of bicycles hired, by temperature (best at 22
-degrees), weekday, weather, whether it is a holiday, and wind.
+The data are simulated: the daily number of hired bicycles, by temperature (best at 22
+degrees), weekday, weather, holiday and wind.
 """
 
 import matplotlib.pyplot as plt
@@ -43,7 +42,7 @@ y = hired + rng.normal(0, 300, n)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# One model one-hot encodes, the other one splits on the categories as they are.
+# One model one-hot encodes the categories, the other splits on them directly.
 
 encode = make_column_transformer(
     (StandardScaler(), make_column_selector(dtype_include="number")),
@@ -60,9 +59,9 @@ for name, model in models.items():
     print(f"{name}: R2 {model.score(X_test, y_test):.2f}")
 
 # %%
-# The two models agree about the order and nearly about the numbers. On the simulated
-# days another day's temperature changes the boosting model's prediction by 64% of the
-# mean difference between two days; the straight line of the ridge model moves by 60%.
+# The two models give the same order and nearly the same numbers. Another day's
+# temperature changes the prediction of the boosting model by 64% of the mean difference
+# between two days, and that of the ridge model by 60%.
 
 table = compare_importances(models, X_test, y_test)
 print(table.filter(regex="Importance$").round(3))
@@ -74,10 +73,10 @@ table.plot().ax_.set(
 )
 
 # %%
-# Curves run over the categories by name, in the order of their type, and all on one
-# vertical scale: rain takes 2000 bicycles, the weekend adds 600, and the temperature is
-# best at 22 degrees. ``statistic="range"`` measures all of them in bicycles:
-# the largest minus the smallest mean.
+# The curves show the categories by name, in the order of their type, and on one
+# vertical scale. Rain costs 2000 bicycles, the weekend adds 600, and the best
+# temperature is 22 degrees. ``statistic="range"`` measures all columns in bicycles: the
+# largest minus the smallest mean.
 
 curves = PartialDependenceImportance(
     statistic="range", features=["temperature", "weather", "weekday"]
@@ -87,9 +86,9 @@ plt.gcf().suptitle("Boosting: mean prediction by temperature, weather and weekda
 plt.show()
 
 # %%
-# By default the importance is the range of the curve for a categorical column and its
-# standard deviation for a numeric one, as in the paper, and a warning says that they
-# are on different scales. With one statistic the ranking is meaningful.
+# By default the importance is the range of the curve for categorical columns and its
+# standard deviation for numeric ones, as in the paper. A warning says that these are on
+# different scales. With one statistic for all columns the ranking is meaningful.
 
 curves.set_params(features=None).fit(models["boosting"], X_test)
 print(curves.to_frame().round(0).to_string(index=False))

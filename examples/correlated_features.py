@@ -4,10 +4,10 @@ Correlated inputs: two questions, two answers
 
 In the diabetes data the blood serum values s1 (total cholesterol) and s2 (low-density
 cholesterol) have a correlation of 0.90, and a linear model gives them large
-coefficients of opposite sign. Is s1 important? That depends on what is asked.
+coefficients of opposite sign. Is s1 important? That depends on the question.
 
-*Marginal* measures replace s1 and keep everything else: what does the model compute
-with it? *Conditional* measures compare patients as they are, whose s2 follows their s1:
+*Marginal* measures replace s1 and keep all other values: what does the model compute
+with s1? *Conditional* measures compare patients as they are, so s2 changes with s1:
 what does s1 tell about the prediction?
 """
 
@@ -28,9 +28,10 @@ print(f"correlation of s1 and s2: {X['s1'].corr(X['s2']):.2f}")
 print(f"coefficients: s1 {model.coef_[4]:.2f}, s2 {model.coef_[5]:.2f}")
 
 # %%
-# Left, the marginal measure puts s1 first: another patient's s1 changes the prediction
-# by almost half of the mean difference between two outcomes. Right, the conditional
-# measure puts s1 seventh of ten. The coefficients of s1 and s2 cancel along the data.
+# Left: s1 is first by the marginal measure. Another patient's s1 changes the prediction
+# by almost half of the mean difference between two outcomes. Right: s1 is seventh of
+# ten by the conditional measure, because the effects of s1 and s2 cancel in real
+# patients.
 
 measures = [SensitivityImportance(), FIRMImportance()]
 table = compare_importances({"linear model": model}, X, y, measures)
@@ -45,10 +46,10 @@ conditional.set(
 )
 
 # %%
-# The curves behind the two numbers. The partial dependence falls steeply: with all else
-# the same, more s1 means a lower prediction. The mean prediction of the patients who
-# have a given s1 *rises*, because their s2 and other values rise too. Neither line is
-# wrong; they answer different questions.
+# The curves show why. The partial dependence falls steeply: if all other values stay,
+# more s1 means a lower prediction. But the mean prediction of the patients with a given
+# s1 *rises*, because their s2 and other values rise too. Neither line is wrong. They
+# answer different questions.
 
 marginal = PartialDependenceImportance(features=["s1"]).fit(model, X)
 conditional = FIRMImportance(features=["s1"], method="conditional_mean").fit(model, X)
@@ -64,17 +65,17 @@ ax.legend()
 plt.show()
 
 # %%
-# A third way is to move s1 and s2 together, both taken from the same other patient, so
-# that only pairs of values occur that exist. The pair moves the prediction by about
-# half of what s1 does alone: most of what either does, the other undoes.
+# A third way is to move s1 and s2 together to the values of one other patient, so only
+# existing pairs of values occur. The pair moves the prediction about half as far as s1
+# alone, because the two effects partly cancel.
 
 groups = SensitivityImportance(features=[["s1", "s2"], "s1", "s2"]).fit(model, X, y)
 print(groups.to_frame().round(3).to_string(index=False))
 assert groups.importances_[0] < 0.6 * groups.importances_[1]
 
 # %%
-# Which one to report? To say what the model does with an input, and for inputs that can
-# be set one at a time, the marginal one. To say what an input tells about the outcome,
-# or where moved rows would be absurd, the conditional one or a group. The guide to
-# :ref:`FIRM <firm>` has more, :ref:`correlated` compares five answers on one example,
-# and :ref:`which_measure` is a short way to decide.
+# Which one should you report? Report the marginal one to say what the model does with
+# an input, or if the input can be set alone. Report the conditional one or a group to
+# say what an input tells about the outcome, or if moved rows would be absurd. The page
+# on :ref:`FIRM <firm>` has more, :ref:`correlated` compares five answers on one
+# example, and :ref:`which_measure` helps to decide.

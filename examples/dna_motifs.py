@@ -2,13 +2,13 @@
 A motif in DNA
 ==============
 
-Half of 800 random sequences of 40 letters hold GATTACA, somewhere near position 17,
-with one of its letters redrawn. A support vector machine with the weighted degree
-kernel learns to tell them from the others. What did it learn, and where?
+Half of 800 random sequences of 40 letters contain GATTACA near position 17, with one
+letter redrawn. A support vector machine with the weighted degree kernel learns to
+recognise them. What did it learn, and where?
 
-A weight is about one oligomer (a word of letters) at one position. Its importance
-(FIRM: how much the expected score goes with reading it there) adds up everything that
-comes with it: the oligomers inside it and those that overlap it.
+A weight belongs to one oligomer (a word of letters) at one position. The importance of
+the oligomer (FIRM: how the expected score changes if it stands there) adds up
+everything that occurs with it: the oligomers inside it and those that overlap it.
 """
 
 import matplotlib.pyplot as plt
@@ -44,25 +44,28 @@ accuracy = machine.score(weighted_degree_kernel(X_test, X, **kernel), y_test)
 print(f"accuracy on new sequences: {accuracy:.2f}")
 
 # %%
-# The machine unfolded into the weights it adds up, and the importances of the 16 384
-# oligomers of seven letters at each position. The largest of all:
+# ``OligomerWeights`` has the weights that the machine adds up. From them come the
+# importances of all 16 384 oligomers of seven letters at each position. The largest
+# are:
 
 weights = OligomerWeights.from_estimator(machine, X, **kernel)
 importance = PositionalOligomerImportance(order=7).fit(weights)
 print(importance.to_frame().head(8).round(4).to_string(index=False))
 
 # %%
-# The oligomers with the largest importance, by position. GATTACA leads; the others
-# overlap it or miss it by a letter, and the dark area is where the motif was planted.
+# The picture shows the most important oligomers by position. GATTACA is first. The
+# others overlap it or differ from it by few letters. The motif was planted in the dark
+# area.
 
 importance.plot()
 plt.gca().set_title("The most important oligomers of seven letters")
 
 # %%
-# The motif (solid line) beside its neighbours with one and two letters replaced, and
-# all oligomers that share no letter with it (grey band). Its weight (left) dips in the
-# middle of where it was planted: there the kernel's shifts spread it over neighbouring
-# positions. Its importance (right) is largest there.
+# The solid line is the motif. The other lines are its neighbours with one and two
+# letters replaced, and the grey band has all oligomers that share no letter with it.
+# The weight of the motif (left) has a dip in the middle of the planted area, because
+# the shifts of the kernel spread it over neighbouring positions. Its importance (right)
+# is largest there.
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 weights.plot_motif(MOTIF, ax=axes[0])

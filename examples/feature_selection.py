@@ -2,13 +2,13 @@
 Choosing columns inside a grid search
 =====================================
 
-How few columns are enough? ``BackwardEliminationSelector`` refits, drops the least
-important columns and repeats, driven by any importance and any estimator. Its settings
-are searched like any others, together with those of the estimator inside, and the test
-rows are looked at once, after everything has been chosen on the training rows.
+How few columns are enough? ``BackwardEliminationSelector`` refits the estimator, drops
+the least important columns and repeats. It takes any importance and any estimator. A
+grid search tunes the selector together with the estimator inside. The test rows are
+used once, after everything has been chosen on the training rows.
 
-Data: thirty measurements of cell nuclei, many of them nearly the same one (radius,
-perimeter and area correlate at 0.99), and whether the tumour is malignant.
+The data are thirty measurements of cell nuclei, and whether the tumour is malignant.
+Some measurements are nearly the same: radius, perimeter and area correlate at 0.99.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +26,10 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# The selector drives a support vector machine, which has no importances of its own: it
-# is asked how far its decision function moves as a column is replaced. Each step drops
-# 30% of the columns left; 30% of the rows are held out to judge the subsets.
+# The estimator is a support vector machine, which has no importances of its own. The
+# selector measures how far its decision function moves when a column takes other rows'
+# values. Each step drops 30% of the columns, and 30% of the rows are held out to score
+# the subsets.
 
 machine = make_pipeline(StandardScaler(), SVC(gamma=0.02))
 selector = BackwardEliminationSelector(
@@ -39,8 +40,8 @@ selector = BackwardEliminationSelector(
 )
 
 # %%
-# The search tunes the machine and the selection together: how much of the best score
-# the chosen subset must reach, and the machine's C.
+# The search tunes C of the machine, and the share of the best score that the chosen
+# subset must reach.
 
 search = GridSearchCV(
     selector,
@@ -56,16 +57,16 @@ print(f"{best.n_features_} of {X.shape[1]} columns:")
 print(", ".join(best.get_feature_names_out()))
 
 # %%
-# The path, from right to left. The ring is the subset kept: the smallest whose score
-# reaches 97% of the best one. With a single split the scores jump by a percent or two;
-# ``cv=5`` in the selector averages over folds, at five times the cost.
+# The path goes from right to left. The ring marks the kept subset, the smallest whose
+# score reaches 97% of the best score. With a single split the scores jump by a percent
+# or two. ``cv=5`` in the selector averages over folds, at five times the cost.
 
 display = best.plot_path()
 display.ax_.set_title("Two of thirty columns score within 3% of the best subset")
 plt.show()
 
 # %%
-# On the test rows, two columns are wrong in a few cases more than all thirty:
+# On the test rows, two columns make a few more errors than all thirty:
 
 everything = make_pipeline(StandardScaler(), SVC(gamma=0.02, C=10)).fit(
     X_train, y_train

@@ -6,8 +6,8 @@ Friedman's first problem has ten inputs on [0, 1] of which five matter:
 
 .. math:: y = 10 \\sin(\\pi x_0 x_1) + 20 (x_2 - 1/2)^2 + 10 x_3 + 5 x_4 + e
 
-x0 and x1 act together, all others add up. Does a boosted model know? Two statistics
-look at every pair; both read the joint partial dependence of two inputs.
+x0 and x1 interact, and all other effects add up. Did a boosted model learn this? Two
+statistics measure every pair. Both use the joint partial dependence on two inputs.
 """
 
 import matplotlib.pyplot as plt
@@ -25,11 +25,11 @@ X, y = make_friedman1(500, noise=1.0, random_state=0)
 model = GradientBoostingRegressor(max_depth=3, random_state=0).fit(X, y)
 
 # %%
-# Left, how much the flatness of one input's curve changes with the other, in units of
-# y: the pair x0, x1 stands out and the rest is small. Right, Friedman's H, the *share*
-# of a pair's joint effect that does not add up. It is a share of little where neither
-# input matters: pairs of the five useless inputs x5 to x9 reach values near that of the
-# true pair.
+# Left: how much the flatness along one input changes with the other, in units of y. The
+# pair x0 and x1 has the largest number, and the others are small. Right: Friedman's H,
+# the *share* of a pair's joint effect that is not additive. If neither input matters,
+# this is a large share of very little. Some pairs of the useless inputs x5 to x9 have
+# an H as large as that of the true pair.
 
 conditional = InteractionImportance().fit(model, X)
 share = InteractionImportance(statistic="h").fit(model, X)
@@ -40,14 +40,14 @@ share.plot(ax=axes[1])
 axes[1].set_title("H: also pairs of inputs that do not matter")
 
 # %%
-# The strongest three pairs by each:
+# The three strongest pairs by each statistic:
 
 for imp in (conditional, share):
     print(imp.statistic)
     print(imp.to_frame().head(3)[["entry", "importance"]].round(2).to_string())
 
 # %%
-# So read H beside the importances, and ask it only of pairs that matter:
+# So read H together with the importances, and compute it only for inputs that matter:
 
 importances = SensitivityImportance().fit(model, X, y)
 strong = [int(j) for j in np.flatnonzero(importances.importances_ > 0.1)]
@@ -56,10 +56,10 @@ of_strong = InteractionImportance(statistic="h", features=strong).fit(model, X)
 print(of_strong.to_frame().head(3)[["entry", "importance"]].round(2))
 
 # %%
-# What the interaction looks like: the effect of x0 where x1 is small, in the middle and
-# large. Where x1 is small x0 changes the prediction by 3, otherwise by 8; and the
-# larger x1, the earlier the curve levels off and falls, as sin(pi x0 x1) does. Without
-# an interaction the three curves would be one curve shifted up or down.
+# The last picture shows the effect of x0 for a small, a middle and a large x1. If x1 is
+# small, x0 changes the prediction by 3, otherwise by 8. For larger x1 the curve levels
+# off and falls earlier, as sin(pi x0 x1) does. Without an interaction the three curves
+# would be parallel.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 grid = np.linspace(0, 1, 41)

@@ -2,10 +2,10 @@
 100 000 columns
 ===============
 
-Eight hundred documents, a hundred thousand words that each of them holds or not, as a
-sparse matrix. Fifty words decide the class. Predicting twice for each word would take
-hours. The responses of a linear model, and the means that FIRM needs, are computed for
-all columns together, exactly, in seconds.
+A sparse matrix says which of a hundred thousand words each of eight hundred documents
+contains. Fifty words decide the class. The importances of all words are computed
+exactly in seconds, because the responses of a linear model, and the means for FIRM, are
+computed for all columns together.
 """
 
 import time
@@ -31,8 +31,8 @@ model = LogisticRegression().fit(X, y)
 print(X.shape, f"{X.nnz} ones, training accuracy {model.score(X, y):.3f}")
 
 # %%
-# Two questions to the same model: how far does its score move when a word is replaced
-# by that of another document, and how much does knowing a word tell about the score?
+# Two questions about the same model: how far does its score move when a word's value is
+# that of another document, and how much does a word tell about the score?
 
 measures = {
     "marginal": SensitivityImportance(response_method="decision_function", scale=None),
@@ -46,10 +46,10 @@ for name, measure in measures.items():
     print(f"{name}: {seconds:.1f} s, {found} of {n_useful} useful words in the top 50")
 
 # %%
-# Importance against rank, both on logarithmic axes. The fifty useful words lead; the
-# curve of all others goes on right behind them, because among 100 000 words chance ties
-# some to the class. The gap between useful and useless words is small, so a word that
-# ranks 60th says little.
+# The pictures show importance against rank on logarithmic axes. The fifty useful words
+# have the highest ranks, with few exceptions. The other words follow without a large
+# gap, because some of 100 000 words are related to the class by chance. So a word of
+# rank 60 may be useless.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharex=True, layout="constrained")
 for ax, (name, measure) in zip(axes, measures.items()):

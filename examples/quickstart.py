@@ -3,10 +3,9 @@ Which inputs matter to three models of one data set?
 ====================================================
 
 A linear model, a random forest and a neural network predict the progression of
-diabetes. One measure looks at all three: the mean change of the prediction when an
-input is replaced by another patient's value, as a share of the mean difference between
-two patients' outcomes. Since every model is watched on its own output, the numbers
-stand on one scale.
+diabetes. The measure is the mean change of the prediction when an input takes another
+patient's value, as a share of the mean difference between two patients' outcomes. It
+needs only the output of a model, so all three models are on one scale.
 """
 
 from sklearn.datasets import load_diabetes
@@ -33,8 +32,8 @@ for model in models.values():
 table = compare_importances(models, X, y)
 
 # %%
-# One row per input: importance, standard error (the sampling error of these patients,
-# the model held fixed) and rank.
+# Each row has an input, with its importance, standard error (the sampling error of
+# these patients, with the model held fixed) and rank.
 
 fitted = {name.partition("/")[0]: imp for name, imp in table.fitted.items()}
 print(f"{'':6}" + "".join(f"{name:>22}" for name in fitted))
@@ -53,16 +52,18 @@ for name, imp in fitted.items():
     print(f"{name}: {imp.estimation_}, {imp.response_path_}")
 
 # %%
-# In all three models bmi and s5 move the prediction a lot: another patient's body mass
-# index changes it by 32% of the mean difference between two patients' outcomes. They
-# disagree about the blood serum values s1 and s2, which are highly correlated: the
-# linear model plays the one against the other, so that s1 comes first there, the
-# penalised network and the forest do not.
-# :ref:`sphx_glr_gallery_correlated_features.py` follows that up.
-# GoFit says how well each model fits these rows, and the last lines how it was
-# computed: exactly, over all pairs of rows, by a fast path for each kind of model.
+# In all three models bmi and s5 move the prediction a lot. Another patient's body mass
+# index changes it by 32% of the mean difference between two patients' outcomes. The
+# models disagree about the blood serum values s1 and s2, which are highly correlated.
+# The linear model gives them large coefficients of opposite sign, so s1 is first there.
+# The penalised network and the forest do not: see
+# :ref:`sphx_glr_gallery_correlated_features.py`.
 #
-# The same as a picture, with 95% intervals, where matplotlib is installed.
+# GoFit says how well each model fits these rows. The last lines say how the numbers
+# were computed: exactly, over all pairs of rows, by a fast response for each kind of
+# model.
+#
+# The picture shows the same numbers with 95% intervals.
 
 try:
     import matplotlib.pyplot as plt

@@ -2,13 +2,13 @@
 Surrogate splits: hidden importance and missing values
 ======================================================
 
-At every node of a tree only the winning column earns. Of two columns that carry the
-same information the other one looks useless, until the first is missing. Surrogate
-splits ask at each node which other column would have sent the rows the same way. They
-give the second column its due, and they send rows with missing values on their way.
+Each node of a tree splits on one column, and only this column gets credit. If two
+columns carry the same information, the other one looks useless. A surrogate split is
+the split on another column that sends the rows nearly the same way. Surrogate splits
+give credit to the other column too, and they decide where rows with missing values go.
 
-Data: ten mean measurements of cell nuclei. Radius, perimeter and area correlate at
-0.99.
+The data are ten mean measurements of cell nuclei. Radius, perimeter and area correlate
+at 0.99.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 
 # %%
 # A tree with four leaves splits on three columns, and impurity importance sees only
-# those (left). With surrogates (right) seven other columns earn too: perimeter, area
-# and radius, which the tree never used, come close to the columns that it did use.
+# these (left). With surrogates (right) the seven other columns get credit too. The tree
+# never used perimeter, area and radius, but now they are more important than texture,
+# which it used.
 
 tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X_train, y_train)
 plain = ImpurityImportance().fit(tree, X_train, y_train)
@@ -40,19 +41,19 @@ with_surrogates.plot(ax=axes[1], label="Gini impurity removed, mean over the spl
 axes[1].set_title("Splits and surrogate splits")
 
 # %%
-# Which column stands in for which: the association of surrogate splits (columns of the
-# picture) with the tree's own (rows); 1 is a perfect imitation. Only the three columns
-# that the tree splits on have a row. Concavity imitates the split on concave points
-# best, by 0.79, perimeter by 0.70.
+# Which column can replace which? The picture shows the association of surrogate splits
+# (columns) with the splits of the tree (rows). 1 is a perfect imitation. Only the three
+# columns that the tree splits on have associations. Concavity imitates the split on
+# concave points best (0.79), then perimeter (0.70).
 
 display = with_surrogates.plot_association()
 display.ax_.set_title("How well columns stand in for the tree's splits")
 
 # %%
-# A forest is trained on complete rows and must predict rows that lack values: a share
-# of the entries, drawn at random. Three ways to predict: surrogate splits; medians put
-# in for what is missing; and scikit-learn's own rule, which sends a missing value to
-# the larger child where training showed none.
+# A forest is trained on complete rows and must predict rows with missing values, which
+# are drawn at random. There are three ways: surrogate splits, medians instead of
+# missing values, and scikit-learn's own rule, which sends a missing value to the larger
+# child if there were none in training.
 
 forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
 forest.fit(X_train, y_train)
@@ -72,8 +73,9 @@ for share in shares:
         scores[way].append(np.mean(aucs))
 
 # %%
-# With half of the values missing the area under the curve is 0.96 by surrogates, 0.94
-# by either of the others. Medians do worst: they pull every row towards the middle.
+# With half of the values missing the area under the curve is 0.96 with surrogate splits
+# and 0.94 with the other two. Medians are worst, because they move every row to the
+# middle.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 styles = [("#0072B2", "o-"), ("#D55E00", "s--"), ("#009E73", "^:")]

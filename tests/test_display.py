@@ -390,6 +390,12 @@ def test_heat_maps():
     assert drawn.ax_.get_xlabel() == "7 of 10 entries are not shown"
 
 
+def test_a_matrix_of_zeros_is_drawn_in_the_lightest_colour():
+    """Its colour scale starts at 0, too."""
+    (image,) = MatrixDisplay(np.zeros((3, 3)), ["a", "b", "c"]).plot().ax_.images
+    assert image.get_clim() == (0.0, 1.0)
+
+
 QUANTITIES = {
     "sensitivity": "mean change of the prediction",
     "ale": "accumulated local effect",

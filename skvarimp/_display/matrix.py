@@ -138,7 +138,8 @@ class MatrixDisplay(Display):
         ax = single_axes(ax, figsize, _size(names))
         self.ax_, self.figure_ = ax, ax.figure
         cmap = light_to_dark() if cmap is None else cmap
-        image = ax.imshow(matrix, cmap=cmap, vmin=min(0.0, matrix.min()))
+        limits = {"vmin": min(0.0, matrix.min()), "vmax": matrix.max() or 1.0}
+        image = ax.imshow(matrix, cmap=cmap, **limits)
         ax.set_facecolor("0.92")
         ax.set_xticks(range(n), names, rotation=90 if n > 3 else 0)
         ax.set_yticks(range(n), names)
