@@ -10,6 +10,7 @@ from importlib import import_module
 
 KERNELS = (
     "descent",
+    "marks",
     "masses",
     "one_turn",
     "piece_sums",

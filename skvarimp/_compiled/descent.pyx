@@ -76,9 +76,9 @@ cdef class Descent:
             Whether the edge to a node admits a cell of any member.
         marks : ndarray of shape (n_marks,), int32
             Flat cells where what an edge admits begins; minus one less, where it ends.
-        first_mark : ndarray of shape (n_nodes + 1,), int64
+        spans : ndarray of shape (n_nodes, 2), int64
             The marks of the edge to a node, for all members of its feature, are
-            first_mark[node] to first_mark[node + 1].
+            spans[node, 0] to spans[node, 1].
         first_cell, n_cells : ndarray of shape (n_members,), int64
         n_flat : int
             Number of flat cells.
@@ -89,7 +89,8 @@ cdef class Descent:
     cdef const int32_t[::1] missing_code, roots, marks
     cdef const uint8_t[:, ::1] sets
     cdef const double[:, ::1] leaf_values
-    cdef const int64_t[::1] first_mark, first_cell, n_cells
+    cdef const int64_t[:, ::1] spans_of_marks
+    cdef const int64_t[::1] first_cell, n_cells
     cdef Py_ssize_t n_raw, n_trees, n_members, size
     cdef bint remembers
     # rows on their way, and what they visit in one tree
@@ -119,7 +120,7 @@ cdef class Descent:
         self.nodes, self.missing_left, self.missing_code, self.sets = trees[:4]
         self.leaf_values = trees[4]
         self.roots, self.questions, depth = forest
-        self.opens, self.marks, self.first_mark = members[:3]
+        self.opens, self.marks, self.spans_of_marks = members[:3]
         self.first_cell, self.n_cells, n_flat = members[3:]
         self.n_raw, self.n_trees = self.leaf_values.shape[1], len(self.roots)
         self.n_members = len(self.n_cells)
@@ -354,7 +355,7 @@ cdef class Descent:
         cdef Py_ssize_t v, i, s, o, at = self.n_events, n_more, n_raw = self.n_raw
         cdef int64_t *spans = &self.spans[t, 0, 0]
         cdef const int32_t *visits = &self.visits[0, 0]
-        cdef const int64_t *first_mark = &self.first_mark[0]
+        cdef const int64_t *marks = &self.spans_of_marks[0, 0]
         cdef const double *values = &self.leaf_values[0, 0]
         cdef double *changes
         cdef int32_t *cells
@@ -364,7 +365,7 @@ cdef class Descent:
             spans[2 * i + 1] = 0
         for v in range(n):
             edge = visits[3 * v + 1]
-            spans[2 * visits[3 * v] + 1] += first_mark[edge + 1] - first_mark[edge]
+            spans[2 * visits[3 * v] + 1] += marks[2 * edge + 1] - marks[2 * edge]
         for i in range(first, last):
             n_more = spans[2 * i + 1]
             spans[2 * i] = spans[2 * i + 1] = at
@@ -378,7 +379,7 @@ cdef class Descent:
         for v in range(n):
             i, edge, leaf = visits[3 * v], visits[3 * v + 1], visits[3 * v + 2]
             at = spans[2 * i + 1]
-            for s in range(first_mark[edge], first_mark[edge + 1]):
+            for s in range(marks[2 * edge], marks[2 * edge + 1]):
                 ends = self.marks[s] >> 31  # -1 or 0
                 sign = 1.0 + 2.0 * ends
                 cells[at] = self.marks[s] ^ ends

@@ -70,7 +70,7 @@ def within_parts(
     int32_t[::1] new_cells,
     double[:, ::1] new_moved,
 ):
-    """Curves over the cells of each row's own part; returns the number of pieces.
+    """Curves over the cells of each row's own part.
 
     Parameters
     ----------
@@ -87,48 +87,42 @@ def within_parts(
     new_moved : ndarray of shape (n_outputs, n_pieces)
         Filled; with room for all pieces.
     """
-    cdef Py_ssize_t i, o, s, pending, free = 0
-    cdef int64_t k, at, end, unmoved, still
+    cdef Py_ssize_t i, o, free = 0
+    cdef int64_t s, stop, at, end, unmoved, still
     with nogil:
         for i in range(bounds.shape[1]):
-            end, still, pending = spans[1, i], -1, -1
-            unmoved = -1 if own.shape[0] == 0 else own[i]
+            s, stop, at, end = bounds[0, i], bounds[1, i], spans[0, i], spans[1, i]
+            still, unmoved = -1, -1 if own.shape[0] == 0 else own[i]
             new_bounds[0, i], new_bounds[2, i] = free, end
-            k = at = spans[0, i]
-            for s in range(bounds[0, i], bounds[1, i] + 1):
-                if s < bounds[1, i]:
-                    k = first_behind(&cell_of[0], k, end, cells[s])
-                if s == bounds[1, i] or k > at:  # the piece before has cells
-                    if at <= unmoved:
-                        still = free
-                    new_cells[free] = <int32_t>at
-                    for o in range(moved.shape[0]):
-                        new_moved[o, free] = moved[o, pending]
-                    free, at = free + 1, k
-                if k == end:
-                    break
-                pending = s
+            while at < end:
+                s = first_behind(&cells[0], s, stop, cell_of[at] + 1) - 1
+                new_cells[free] = <int32_t>at
+                for o in range(moved.shape[0]):
+                    new_moved[o, free] = moved[o, s]
+                if at <= unmoved:
+                    still = free
+                free, s = free + 1, s + 1
+                at = end if s == stop else first_behind(&cell_of[0], at, end, cells[s])
             if still >= 0:
                 for o in range(moved.shape[0]):
                     new_moved[o, still] = 0.0
             new_bounds[1, i] = free
-    return free
 
 
 cdef inline int64_t first_behind(
-    const int32_t *cell_of, int64_t first, int64_t end, int32_t cell
+    const int32_t *cells, int64_t first, int64_t end, int32_t cell
 ) noexcept nogil:
-    """The first position from `first` on whose cell is at least `cell`, or `end`."""
+    """The first position from `first` on that is at least `cell`, or `end`."""
     cdef int64_t step = 1, high, middle
-    if first == end or cell_of[first] >= cell:
+    if first == end or cells[first] >= cell:
         return first
-    while first + step < end and cell_of[first + step] < cell:
+    while first + step < end and cells[first + step] < cell:
         first += step
         step *= 2
     high = min(first + step, end)
     while high - first > 1:
         middle = (first + high) // 2
-        if cell_of[middle] < cell:
+        if cells[middle] < cell:
             first = middle
         else:
             high = middle

@@ -83,7 +83,9 @@ class NodeTable:
         threshold = _joined(trees, "threshold", np.float64)
         self.cut = np.zeros(len(column), dtype=np.int32)
         self.cuts, missing_code = [], []
-        order = np.argsort(self.feature, kind="stable")
+        # NumPy sorts 16-bit numbers by radix
+        self.small = np.int16 if len(self.columns) < 2**15 else np.int32
+        order = np.argsort(self.feature.astype(self.small), kind="stable")
         ends = np.searchsorted(self.feature[order], np.arange(len(self.columns) + 1))
         for u, nodes in enumerate(np.split(order, ends)[1:-1]):
             if self.categorical[u]:
@@ -95,8 +97,6 @@ class NodeTable:
             self.cuts.append(cuts)
             missing_code.append(len(cuts) + 1)
         self.missing_code = np.array(missing_code, dtype=np.int32)
-        # NumPy sorts 16-bit numbers by radix
-        self.small = np.int16 if len(self.columns) < 2**15 else np.int32
         if self.left_set is not None:
             self._close_sets()
 
@@ -294,9 +294,9 @@ class TreeTable(NodeTable):
             level = np.concatenate([left, right])
 
     def _number_edges(self):
-        order = np.argsort(self.edge_feature, kind="stable").astype(np.int32)
-        bounds = np.arange(len(self.columns) + 1)
-        ends = np.searchsorted(self.edge_feature[order], bounds)
+        feature = self.edge_feature.astype(self.small)
+        order = np.argsort(feature, kind="stable").astype(np.int32)
+        ends = np.searchsorted(feature[order], np.arange(len(self.columns) + 1))
         self._by_feature = np.split(order, ends)[1:-1]
         self.edge_rank = np.zeros(len(order), dtype=np.int32)
         for edges in self._by_feature:
@@ -328,8 +328,10 @@ class TreeTable(NodeTable):
 
     def trees_with(self, features):
         """The trees that split on any of some features, (n_features,) bool."""
-        inner = np.flatnonzero(self.feature >= 0)
-        return np.unique(self.tree[inner[features[self.feature[inner]]]])
+        asks = np.zeros(len(self.roots), dtype=bool)
+        for feature in np.flatnonzero(features):
+            asks[self.tree[self.edges_on(feature)]] = True
+        return np.flatnonzero(asks)
 
     def last_edge(self, nodes, feature):
         """The edge nearest above (or at) each node that is on a feature; -1: none."""

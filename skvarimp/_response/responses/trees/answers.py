@@ -119,8 +119,9 @@ def along(table, codes, members, slopes):
 
 def _over_edges(member, slope):
     """Sums of a slope over the cells that each edge admits, (n_raw, n_edges)."""
+    start, count, steps = member.edges
     behind = np.cumsum(slope[:, ::-1], axis=1)[:, ::-1]
-    turn = np.arange(len(member.steps)) - member.start.repeat(member.count)
-    signed = behind[:, member.steps] * (1 - 2 * (turn % 2))
-    edge = np.arange(len(member.count)).repeat(member.count)
-    return np.stack([np.bincount(edge, s, len(member.count)) for s in signed])
+    turn = np.arange(len(steps)) - start.repeat(count)
+    signed = behind[:, steps] * (1 - 2 * (turn % 2))
+    edge = np.arange(len(count)).repeat(count)
+    return np.stack([np.bincount(edge, s, len(count)) for s in signed])

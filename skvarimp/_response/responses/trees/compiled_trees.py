@@ -12,6 +12,8 @@ import numpy as np
 
 from skvarimp._compiled import masses as kernels
 from skvarimp._compiled.descent import Descent
+from skvarimp._compiled.marks import Edges
+from skvarimp._compiled.piece_sums import within_parts as curves_within
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once, slices
 
@@ -44,7 +46,7 @@ class Pieces:
         return np.repeat(np.arange(len(self.starts)), np.ptp(self.starts, axis=1))
 
     def curves(self, m, n_cells):
-        """The curves of member m, as kernels take them: bounds, cells, moved."""
+        """The curves of strip m, as kernels take them: bounds, cells, moved."""
         bounds = np.empty((3, len(self.starts)), dtype=np.int64)
         bounds[:2], bounds[2] = self.starts[:, m : m + 2].T, n_cells
         return bounds, self.cells, self.moved
@@ -72,21 +74,31 @@ class Pieces:
         moved[:, order] = np.concatenate(parts, axis=1)
         return Pieces(self.starts, self.cells, moved)
 
-    def steps(self, m, n_cells):
-        """The `Steps` of member m."""
-        return Steps.of_pieces(*self.curves(m, n_cells), n_cells)
-
 
 def steps_of_rows(table, codes, members, with_raw=False):
     """As `curves.steps_of_rows`."""
-    plan = Plan(table, members)
+    plan = Plan(table, members, apart=True)
     parts, raw = {member.position: [] for member in members}, []
     for _, pieces, own in plan.pieces(codes, with_raw):
         for m, member in enumerate(plan.members):
-            parts[member.position].append(pieces.steps(m, member.n_cells))
+            curves = pieces.curves(m, member.n_cells)
+            parts[member.position].append(Steps.of_pieces(*curves, member.n_cells))
         raw.append(own)
     steps = {position: Steps.joined(of_one) for position, of_one in parts.items()}
     return steps, np.concatenate(raw, axis=1) if with_raw else None
+
+
+def cut(curves, spans, cell_of, own):
+    """Curves over some of their cells, others for each row; as `curves_within`."""
+    bounds, _, moved = curves
+    room = int(np.minimum(bounds[1] - bounds[0], spans[1] - spans[0]).sum())
+    result = (
+        np.empty((3, bounds.shape[1]), dtype=np.int64),
+        np.empty(room, dtype=np.int32),
+        np.empty((len(moved), room)),
+    )
+    curves_within(*curves, spans, cell_of, own, *result)
+    return result
 
 
 def count_masses(paths, roots, codes, weights, masses):
@@ -110,42 +122,97 @@ def count_masses(paths, roots, codes, weights, masses):
 class Plan:
     """Members of a walk as flat arrays.
 
+    Members of one feature share a *strip*: the cells of all of them, through which the
+    feature is moved once.
+
     Parameters
     ----------
     table : TreeTable
     members : list of Member
         Each with a feature.
+    apart : bool, default=False
+        Whether each member has a strip of its own, that of its position in the list.
+
+    Attributes
+    ----------
+    strip_of : list of int
+        Of each member.
+    cell_of : list of (ndarray of shape (n_cells,) or None)
+        The strip's cells that are a member's; None: all of them.
+    arrays : tuple
+        What `Descent` is given.
     """
 
-    def __init__(self, table, members):
+    def __init__(self, table, members, apart=False):
         self.table, self.members, self._forests = table, members, {}
         self.moving = np.zeros(len(table.columns), dtype=bool)
         self.moving[[member.feature for member in members]] = True
-        n_cells = np.array([member.n_cells for member in members], dtype=np.int64)
+        strips = {}
+        for m, member in enumerate(members):
+            strips.setdefault(m if apart else member.feature, []).append(member)
+        number = {key: s for s, key in enumerate(strips)}
+        keys = range(len(members)) if apart else [m.feature for m in members]
+        self.strip_of = [number[key] for key in keys]
+        before = [self._cells_before(of_strip) for of_strip in strips.values()]
+        self.cell_of = [
+            None if before[s][-1] == member.n_cells else before[s][member.used]
+            for s, member in zip(self.strip_of, members)
+        ]
+        features = np.array([of_strip[0].feature for of_strip in strips.values()])
+        self.arrays = self._arrays(features, before)
+
+    def _cells_before(self, members):
+        """How many cells of a strip are before each code, and all."""
+        present = np.zeros(self.table.missing_code[members[0].feature] + 2, dtype=bool)
+        for member in members:
+            present[member.used + 1] = True
+        return np.cumsum(present, dtype=np.int32)
+
+    def _arrays(self, features, before):
+        table = self.table
+        n_cells = np.array([of_strip[-1] for of_strip in before], dtype=np.int64)
         rounded = -(-n_cells // WORD) * WORD
         first_cell, n_flat = np.cumsum(rounded) - rounded, int(rounded.sum())
-        opens = np.zeros(len(table.feature), dtype=np.uint8)
-        for member in members:
-            opens[table.edges_on(member.feature)[member.count > 0]] = True
-        marks, first_mark = self._marks(first_cell)
-        self.arrays = opens, marks, first_mark, first_cell, n_cells, n_flat
+        sets = np.full(len(table.feature), -1, np.int32), np.zeros((1, 1), dtype=bool)
+        if table.edge_set is not None:
+            sets = table.edge_set, table.edge_sets
+        admitted = table.low, table.high, table.admits_missing
+        strips = np.argsort(features, kind="stable")
+        first = np.searchsorted(features[strips], np.arange(len(table.columns) + 1))
+        edges = table.edge_feature, *admitted, *sets
+        nodes = np.concatenate([table.edges_on(u) for u in np.unique(features)])
+        marks, spans = Edges(edges, first, strips, first_cell, before).marks(nodes)
+        opens = (spans[:, 0] < spans[:, 1]).view(np.uint8)
+        return opens, marks, spans, first_cell, n_cells, n_flat
 
-    def _marks(self, first_cell):
-        """The marks of all edges, edge after edge, and where each edge's begin."""
-        n_marks = np.zeros(len(self.table.feature), dtype=np.int64)
-        for member in self.members:
-            n_marks[self.table.edges_on(member.feature)] += member.count
-        first_mark = np.concatenate([[0], np.cumsum(n_marks)])
-        marks, free = np.empty(first_mark[-1], dtype=np.int32), first_mark[:-1].copy()
-        for first, member in zip(first_cell, self.members):
-            edges = self.table.edges_on(member.feature)
-            number = np.arange(len(member.steps))
-            at = number + np.repeat(free[edges] - member.start, member.count)
-            ends = (number - np.repeat(member.start, member.count)) % 2 == 1
-            cells = (member.steps + first).astype(np.int32)
-            marks[at] = np.where(ends, ~cells, cells)
-            free[edges] += member.count
-        return marks, first_mark
+    def curves(self, pieces, m, rows):
+        """The curves of member m, over the cells that each row moves through.
+
+        Parameters
+        ----------
+        pieces : Pieces
+        m : int
+        rows : ndarray of shape (n_rows,)
+            Rows of the table.
+
+        Returns
+        -------
+        curves : tuple
+            bounds, cells and moved as kernels take them.
+        spans : ndarray of shape (2, n_rows) or None
+            See `Steps`.
+        """
+        parts, cell_of, strip = self.members[m].parts, self.cell_of[m], self.strip_of[m]
+        curves = pieces.curves(strip, self.arrays[4][strip])
+        if parts is None and cell_of is None:
+            return curves, None
+        if parts is None:
+            spans = np.zeros((2, len(rows)), dtype=np.int64)
+            spans[1] = len(cell_of)
+            return cut(curves, spans, cell_of, np.empty(0, dtype=np.int64)), None
+        spans = parts.spans(rows)
+        cells = parts.cell_of if cell_of is None else cell_of[parts.cell_of]
+        return cut(curves, spans, cells, parts.own(rows)), spans
 
     def forest(self, all_trees):
         """All trees, or those with features that move, as `Descent` reads them."""
@@ -185,13 +252,14 @@ class Plan:
         descent = Descent(self.table.flat, self.forest(with_raw), self.arrays)
         # all nodes are read once per call: many of them are worth many rows
         most = max(CACHE, min(BLOCK, 4 * len(self.table.feature)))
-        codes, first, n_rows = np.ascontiguousarray(codes, dtype=np.int32), 0, 1
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        first, per_row = 0, self.arrays[-1] * self.table.n_raw  # at most
         while first < len(codes):
+            n_rows = at_once(per_row, most)
             rows = slice(first, min(first + n_rows, len(codes)))
             starts, cells, moved, raw = descent.pieces(codes[rows])
             yield rows, Pieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
-            n_rows = min(4 * n_rows, at_once(per_row, most))
             first = rows.stop
 
     def along(self, codes, slopes):

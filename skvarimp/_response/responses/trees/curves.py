@@ -1,5 +1,7 @@
 """From the leaves that rows visit to the steps of their curves."""
 
+from functools import cached_property
+
 import numpy as np
 
 from skvarimp._response.responses.trees.descent import Descent, Visits, rows_at_once
@@ -25,6 +27,8 @@ class Member:
     ----------
     feature : int
         -1: none that any tree knows.
+    used : ndarray of shape (n_cells,)
+        Codes of the cells.
     n_cells : int
         Number of cells on the way down the trees.
     parts : PartCells or None
@@ -35,11 +39,6 @@ class Member:
     probabilities, multiplicity : ndarray
         Of the same cells.
     categorical : bool
-    start, count : ndarray of shape (n_edges,)
-        The steps of each edge on the feature: where the cells it admits begin, end,
-        begin again ...
-    steps : ndarray of shape (n_steps,)
-        Cells.
     """
 
     def __init__(self, table, position, move, features, codes):
@@ -47,19 +46,30 @@ class Member:
         self.feature = features[0] if features else -1
         if not features:
             codes = np.zeros((move.n_cells, 1), dtype=np.uint8)
-        used, cells = _numbered(codes[:, 0])
-        self.n_cells, self.parts = len(used), None
+        self.table = table
+        self.used, cells = _numbered(codes[:, 0])
+        self.n_cells, self.parts = len(self.used), None
         if move.parts is not None:
-            self.parts = PartCells(move, cells, len(used))
+            self.parts = PartCells(move, cells, self.n_cells)
             cells = self.parts.of_value
         self.cell_of_value = cells.astype(np.min_scalar_type(int(cells.max())))
         self.probabilities = np.bincount(cells, move.probabilities)
         self.multiplicity = np.bincount(cells).astype(np.float64)
-        if features:
-            count, steps = edge_steps(table, self.feature, used)
-            self.count = count.astype(np.int16)
-            self.start = (np.cumsum(count) - count).astype(np.int32)
-            self.steps = steps.astype(np.int32)
+
+    @cached_property
+    def edges(self):
+        """The steps of each edge on the feature: where the cells it admits begin, end,
+        begin again ...
+
+        Returns
+        -------
+        start, count : ndarray of shape (n_edges,)
+        steps : ndarray of shape (n_steps,)
+            Cells.
+        """
+        count, steps = edge_steps(self.table, self.feature, self.used)
+        start = (np.cumsum(count) - count).astype(np.int32)
+        return start, count.astype(np.int16), steps.astype(np.int32)
 
     def first_values(self):
         """The first grid value of each cell on the way down the trees."""
@@ -100,10 +110,11 @@ class Member:
 
     def _scatter(self, buffer, first, edge, changes):
         """Add up steps; what an edge admits begins and ends by turns."""
-        count, start = self.count.take(edge), self.start.take(edge)
+        start, count, steps = self.edges
+        start, count = start.take(edge), count.take(edge)
         s, visit = 0, np.flatnonzero(count)
         while len(visit):
-            key = first.take(visit) + self.steps.take(start.take(visit) + s)
+            key = first.take(visit) + steps.take(start.take(visit) + s)
             for of_output, change in zip(buffer, changes):
                 if s % 2:
                     np.subtract.at(of_output, key, change.take(visit))

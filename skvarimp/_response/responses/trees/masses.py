@@ -291,9 +291,10 @@ class Means:
             shape.append(member.n_cells if asked else 1)
             if asked:
                 rank = self.table.edge_rank[edge[which]]
-                count = member.count[rank].astype(np.intp)
+                start, count, steps = member.edges
+                count = count[rank].astype(np.intp)
                 turn = np.arange(count.sum()) - (np.cumsum(count) - count).repeat(count)
-                cell = member.steps[member.start[rank].repeat(count) + turn]
+                cell = steps[start[rank].repeat(count) + turn]
                 place = place.repeat(count) * member.n_cells + cell
                 sign = sign.repeat(count) * (1 - 2 * (turn % 2))
                 which = which.repeat(count)

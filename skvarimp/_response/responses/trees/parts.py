@@ -52,31 +52,15 @@ class PartCells:
             return np.empty(0, dtype=np.int64)
         return self.of_value[self._codes[rows]].astype(np.int64)
 
-    def compiled(self, curves, rows, kernel):
-        """Curves as kernels take them, over the cells of the rows' own parts.
+    def steps(self, steps, rows):
+        """`Steps` over the cells of all rows cut down to those of the rows' own parts.
 
         Parameters
         ----------
-        curves : tuple
-            bounds, cells, moved over the cells of all rows.
+        steps : Steps
         rows : ndarray of shape (n_rows,)
             Rows of the table.
-        kernel : callable
-            `piece_sums.within_parts`.
         """
-        bounds, _, moved = curves
-        spans = self.spans(rows)
-        room = int(np.minimum(bounds[1] - bounds[0], spans[1] - spans[0]).sum())
-        result = (
-            np.empty((3, len(rows)), dtype=np.int64),
-            np.empty(room, dtype=np.int32),
-            np.empty((len(moved), room)),
-        )
-        kernel(*curves, spans, self.cell_of, self.own(rows), *result)
-        return result
-
-    def steps(self, steps, rows):
-        """As `compiled`, of `Steps` and in NumPy."""
         bounds, cells, moved = _pieces_of(steps)
         row = np.repeat(np.arange(len(rows)), bounds[1] - bounds[0])
         spans = self.spans(rows)

@@ -95,7 +95,8 @@ def _planned(response, walk, positions, members=None):
         used = [member for member in every if member.feature >= 0]
         if not (response.compiled and used):
             return every, None
-        return every, response.kernels().Plan(response.trees, used)
+        asks = response.link is not None and response.link.discrete
+        return every, response.kernels().Plan(response.trees, used, apart=asks)
 
     return response.plans.get((walk.moves, positions), plan)
 
@@ -163,7 +164,6 @@ def _along(response, walk, task, members, plan):
 
 def _served(response, walk, plan, task):
     """Position -> states, of the members that the compiled descent serves."""
-    from skvarimp._compiled.piece_sums import within_parts
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
@@ -186,10 +186,7 @@ def _served(response, walk, plan, task):
             )
             pieces = pieces.linked(linked)
         for m, member in enumerate(plan.members):
-            curves, spans = pieces.curves(m, member.n_cells), None
-            if member.parts is not None:
-                spans = member.parts.spans(walk.rows[rows])
-                curves = member.parts.compiled(curves, walk.rows[rows], within_parts)
+            curves, spans = plan.curves(pieces, m, walk.rows[rows])
             for of_reduction in sums[m]:
                 if of_reduction is not None:
                     of_reduction.add(curves, part)
