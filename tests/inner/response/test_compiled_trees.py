@@ -22,15 +22,19 @@ from skvarimp import (
 )
 from skvarimp._compiled import built, use_compiled
 from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import as_table
 from skvarimp._measures.problem import make_problem
+from skvarimp._models.model import Model
 from skvarimp._models.trees import Tree
 from skvarimp._models.trees.encoders import Encoding
 from skvarimp._models.trees.table import TreeTable
 from skvarimp._response.engine import run_walk
+from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import response
 from skvarimp._response.responses.trees.curves import Member, steps_of_rows
 from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.shapes.steps import Steps
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
 
@@ -116,6 +120,34 @@ def test_engines_agree_on_losses_of_classes(loss, monkeypatch):
     np.testing.assert_allclose(
         importances[::2], importances[1::2], rtol=1e-12, atol=1e-15
     )
+
+
+def test_grids_of_one_feature_share_a_strip():
+    """A feature moves once through all its grids: the curves are those of each."""
+    X, y = frame()
+    model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
+    table = as_table(X)
+    trees = lowered(Model(model.fit(X, y)), table)
+    weights, codes, members = np.full(len(X), 1 / len(X)), trees.codes(table), []
+    for name in ("number", "rank", "colour", "yes"):
+        (entry,) = resolve_features([name], table.names, table.n_columns)
+        for grid in ("all", 3):
+            move = make_move(table, weights, entry, grid)
+            members.append(
+                Member(trees.trees, len(members), move, *trees.grid_codes(table, move))
+            )
+    curves, n_strips = ([], []), []
+    for apart in (False, True):
+        plan = compiled_trees().Plan(trees.trees, members, apart)
+        n_strips.append(len(set(plan.strip_of)))
+        for _, pieces, _ in plan.pieces(codes, False):
+            for m, member in enumerate(members):
+                of_member, _ = plan.curves(pieces, m, codes)
+                steps = Steps.of_pieces(*of_member, member.n_cells)
+                curves[apart].append(steps.dense().ravel())
+    assert n_strips == [4, 8]
+    shared, alone = np.concatenate(curves[0]), np.concatenate(curves[1])
+    np.testing.assert_allclose(shared, alone, rtol=0, atol=1e-13 * np.ptp(alone))
 
 
 def test_sizes_of_tasks_change_nothing(monkeypatch):
