@@ -76,7 +76,7 @@ def test_a_version_that_writes_otherwise(monkeypatch):
     changed = json.dumps(content).encode()
     monkeypatch.setattr(xgb.Booster, "save_raw", lambda *_: bytearray(changed))
     measure = SensitivityImportance(estimation="exact").fit(model, X, y)
-    assert "writes its models otherwise (KeyError: 'tree_info')" in (
+    assert "writes its models in another format (KeyError: 'tree_info')" in (
         measure.response_path_
     )
     np.testing.assert_allclose(

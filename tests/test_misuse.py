@@ -202,14 +202,14 @@ MISUSES = {
     "numbers for splits": (
         lambda: BackwardEliminationSelector(Ridge(), cv=[1, 2]).fit(X, Y),
         ValueError,
-        "`cv` must give the positions of training and of held-out rows",
+        "`cv` must give the positions of training and held-out rows",
     ),
     "half a split": (
         lambda: importance_across_folds(
             Ridge(), X, Y, SensitivityImportance(), [[[0]]]
         ),
         ValueError,
-        "`cv` must give the positions of training and of held-out rows",
+        "`cv` must give the positions of training and held-out rows",
     ),
     # scorers
     "unknown scorer of a selector": (
@@ -272,7 +272,7 @@ MISUSES = {
     "mask of columns": (
         lambda: SensitivityImportance(features=X.columns == "age").fit(LINEAR, X, Y),
         TypeError,
-        r"Of a mask pass np.flatnonzero\(mask\)",
+        r"For a mask pass np.flatnonzero\(mask\)",
     ),
     "level as a number": (
         lambda: SensitivityImportance(grid={"old": [0.5]}, scale=None).fit(

@@ -151,7 +151,7 @@ def test_rows_without_neighbours():
     ("model", "reason"),
     [
         (KNeighborsRegressor(metric="manhattan"), "metric 'manhattan'"),
-        (KNeighborsRegressor(weights=lambda d: 1 / (1 + d)), "weights of a function"),
+        (KNeighborsRegressor(weights=lambda d: 1 / (1 + d)), "weighted by a function"),
     ],
 )
 def test_other_neighbours_are_left_to_the_model(model, reason):

@@ -54,7 +54,7 @@ def column_position(feature, names, n_columns):
         raise TypeError(
             "`features` takes column names, integer positions, or lists of them, got "
             f"{feature!r} of type {type(feature).__name__}."
-            + (" Of a mask pass np.flatnonzero(mask)." if is_mask else "")
+            + (" For a mask pass np.flatnonzero(mask)." if is_mask else "")
         )
     position = int(feature)
     if not -n_columns <= position < n_columns:

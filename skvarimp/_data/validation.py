@@ -157,13 +157,13 @@ def check_weights(sample_weight, n_samples):
         raise ValueError("`sample_weight` must be finite, got NaN or infinity.")
     if np.any(weight < 0):
         raise ValueError(
-            f"`sample_weight` must be non-negative, got {weight.min():g}. Rows to "
-            "leave out take weight 0."
+            f"`sample_weight` must be non-negative, got {weight.min():g}. Use "
+            "weight 0 to leave a row out."
         )
     if weight.max(initial=0.0) > np.finfo(np.float64).max / max(n_samples, 1):
         raise ValueError(
-            f"`sample_weight` is too large to be summed, got {weight.max():g}. Only "
-            "ratios of weights matter: divide them by their maximum."
+            f"`sample_weight` is too large to be summed, got {weight.max():g}. "
+            "Divide the weights by their maximum."
         )
     # A weight that is lost in the division by the sum is 0.
     weight = np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)

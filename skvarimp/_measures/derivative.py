@@ -164,8 +164,8 @@ default="auto"
                 moments.add(rows, slice(e, e + 1), block)
             if not moments.squares[e].any() and _jumps(problem, entries[e]):
                 raise ValueError(
-                    f"The response has derivative 0 by {entries[e].name!r} at every "
-                    "row of X and still changes between its values: it is piecewise "
+                    f"The derivative by {entries[e].name!r} is 0 at every row of X, "
+                    "but the response changes between its values: it is piecewise "
                     f"constant. {WAY_OUT}"
                 )
             if progress.step():

@@ -168,14 +168,16 @@ def _repeated_rows(weights, score_func):
     counts = np.rint(weights)
     if counts.sum() > LARGEST_REPEATED:
         raise ValueError(
-            f"`sample_weight` sums to {counts.sum():g}, and as many rows would have to "
-            "be repeated: the score function takes no weights."
+            f"`sample_weight` sums to {counts.sum():g}, but at most "
+            f"{LARGEST_REPEATED:g} rows can be repeated. Use a score function that "
+            "takes `sample_weight`, or smaller weights."
         )
     if np.any(counts != weights):
         bad = weights[counts != weights][0]
         name = getattr(score_func, "__name__", type(score_func).__name__)
         raise ValueError(
             f"`sample_weight` must be whole numbers, got {bad:g}: {name} takes no "
-            "weights, and only whole ones can be given to it, as repeated rows."
+            "weights, so the rows are repeated. Use a score function that takes "
+            "`sample_weight`, or round the weights."
         )
     return np.repeat(np.arange(len(weights)), counts.astype(np.intp))

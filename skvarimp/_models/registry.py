@@ -268,8 +268,8 @@ REGISTRY: list[Entry] = [
 # the reason, for `response_path_` and the page of supported models.
 UNREAD = {
     ("sklearn.gaussian_process", "GaussianProcessClassifier"): (
-        "its probabilities take the variance of the score, too, a quadratic form of "
-        "the kernel that no form holds"
+        "its probabilities also depend on the variance of the score, which no form "
+        "holds"
     ),
     ("sklearn.isotonic", "IsotonicRegression"): "it takes a single column",
 }
@@ -334,7 +334,7 @@ def read(model, table):
         what = f"{type(error).__name__}: {error}"
         warn(
             f"{name} could not be read ({what}), perhaps because its library has "
-            "changed. The model itself is asked instead, which is slower.",
+            "changed. The slower black box is used.",
             ResponseWarning,
         )
         raise NotReadable(f"reading it failed: {what}") from error

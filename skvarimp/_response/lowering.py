@@ -141,9 +141,9 @@ def respond(model, table, base, weights, entries, walked=True):
     if difference.is_rounding:
         warn(
             f"The {response.path} response of {name} agrees with its own "
-            f"{model.method} but for rounding, {difference}, which is more than "
-            "float64 should leave: sums that cancel, or single precision. The slower "
-            "black box is used.",
+            f"{model.method} up to rounding, {difference}, but the rounding is larger "
+            "than that of float64: sums cancel, or the model uses single precision. "
+            "The slower black box is used.",
             ResponseWarning,
         )
         return BlackBoxResponse(model, len(base), "rounding of the fast response")

@@ -59,7 +59,7 @@ def checked_scale(model, statistics):
     if np.any(scale == 0):
         name = model.output_names[int(np.argmin(scale))]
         what = "y is" if len(scale) == 1 else f"y's part for output {name!r} is"
-        raise ValueError(f"{what} constant, so nothing to compare with. {_WAY_OUT}")
+        raise ValueError(f"{what} constant, so scale='auto' is 0. {_WAY_OUT}")
     return scale
 
 
@@ -69,9 +69,7 @@ _WAY_OUT = "Use scale=None for importances in the units of the response."
 def targets_of(model, y, n_outputs):
     """What y gives to compare each output with, (n_samples, n_outputs)."""
     if y is None:
-        raise ValueError(
-            f"scale='auto' compares with y, but y was not given. {_WAY_OUT}"
-        )
+        raise ValueError(f"scale='auto' needs y, but y was not given. {_WAY_OUT}")
     if model.kind in {"probability", "label"}:
         targets = model.class_indicators(y)
     else:

@@ -52,8 +52,8 @@ def splits_of(splitter, n_samples, y, groups, sample_weight=None):
         if "unpack" not in str(error):
             raise
         raise ValueError(
-            "`cv` must give the positions of training and of held-out rows, two arrays "
-            f"a split, got {splitter.cv!r:.60}. Use for example cv=5."
+            "`cv` must give the positions of training and held-out rows, two arrays "
+            f"per split, got {splitter.cv!r:.60}. Use for example cv=5."
         ) from None
     if not splits:
         raise ValueError("`cv` makes no split. Use for example cv=5.")

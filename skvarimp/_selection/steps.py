@@ -89,8 +89,8 @@ def check_takes_weights(estimator, passed):
     if get_config()["enable_metadata_routing"] or passed.fit or not passed.importance:
         return
     raise ValueError(
-        f"{type(estimator).__name__} takes no sample_weight. Leave it out, or say what "
-        "it is for with sklearn.set_config(enable_metadata_routing=True)."
+        f"{type(estimator).__name__} takes no sample_weight. Leave it out, or route "
+        "it after sklearn.set_config(enable_metadata_routing=True)."
     )
 
 

@@ -141,10 +141,10 @@ def null_importances(
 
     Use `PermutationImportance` with ``cv=5``: on held-out rows it is near 0 for a model
     of shuffled targets. Measures that look at the response alone, such as
-    `SensitivityImportance`, and measures on training rows find a model that overfits
-    shuffled targets as lively as the real one, and few entries stand out. Where most
-    importances lie a standard deviation below the mean of their null importances, an
-    `ImportanceWarning` says so.
+    `SensitivityImportance`, and measures on training rows can be as large for a model
+    that overfits shuffled targets as for the real one. If most importances lie a
+    standard deviation below the mean of their null importances, an `ImportanceWarning`
+    says so.
 
     Cost: (1 + n_permutations) * n_repeats refits and importances, times the folds.
 
@@ -206,11 +206,11 @@ def null_importances(
         )
     names, actual = found[0]
     null = np.array([values for _, values in found[1:]]).reshape(-1, len(names))
-    _warn_of_lively_nulls(actual, null)
+    _warn_of_large_nulls(actual, null)
     return NullImportances(names, actual, null, frame_library(refits.table.native))
 
 
-def _warn_of_lively_nulls(actual, null):
+def _warn_of_large_nulls(actual, null):
     """Say so where most importances lie a standard deviation below their null mean.
 
     Of noise that the model does not overfit, about one in six does.
@@ -220,10 +220,10 @@ def _warn_of_lively_nulls(actual, null):
     below = int(np.sum(null.mean(axis=0) - actual > null.std(axis=0, ddof=1)))
     if below > len(actual) / 2:
         warn(
-            f"{below} of {len(actual)} importances lie well below their null "
-            "mean: refitted to shuffled targets, the model is as lively as "
-            "fitted to y, and p-values say little. Use PermutationImportance() with "
-            "cv=5, which measures on held-out rows."
+            f"{below} of {len(actual)} importances lie well below their mean for "
+            "shuffled targets: the model overfits shuffled targets, and p-values say "
+            "little. Use PermutationImportance() with cv=5, which measures on held-out "
+            "rows."
         )
 
 

@@ -94,7 +94,7 @@ class Measured:
             if own != of_other:
                 raise ValueError(
                     f"The first refit has the {what} {own}, {where} has {of_other}: "
-                    "their importances cannot be put side by side. Use a splitter "
+                    "their importances cannot be compared. Use a splitter "
                     "that leaves every class in each training set, such as "
                     "StratifiedKFold."
                 )

@@ -231,9 +231,9 @@ def _check_weight(machine, sample_weight):
         raise ValueError(
             f"`sample_weight` must have shape ({machine.shape_fit_[0]},) and be "
             f"positive, got shape {weight.shape} and minimum {weight.min():g}. Fit "
-            f"{type(machine).__name__} without the rows of weight 0: scikit-learn "
-            "numbers the support vectors of a precomputed kernel as if they were not "
-            "there."
+            f"{type(machine).__name__} without the rows of weight 0. With a "
+            "precomputed kernel scikit-learn leaves them out when it numbers the "
+            "support vectors."
         )
     return weight
 

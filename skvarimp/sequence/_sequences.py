@@ -211,7 +211,7 @@ def oligomer_code(oligomer, alphabet, name="oligomer"):
         at = int(np.argmin(letters))
         raise ValueError(
             f"`{name}` has {oligomer[at]!r} at position {at}, which is not in the "
-            f"alphabet {alphabet!r}. Nothing is known of oligomers with other letters."
+            f"alphabet {alphabet!r}. Use the letters of the alphabet."
         )
     code = 0
     for letter in letters.tolist():  # Python integers cannot overflow

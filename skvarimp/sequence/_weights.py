@@ -122,7 +122,7 @@ class OligomerWeights:
         expected = (self.sequence_length - order + 1, n_oligomers)
         if table.shape != expected:
             raise ValueError(
-                f"The table of order {order} must have shape {expected}, one row a "
+                f"The table of order {order} must have shape {expected}, one row per "
                 f"position and one column per oligomer, got {table.shape}."
             )
         if not np.all(np.isfinite(table.data)):
@@ -324,7 +324,7 @@ def _as_sparse(order, table):
         return sparse.csr_array(table, dtype=np.float64, copy=True)
     except (TypeError, ValueError):
         raise ValueError(
-            f"The table of order {order} must be a matrix of numbers, one row a "
+            f"The table of order {order} must be a matrix of numbers, one row per "
             "position and one column per oligomer."
         ) from None
 

@@ -171,8 +171,8 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
     if design.n_samples <= design.n_parameters:
         raise ValueError(
             f"statistic='t' needs more rows than coefficients, got {design.n_samples} "
-            f"rows and {design.n_parameters} coefficients: nothing is left to estimate "
-            "their errors from. Use statistic='standardized'."
+            f"rows and {design.n_parameters} coefficients: no degree of freedom is "
+            "left for their errors. Use statistic='standardized'."
         )
     if len(design.aliased):
         warn(
@@ -259,7 +259,7 @@ def _check_residuals(chi_square, terms):
     rounding = (10 * np.finfo(np.float64).eps) ** 2 * len(terms) * np.sum(terms, axis=0)
     if np.any(chi_square <= rounding):
         raise ValueError(
-            "The model meets y without any residual: the standard errors are 0 and t "
+            "The model fits y without any residual: the standard errors are 0 and t "
             "is not defined. Use statistic='standardized' or 'absolute'."
         )
 

@@ -279,8 +279,8 @@ default="auto"
         influences = results.influences
         if influences is None:
             warn(
-                "How single rows move the importances is unknown (NaN): the covariance "
-                "has no influence function, or a callback stopped the fit."
+                "`influences_` is NaN: the covariance has no influence function, or a "
+                "callback stopped the fit."
             )
             influences = np.full((table.n_samples, len(results.importances)), np.nan)
         weights, total = scores.weights, scores.total

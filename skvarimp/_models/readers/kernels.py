@@ -103,7 +103,7 @@ def read_label_propagation(model, table):
     """Shares of the kernel sums over the rows of each label."""
     estimator = model.estimator
     if estimator.kernel != "rbf":
-        raise NotReadable("labels that spread by other than the rbf kernel")
+        raise NotReadable("labels spread by another kernel than rbf")
     support = estimator.X_
     dual = dense(estimator.label_distributions_).T
     label = LargestScore() if model.method == "predict" else None

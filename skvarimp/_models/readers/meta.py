@@ -133,7 +133,7 @@ def read_one_versus_one(model, table):
     """One binary model per pair of classes."""
     whole = model.estimator
     if whole.pairwise_indices_ is not None:
-        raise NotReadable("members that see some rows of a kernel matrix each")
+        raise NotReadable("each member sees only some rows of a kernel matrix")
     forms, models, threshold = _confidences(whole.estimators_, table)
     link = OneVersusOne(len(whole.classes_), threshold, model.method == "predict")
     return side_by_side(forms, models, link, "one versus one of")
@@ -186,7 +186,7 @@ def read_chain(model, table):
     chain = model.estimator
     handed_on = getattr(chain, "chain_method_", "predict")
     if handed_on == "predict_log_proba":
-        raise NotReadable("a chain that hands on logarithms")
+        raise NotReadable("the chain passes logarithms on")
     forms = [_linear_member(member, model.method) for member in chain.estimators_]
     features = [_linear_member(member, handed_on) for member in chain.estimators_]
     n_columns, order = chain.n_features_in_, np.argsort(chain.order_)

@@ -43,7 +43,7 @@ def _common(model):
     if estimator.effective_metric_ not in ("euclidean", "l2"):
         raise NotReadable(f"neighbours by the metric {estimator.effective_metric_!r}")
     if estimator.weights not in ("uniform", "distance"):
-        raise NotReadable("neighbours with weights of a function")
+        raise NotReadable("neighbours are weighted by a function")
     rows = private(estimator, "_fit_X")
     if sparse.issparse(rows):
         raise NotReadable("neighbours among sparse rows")

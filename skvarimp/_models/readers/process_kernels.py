@@ -135,7 +135,7 @@ def _power(pieces, exponent):
             result = [one.times(other) for one in result for other in pieces]
         return result
     if len(pieces) != 1 or pieces[0].degrees or pieces[0].radial is not None:
-        raise NotReadable("its kernel raises a sum or DotProduct to a broken power")
+        raise NotReadable("its kernel raises a sum or DotProduct to a fractional power")
     (piece,) = pieces
     gammas = None if piece.gammas is None else piece.gammas * exponent
     return [replace(piece, factor=piece.factor**exponent, gammas=gammas)]

@@ -15,7 +15,7 @@ def reading(library):
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as missed:
         what = f"{type(missed).__name__}: {missed}"
         raise NotReadable(
-            f"this version of {library} writes its models otherwise ({what})"
+            f"this version of {library} writes its models in another format ({what})"
         ) from missed
 
 
@@ -50,7 +50,7 @@ def number_categories(trees, others_left):
                 named.setdefault(int(tree.column[node]), set()).update(of_node.tolist())
         numeric.update(tree.column[~nominal & (tree.column >= 0)].tolist())
     if numeric & set(named):
-        raise NotReadable("a column is split as a number here, as categories there")
+        raise NotReadable("a column is split both as a number and as categories")
     if not named:
         return {}
     named = {j: np.array(sorted(numbers)) for j, numbers in named.items()}

@@ -224,7 +224,7 @@ def test_constant_column_is_exactly_zero():
             GaussianProcessRegressor(DotProduct() ** 1.5, optimizer=None, alpha=100),
             Y,
             "predict",
-            "broken power",
+            "fractional power",
         ),
         (KernelRidge(1e-13, kernel="rbf", gamma=1e-3), Y, "predict", "cancel"),
     ],
