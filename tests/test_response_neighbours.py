@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import (
     KNeighborsClassifier,
@@ -17,6 +18,8 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
+from skvarimp._compiled import built
+from skvarimp._response.responses import neighbours
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4))
@@ -114,6 +117,28 @@ def test_equals_the_black_box(path, model, y, data):
             for attribute in ("importances_per_output_", "standard_errors_"):
                 gap = getattr(fast, attribute) - getattr(slow, attribute)
                 assert np.abs(gap).max() <= 1e-9 * size
+
+
+@pytest.mark.skipif(not built(), reason="kernels are not built")
+@pytest.mark.parametrize("candidates", [8, 64, 100])
+@pytest.mark.parametrize("k", [1, 2, 20, 70])
+@pytest.mark.parametrize("data", DATA)
+def test_kernel_finds_the_rows_that_numpy_finds(data, k, candidates, monkeypatch):
+    """At every cell where no tie decides, however few rows are looked at first."""
+    monkeypatch.setattr(neighbours, "CANDIDATES", candidates)
+    rows, t = DATA[data], DATA[data][:, 0]
+    D, values = cdist(rows[:, 1:], rows[:, 1:], "sqeuclidean"), np.unique(t)
+    nearest, tied = [], []
+    for engine in "01":
+        monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+        race = neighbours._Race(D, t, values, k, np.ones(70))
+        row, cell, states, ties = race.run()
+        every = np.arange(70 * len(values))
+        at = np.searchsorted(row * len(values) + cell, every, side="right") - 1
+        nearest.append(states[at])
+        tied.append(ties[at])
+    np.testing.assert_array_equal(*tied)
+    np.testing.assert_array_equal(nearest[0][~tied[0]], nearest[1][~tied[0]])
 
 
 def test_rows_that_were_not_trained_on_and_steps_in_front():

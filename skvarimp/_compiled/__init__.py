@@ -12,6 +12,7 @@ KERNELS = (
     "descent",
     "marks",
     "masses",
+    "nearest",
     "one_turn",
     "piece_sums",
     "pieces",

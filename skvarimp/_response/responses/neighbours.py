@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from skvarimp._compiled import use_compiled
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.halving import halved
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
@@ -22,6 +23,7 @@ from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import CACHE, at_once, slices
 
 CANDIDATES = 64  # of each row, those nearest by the other columns
+FEW = 64  # neighbours, at most, that the compiled kernel looks for
 TIED = 1e-12  # relative: distances so close are for the model to order
 # The squared distances that products of large numbers leave too few digits of.
 FEW_DIGITS = 1e-6
@@ -219,13 +221,16 @@ class _Race:
         self.D, self.t, self.values, self.k = D, t, values, k
         self.size, n = size, D.shape[1]
         self.among = min(n, max(CANDIDATES, 4 * k))
+        self.beyond = np.full(len(D), np.inf)
         if self.among < n:
-            ids = np.argpartition(D, self.among, axis=1)
-            self.beyond = np.take_along_axis(D, ids[:, [self.among]], axis=1)[:, 0]
-            self.ids = ids[:, : self.among]
+            self.ids = np.argpartition(D, self.among, axis=1)
+            first = self.ids[:, : self.among]
+            order = np.argsort(np.take_along_axis(D, first, axis=1), axis=1)
+            first[:] = np.take_along_axis(first, order, axis=1)
+            beyond = np.take_along_axis(D, self.ids[:, [self.among]], axis=1)
+            self.beyond = beyond[:, 0]
         else:
-            self.ids = np.broadcast_to(np.arange(n), D.shape)
-            self.beyond = np.full(len(D), np.inf)
+            self.ids = np.argsort(D, axis=1)
         self.near = np.take_along_axis(D, self.ids, axis=1)
         self.near_t = t[self.ids]
 
@@ -234,10 +239,15 @@ class _Race:
 
         The states are ascending numbers of training rows.
         """
-        return halved(self._looked, len(self.D), len(self.values))
+        if not (use_compiled() and self.k <= FEW):
+            return halved(self._looked, len(self.D), len(self.values))
+        from skvarimp._compiled.nearest import nearest
+
+        candidates = self.near, self.near_t, self.ids, self.beyond, self.among
+        return nearest(*candidates, TIED * self.size, self.values, self.k)
 
     def _looked(self, rows, cells):
-        """`_nearest` of some rows at a cell each."""
+        """The k nearest of each row at a cell each, and whether a tie decides."""
         found = [
             self._nearest(rows[part], self.values[cells[part]])
             for part in slices(len(rows), self.among, CACHE)
@@ -246,10 +256,10 @@ class _Race:
 
     def _nearest(self, rows, v):
         """The k nearest of each row at a value each, and whether a tie decides."""
-        gap = v[:, np.newaxis] - self.near_t[rows]
-        gap *= gap
-        found, last, next_one = _smallest(self.near[rows] + gap, self.k)
-        found = np.take_along_axis(self.ids[rows], found, axis=1)
+        near, near_t = (a[rows, : self.among] for a in (self.near, self.near_t))
+        gap = v[:, np.newaxis] - near_t
+        found, last, next_one = _smallest(near + gap * gap, self.k)
+        found = np.take_along_axis(self.ids[rows, : self.among], found, axis=1)
         far = np.flatnonzero(next_one > self.beyond[rows])
         for part in slices(len(far), self.D.shape[1]):
             some = far[part]
