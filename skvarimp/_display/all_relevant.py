@@ -15,9 +15,9 @@ from skvarimp._display.drawing import (
     check_count,
     drawable,
     entitle,
-    keywords_for,
+    single_axes,
 )
-from skvarimp._display.rows import finish_rows, row_axes, row_names
+from skvarimp._display.rows import draw_boxes, finish_rows, row_names, row_size
 from skvarimp._types import Axes
 
 STATES = {
@@ -171,9 +171,9 @@ class AllRelevantDisplay(Display):
         names.insert(place, "largest copy")
         rows.insert(place, copies)
         own_figure = ax is None
-        (ax,) = row_axes(names, 1.2, ax, figsize)
+        ax = single_axes(ax, figsize, row_size(names, 1.2))
         self.ax_, self.figure_ = ax, ax.figure
-        self.boxes_ = _draw_boxes(ax, rows, [STATES[state] for state in states], kwargs)
+        self.boxes_ = draw_boxes(ax, rows, [STATES[state] for state in states], kwargs)
         note = [f"{self.label} ({len(copies)} rounds)"]
         if len(hidden):
             counts = [(s, sum(self.states[j] == s for j in hidden)) for s in STATES]
@@ -193,16 +193,3 @@ class AllRelevantDisplay(Display):
                 handles.append(self.boxes_[states.index(state)])
                 labels.append(f"{state} ({sum(s == state for s in self.states)})")
         ax.legend(handles, labels, frameon=False, fontsize="small")
-
-
-def _draw_boxes(ax, rows, colors, keywords):
-    """Whiskers, middle halves and medians, one row after the other."""
-    at = np.arange(len(rows))
-    ends = np.array([np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows])
-    low, q1, median, q3, high = ends.T
-    ax.hlines(at, low, high, "0.25", linewidth=1.0)
-    style = {"height": 0.6, "color": colors, "edgecolor": "0.25"}
-    with keywords_for("barh", keywords):
-        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
-    ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
-    return boxes

@@ -17,6 +17,7 @@ from skvarimp._display.drawing import (
     drawable,
     entitle,
     keywords_for,
+    single_axes,
     wrapped,
 )
 from skvarimp._display.quantities import quantity
@@ -24,8 +25,8 @@ from skvarimp._display.rows import (
     finish_rows,
     most_important,
     not_shown,
-    row_axes,
     row_names,
+    row_size,
 )
 from skvarimp._types import Axes
 
@@ -196,7 +197,7 @@ class ImportanceDisplay(Display):
         shown = most_important(values, max_entries)
         names = row_names(self.entry_names, shown)
         own_figure = ax is None
-        (ax,) = row_axes(names, 1.0, ax, figsize)
+        ax = single_axes(ax, figsize, row_size(names, 1.0))
         self.ax_, self.figure_ = ax, ax.figure
         at = np.arange(len(shown))
         color = COLORS[0] if self.own is None else LIGHT

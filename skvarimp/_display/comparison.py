@@ -14,6 +14,7 @@ from skvarimp._display.bars import draw_errors, whole_error
 from skvarimp._display.drawing import (
     COLORS,
     Display,
+    axes_for,
     columns_of,
     drawable,
     entitle,
@@ -26,8 +27,8 @@ from skvarimp._display.rows import (
     finish_rows,
     most_important,
     not_shown,
-    row_axes,
     row_names,
+    row_size,
 )
 from skvarimp._types import Axes
 
@@ -241,12 +242,10 @@ class ComparisonDisplay(Display):
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
         height = 1.2 if dots else max(1.0, 0.4 + 0.45 * len(models))
-        self.axes_ = row_axes(names, height, ax, figsize, n_panels)
-        if len(self.axes_) != n_panels:
-            raise ValueError(
-                f"`ax` has {len(self.axes_)} axes for {n_panels} measures: "
-                f"{list(self.importances)}. Pass one per measure, or ax=None."
-            )
+        size = row_size(names, height, n_panels)
+        what = f"measures: {list(self.importances)}"
+        axes = axes_for(ax, n_panels, figsize, size, n_panels, what, sharey=True)
+        self.axes_ = axes[:n_panels]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):

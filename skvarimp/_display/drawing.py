@@ -89,31 +89,60 @@ class Display:
         return getattr(cls, cls._draw)(*made, **drawing)
 
 
-def single_axes(ax, figsize, size):
-    """The axes given, or new ones in a figure of its own; `size` unless `figsize`."""
-    check_figsize(ax, figsize)
+def axes_for(ax, n, figsize, size, columns=3, what="panels", **grid):
+    """Axes for n panels: those given, or new ones in a figure of its own.
+
+    Parameters
+    ----------
+    ax : Axes, array-like of them, or None
+    n : int
+    figsize : (float, float) or None
+        Of a figure of its own, in inches; None: `size`.
+    size : (float, float)
+    columns : int, default=3
+        The most panels side by side in a new figure.
+    what : str, default="panels"
+        What the panels are, for the error where there are too few axes.
+    **grid : dict
+        Passed to matplotlib's `subplots`.
+
+    Returns
+    -------
+    ndarray of at least n Axes
+    """
     if ax is None:
-        _, ax = pyplot().subplots(figsize=figsize or size, layout="constrained")
-    return check_axes(ax)
-
-
-def check_axes(ax):
-    """The Axes given; TypeError where it is something else."""
-    if not hasattr(ax, "barh"):
-        kind = "an array of Axes" if isinstance(ax, np.ndarray) else type(ax).__name__
-        raise TypeError(
-            f"`ax` must be matplotlib Axes, got {kind}. Leave it out for a figure of "
-            "its own."
-        )
-    return ax
-
-
-def check_figsize(ax, figsize):
-    """Raise where the size of a figure is asked for that is not ours to make."""
-    if ax is not None and figsize is not None:
+        shape = -(-n // columns), min(n, columns)
+        how = {"figsize": figsize or size, "layout": "constrained"} | grid
+        _, ax = pyplot().subplots(*shape, squeeze=False, **how)
+        for unused in ax.ravel()[n:]:
+            unused.set_visible(False)
+    elif figsize is not None:
         raise ValueError(
             "`figsize` is the size of a figure of its own, but `ax` lies in one. Pass "
             "one of the two."
+        )
+    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+    for one in axes:
+        _check_axes(one)
+    if len(axes) < n:
+        raise ValueError(
+            f"`ax` has {len(axes)} axes for {n} {what}. Pass one for each, or ax=None."
+        )
+    return axes
+
+
+def single_axes(ax, figsize, size):
+    """The axes given, or those of a figure of its own; `size` unless `figsize`."""
+    if np.size(ax) != 1:
+        _check_axes(ax)
+    return axes_for(ax, 1, figsize, size)[0]
+
+
+def _check_axes(ax):
+    if not hasattr(ax, "barh"):
+        raise TypeError(
+            f"`ax` must be matplotlib Axes, got {type(ax).__name__}. Leave it out for "
+            "a figure of its own."
         )
 
 
@@ -142,38 +171,10 @@ def keywords_for(method, keywords):
 
 
 def panel_axes(ax, n, figsize, panel, margins):
-    """Axes for n panels: those given, or new ones in rows of at most three.
-
-    Parameters
-    ----------
-    ax : Axes, array-like of them, or None
-    n : int
-    figsize : (float, float) or None
-        Of a figure of its own.
-    panel, margins : (float, float)
-        Width and height in inches, of each panel and beside all of them.
-
-    Returns
-    -------
-    ndarray of at least n Axes
-    """
-    check_figsize(ax, figsize)
-    if ax is None:
-        columns, rows = min(n, 3), -(-n // 3)
-        size = panel[0] * columns + margins[0], panel[1] * rows + margins[1]
-        _, ax = pyplot().subplots(
-            rows, columns, figsize=figsize or size, squeeze=False, layout="constrained"
-        )
-        for unused in ax.ravel()[n:]:
-            unused.set_visible(False)
-    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-    for one in axes:
-        check_axes(one)
-    if len(axes) < n:
-        raise ValueError(
-            f"`ax` has {len(axes)} axes for {n} panels. Use max_entries to draw fewer."
-        )
-    return axes
+    """`axes_for` panels of one size, with margins beside all of them, in inches."""
+    columns, rows = min(n, 3), -(-n // 3)
+    size = panel[0] * columns + margins[0], panel[1] * rows + margins[1]
+    return axes_for(ax, n, figsize, size)
 
 
 def n_columns(ax):

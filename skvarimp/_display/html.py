@@ -41,20 +41,14 @@ def measure_html(measure):
     str
         HTML; names are escaped.
     """
-    names, values = measure.entry_names_, np.asarray(measure.importances_)
-    errors = measure.standard_errors_
+    columns = {"importance": measure.importances_}
+    if measure.standard_errors_ is not None:
+        columns["standard error"] = measure.standard_errors_
     how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
     return _page(
         type(measure).__name__,
         escape(", ".join(str(part) for part in how if part)),
-        _table(
-            names,
-            {"importance": values}
-            | ({} if errors is None else {"standard error": np.asarray(errors)}),
-            measure.ranking_,
-            values,
-            errors,
-        ),
+        _table(measure, columns),
         f"<details><summary>Parameters</summary>{estimator_html_repr(measure)}"
         "</details>",
     )
@@ -71,14 +65,7 @@ def comparison_html(fitted):
     tables = "".join(
         f'<div style="display: inline-block; vertical-align: top; margin-right: 2em">'
         f"<b>{escape(label)}</b>"
-        + _table(
-            measure.entry_names_,
-            {"importance": np.asarray(measure.importances_)},
-            measure.ranking_,
-            np.asarray(measure.importances_),
-            measure.standard_errors_,
-        )
-        + "</div>"
+        f"{_table(measure, {'importance': measure.importances_})}</div>"
         for label, measure in fitted.items()
     )
     return _page("Comparison", "", tables)
@@ -125,7 +112,10 @@ def _page(title, note, *parts):
     )
 
 
-def _table(names, columns, ranks, values, errors):
+def _table(measure, columns):
+    """The columns, a bar and the rank of each entry, most important first."""
+    names, ranks = measure.entry_names_, measure.ranking_
+    values, errors = measure.importances_, measure.standard_errors_
     order = np.argsort(ranks, kind="stable")
     shown = order[:MOST_ROWS]
     half = 1.96 * np.nan_to_num(errors if errors is not None else np.zeros(len(values)))

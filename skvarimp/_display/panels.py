@@ -118,12 +118,17 @@ def _mark_levels(ax, at, levels):
     """Names of the levels, every m-th where there are many."""
     every = -(-len(levels) // MOST_LEVELS)
     labels = [wrapped(level, 16) for level in levels[::every]]
-    ax.set_xticks(at[::every], labels)
-    plain(ax.get_xticklabels())
-    if sum(map(len, labels)) > 24:
-        for tick in ax.get_xticklabels():
-            tick.set(rotation=35, ha="right", rotation_mode="anchor")
+    _label_ticks(ax.xaxis, at[::every], labels)
     ax.margins(x=0.15)
+
+
+def _label_ticks(axis, at, labels):
+    """Names at the ticks; long ones of a horizontal axis are slanted."""
+    axis.set_ticks(at, labels)
+    plain(axis.get_ticklabels())
+    if axis.axis_name == "x" and sum(map(len, labels)) > 24:
+        for tick in axis.get_ticklabels():
+            tick.set(rotation=35, ha="right", rotation_mode="anchor")
 
 
 def _mark_missing(ax, position):
@@ -210,12 +215,7 @@ def _mark_cells(axis, values):
     every, n = -(-len(values) // MOST_LEVELS), len(values)
     missing = [c for c in range(n) if is_missing(values[c])]
     ticks = [*range(0, n - len(missing) - every // 2, every), *missing]
-    labels = [_level(values[c]) for c in ticks]
-    axis.set_ticks(ticks, labels)
-    plain(axis.get_ticklabels())
-    if axis.axis_name == "x" and sum(map(len, labels)) > 24:
-        for tick in axis.get_ticklabels():
-            tick.set(rotation=35, ha="right", rotation_mode="anchor")
+    _label_ticks(axis, ticks, [_level(values[c]) for c in ticks])
 
 
 def _level(value):

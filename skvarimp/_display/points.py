@@ -12,13 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing
-from skvarimp._display.drawing import COLORS, Display, drawable, entitle, plain, pyplot
+from skvarimp._display.drawing import (
+    COLORS,
+    Display,
+    drawable,
+    entitle,
+    plain,
+    pyplot,
+    single_axes,
+)
 from skvarimp._display.rows import (
     finish_rows,
     most_important,
     not_shown,
-    row_axes,
     row_names,
+    row_size,
 )
 from skvarimp._types import Axes, Matrix
 
@@ -156,7 +164,7 @@ class RowsDisplay(Display):
         shown = most_important(means, max_entries)
         names = row_names(self.entry_names, shown)
         own_figure = ax is None
-        (ax,) = row_axes(names, 1.6, ax, figsize)
+        ax = single_axes(ax, figsize, row_size(names, 1.6))
         self.ax_, self.figure_, self.points_ = ax, ax.figure, []
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | kwargs
         numbers = False

@@ -2,14 +2,7 @@
 
 import numpy as np
 
-from skvarimp._display.drawing import (
-    check_axes,
-    check_count,
-    check_figsize,
-    plain,
-    pyplot,
-    wrapped,
-)
+from skvarimp._display.drawing import check_count, keywords_for, plain, wrapped
 
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
 
@@ -54,8 +47,8 @@ def finish_rows(ax, names):
     ax.set_axisbelow(True)
 
 
-def row_axes(names, height, ax, figsize, n_panels=1):
-    """The axes given, or those of a new figure, tall enough for rows, wide for names.
+def row_size(names, height, n_panels=1):
+    """Inches of a figure that is tall enough for its rows and wide enough for names.
 
     Parameters
     ----------
@@ -63,31 +56,44 @@ def row_axes(names, height, ax, figsize, n_panels=1):
         One per row, in lines.
     height : float
         Of a row, relative to that of one bar.
-    ax : Axes, array-like of them, or None
-    figsize : (float, float) or None
-        In place of the size that fits.
     n_panels : int, default=1
         Panels side by side that share the names.
 
     Returns
     -------
-    ndarray of Axes
-        As many as were given.
+    (float, float)
     """
-    check_figsize(ax, figsize)
-    if ax is None:
-        lines = [name.split("\n") for name in names]
-        longest = max((len(line) for of_name in lines for line in of_name), default=0)
-        most_lines = max((len(of_name) for of_name in lines), default=1)
-        row = max(0.25 * height, 0.2 * most_lines)
-        width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
-        size = width, 1.1 + row * max(len(names), 1)
-        _, ax = pyplot().subplots(
-            1, n_panels, sharey=True, figsize=figsize or size, layout="constrained"
-        )
-    if n_panels == 1 and np.size(ax) != 1:
-        check_axes(ax)
-    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-    for one in axes:
-        check_axes(one)
-    return axes
+    lines = [name.split("\n") for name in names]
+    longest = max((len(line) for of_name in lines for line in of_name), default=0)
+    most_lines = max((len(of_name) for of_name in lines), default=1)
+    row = max(0.25 * height, 0.2 * most_lines)
+    width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
+    return width, 1.1 + row * max(len(names), 1)
+
+
+def draw_boxes(ax, rows, colors, keywords):
+    """Whiskers, middle halves and medians of the values in each row.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    rows : sequence of ndarray
+        From the top.
+    colors : str, or one for each row
+    keywords : dict
+        Passed to barh.
+
+    Returns
+    -------
+    matplotlib BarContainer
+        The middle halves.
+    """
+    at = np.arange(len(rows))
+    ends = [np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows]
+    low, q1, median, q3, high = np.reshape(ends, (-1, 5)).T
+    ax.hlines(at, low, high, "0.25", linewidth=1.0)
+    style = {"height": 0.6, "color": colors, "edgecolor": "0.25"}
+    with keywords_for("barh", keywords):
+        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
+    ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
+    return boxes

@@ -19,14 +19,16 @@ from skvarimp._display.drawing import (
     n_columns,
     panel_axes,
     plain,
+    single_axes,
     wrapped,
 )
 from skvarimp._display.rows import (
+    draw_boxes,
     finish_rows,
     most_important,
     not_shown,
-    row_axes,
     row_names,
+    row_size,
 )
 from skvarimp._types import Axes
 
@@ -150,9 +152,12 @@ class FoldsDisplay(Display):
         shown = most_important(means, max_entries)
         names = row_names(self.entry_names, shown)
         own_figure = ax is None
-        (ax,) = row_axes(names, 1.2, ax, figsize)
+        ax = single_axes(ax, figsize, row_size(names, 1.2))
         self.ax_, self.figure_ = ax, ax.figure
-        self.boxes_ = _draw_boxes(ax, values[:, shown], kwargs)
+        self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], kwargs)
+        if len(values) <= FEW_FOLDS:
+            at = np.broadcast_to(np.arange(len(shown)), (len(values), len(shown)))
+            ax.plot(values[:, shown], at, "o", color="0.15", ms=2.8, zorder=4)
         label = f"{self.label} ({len(values)} folds)"
         ax.set_xlabel("\n".join([label, *not_shown(means, shown)]))
         finish_rows(ax, names)
@@ -160,21 +165,6 @@ class FoldsDisplay(Display):
             _write_ranks(ax, drawable(self.ranks, shape, "ranks")[:, shown])
         entitle([ax], title, own_figure)
         return self
-
-
-def _draw_boxes(ax, values, keywords):
-    """Whiskers, middle halves, medians and, of few folds, dots; one row per entry."""
-    at = np.arange(values.shape[1])
-    low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], axis=0)
-    ax.hlines(at, low, high, "0.25", linewidth=1.0)
-    style = {"height": 0.6, "color": COLORS[4], "edgecolor": "0.25"}
-    with keywords_for("barh", keywords):
-        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
-    ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
-    if len(values) <= FEW_FOLDS:
-        rows = np.broadcast_to(at, values.shape)
-        ax.plot(values, rows, "o", color="0.15", markersize=2.8, zorder=4)
-    return boxes
 
 
 def _write_ranks(ax, ranks):
