@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.shuffled import beside_copies
@@ -21,41 +19,33 @@ from skvarimp._data.validation import (
     random_state_constraint,
 )
 from skvarimp._display.all_relevant import AllRelevantDisplay
-from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._models.delegation import TakesAnyContainer
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
-from skvarimp._running.private_sklearn import (
-    CallbackSupportMixin,
-    validate_params,
-    with_callbacks,
-)
+from skvarimp._running.private_sklearn import with_callbacks
 from skvarimp._running.progress import Progress
-from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions
 from skvarimp._selection.named import MEASURES, named
+from skvarimp._selection.selector import RefittingSelector
 from skvarimp._selection.splits import generator, seeded, seeds_of
 from skvarimp._selection.steps import (
     check_copies_reach,
     check_one_a_column,
-    check_refittable,
     check_takes_weights,
     measured,
     one_a_column,
     routed,
+    router_of,
 )
-from skvarimp._types import AnyEstimator, Axes, Importance, Matrix, RandomState
+from skvarimp._types import AnyEstimator, Axes, Importance, RandomState
 
 FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
 
 
 @dataclass(eq=False, repr=False)
-class AllRelevantSelector(
-    TakesAnyContainer, SelectorMixin, CallbackSupportMixin, BaseEstimator
-):
+class AllRelevantSelector(RefittingSelector):
     """Select every column that is more important than shuffled copies of columns.
 
     In each round the columns get shuffled copies beside them, the estimator is fitted
@@ -158,9 +148,6 @@ class AllRelevantSelector(
     array([0, 1, 2, 3, 4])
     """
 
-    _doc_link_module = "skvarimp"
-    _doc_link_template = DOCUMENTATION
-
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "estimator": [object],
         "importance": [BaseImportance, StrOptions(set(MEASURES)), callable, None],
@@ -179,29 +166,6 @@ class AllRelevantSelector(
     alpha: float = 0.05
     n_jobs: int | None = None
     random_state: RandomState = None
-
-    @whole_fit
-    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
-        """Find the columns that carry information.
-
-        Parameters
-        ----------
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Training rows, in a container that the estimator takes.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target.
-        **params : dict
-            Without metadata routing: `sample_weight` for the estimator and the
-            importance. With routing, what those request.
-
-        Returns
-        -------
-        self : object
-            Fitted selector.
-        """
-        validate_params(self)
-        check_refittable(self.estimator)
-        return self._fit(X, y, params)
 
     @with_callbacks
     def _fit(self, X, y, params):
@@ -260,10 +224,6 @@ class AllRelevantSelector(
             clone(importance) if isinstance(importance, BaseImportance) else importance
         )
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
     def plot_history(self, ax: Axes | None = None, **kwargs: Any) -> AllRelevantDisplay:
         """Draw each column's importances over the rounds beside the largest copies'.
 
@@ -290,14 +250,7 @@ class AllRelevantSelector(
         router : MetadataRouter
             To the estimator's and the importance's fit.
         """
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=self).add(
-            estimator=self.estimator, method_mapping=to_fit
-        )
-        importance = named(self.importance)
-        if isinstance(importance, BaseImportance):
-            router.add(importance=importance, method_mapping=to_fit)
-        return router
+        return router_of(self, self.estimator, self.importance)
 
 
 def default_importance(estimator):

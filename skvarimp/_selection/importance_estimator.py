@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter
 
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import StrOptions
@@ -16,12 +16,13 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.whole_fit import whole_fit
-from skvarimp._selection.named import MEASURES, named
+from skvarimp._selection.named import MEASURES
 from skvarimp._selection.steps import (
     check_one_a_column,
     check_refittable,
     check_takes_weights,
     routed,
+    router_of,
 )
 from skvarimp._types import AnyEstimator, Matrix
 
@@ -122,9 +123,4 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         router : MetadataRouter
             To the estimator's and the importance's fit.
         """
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
-        return (
-            MetadataRouter(owner=self)
-            .add(estimator=self.estimator, method_mapping=to_fit)
-            .add(importance=named(self.importance), method_mapping=to_fit)
-        )
+        return router_of(self, self.estimator, self.importance)

@@ -7,12 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 from functools import update_wrapper
 from numbers import Integral, Real
 from types import FunctionType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import (
     GroupShuffleSplit,
@@ -31,29 +29,25 @@ from skvarimp._data.validation import (
     n_jobs_constraint,
     random_state_constraint,
 )
-from skvarimp._display.html import DOCUMENTATION, selector_html
+from skvarimp._display.html import selector_html
 from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
-from skvarimp._running.private_sklearn import (
-    CallbackSupportMixin,
-    validate_params,
-    with_callbacks,
-)
+from skvarimp._running.private_sklearn import with_callbacks
 from skvarimp._running.progress import Progress
-from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.named import MEASURES, named
+from skvarimp._selection.selector import RefittingSelector
 from skvarimp._selection.splits import splits_of
 from skvarimp._selection.steps import (
     ONE_STANDARD_ERROR,
     Evaluation,
     best_step,
     check_one_a_column,
-    check_refittable,
     check_takes_weights,
     routed,
+    router_of,
     score_needed,
     smallest_good_enough,
 )
@@ -62,7 +56,6 @@ from skvarimp._types import (
     Axes,
     CrossValidation,
     Importance,
-    Matrix,
     RandomState,
     Scoring,
 )
@@ -115,7 +108,7 @@ class Path:
 
 
 @dataclass(eq=False, repr=False)
-class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class PathSelector(Delegating, RefittingSelector):
     """Walks along a path of subsets and keeps the smallest that is good enough.
 
     A subclass visits its subsets in `_walk(path)`, which takes at most
@@ -142,9 +135,6 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         "random_state": random_state_constraint,
     }
 
-    _doc_link_module = "skvarimp"
-    _doc_link_template = DOCUMENTATION
-
     def _html_repr(self):
         """What a notebook shows: the columns kept once they are chosen."""
         if not hasattr(self, "support_"):
@@ -168,30 +158,6 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
     cv: CrossValidation | Literal["one_split"] = ONE_SPLIT
     n_jobs: int | None = None
     random_state: RandomState = None
-
-    @whole_fit
-    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
-        """Find the columns to keep and refit the estimator on them.
-
-        Parameters
-        ----------
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Training rows, in a container that the estimator takes.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target.
-        **params : dict
-            Without metadata routing: `sample_weight` for the estimator, the
-            importance and the scorer, and `groups` for the splitter. With routing,
-            what those request.
-
-        Returns
-        -------
-        self : object
-            Fitted selector.
-        """
-        validate_params(self)
-        check_refittable(self.estimator)
-        return self._fit(X, y, params)
 
     @with_callbacks
     def _fit(self, X, y, params):
@@ -292,10 +258,6 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
             f"{scores[kept]:.4g}; best score {scores[best]:.4g} with {sizes[best]}>"
         )
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
     def _selected(self, X):
         """The selected columns in X's own container."""
         return as_table(X).select(np.flatnonzero(self.support_)).native
@@ -326,12 +288,7 @@ class PathSelector(Delegating, SelectorMixin, CallbackSupportMixin, BaseEstimato
         router : MetadataRouter
             To the estimator's and the importance's fit, the scorer and the splitter.
         """
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=self).add(
-            estimator=self.estimator, method_mapping=to_fit
-        )
-        if isinstance(importance := named(self.importance), BaseImportance):
-            router.add(importance=importance, method_mapping=to_fit)
+        router = router_of(self, self.estimator, self.importance)
         own_split = isinstance(self.cv, str)
         if own_split or hasattr(self.cv, "split"):
             router.add(

@@ -7,7 +7,11 @@ from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
 from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._data.validation import as_array, check_sample_weight
@@ -82,6 +86,24 @@ def routed(router, estimator, params, n_samples):
     weight = {k: v for k, v in params.items() if k == "sample_weight"}
     takes = estimator is not None and has_fit_parameter(estimator, "sample_weight")
     return Passed(weight if takes else {}, weight, weight, params.get("groups"))
+
+
+def router_of(owner, estimator, importance):
+    """A router of metadata to the fit of an estimator and of a measure; None has none.
+
+    Parameters
+    ----------
+    owner : object or str
+    estimator : estimator or None
+    importance : BaseImportance, str, callable or None
+    """
+    router, importance = MetadataRouter(owner=owner), named(importance)
+    to_fit = MethodMapping().add(caller="fit", callee="fit")
+    if estimator is not None:
+        router.add(estimator=estimator, method_mapping=to_fit)
+    if isinstance(importance, BaseImportance):
+        router.add(importance=importance, method_mapping=to_fit)
+    return router
 
 
 def check_takes_weights(estimator, passed):

@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MethodMapping
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import Table, as_table
@@ -43,6 +43,7 @@ from skvarimp._selection.steps import (
     one_a_column,
     reads_training_rows,
     routed,
+    router_of,
     rows_of,
 )
 
@@ -204,24 +205,14 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
     given = {"sample_weight": sample_weight, "groups": groups, **(params or {})}
     router = None
     if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
-        router = _router(caller, estimator, importance, splitter)
+        router = router_of(caller, estimator, importance)
+        if splitter is not None:
+            to_split = MethodMapping().add(caller="fit", callee="split")
+            router.add(splitter=splitter, method_mapping=to_split)
     passed = routed(router, estimator, given, table.n_samples)
     if estimator is not None:
         check_takes_weights(estimator, passed)
     return Refits(estimator, importance, table, y, passed), splitter
-
-
-def _router(caller, estimator, importance, splitter):
-    to_fit = MethodMapping().add(caller="fit", callee="fit")
-    router = MetadataRouter(owner=caller)
-    if estimator is not None:
-        router.add(estimator=estimator, method_mapping=to_fit)
-    if isinstance(importance, BaseImportance):
-        router.add(importance=importance, method_mapping=to_fit)
-    if splitter is not None:
-        to_split = MethodMapping().add(caller="fit", callee="split")
-        router.add(splitter=splitter, method_mapping=to_split)
-    return router
 
 
 def check_parameters(caller, constraints, given):
