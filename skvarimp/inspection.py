@@ -4,9 +4,9 @@ A changed import is all it takes::
 
     from skvarimp.inspection import permutation_importance
 
-scikit-learn's own functions check the input, shuffle, score and draw. Only what takes
-their time, the model's output at moved rows, comes from the fast responses of this
-package; where these do not serve, the model is asked as by scikit-learn.
+scikit-learn's own functions check the input, shuffle, score and draw. Only their slow
+part, the model's output at moved rows, comes from the fast responses of this package.
+Models without a fast response are called as scikit-learn calls them.
 """
 
 from __future__ import annotations

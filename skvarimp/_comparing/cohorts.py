@@ -44,11 +44,11 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
 
     Notes
     -----
-    A row counts as evaluated row of its cohort and as donor to all. Its part as a
-    donor is known for the mean over all rows; for a cohort it is taken in proportion
-    to the cohort's importance. That is exact for a single cohort. Statistics are
-    corrected for skewness (Hall 1992). The p-values are not adjusted for the number
-    of cohorts and entries.
+    A row counts as an evaluated row of its cohort and as a donor to all rows. Its part
+    as a donor is known for the mean over all rows; for a cohort it is taken to be
+    proportional to the cohort's importance, which is exact for a single cohort.
+    Statistics are corrected for skewness (Hall 1992). The p-values are not adjusted for
+    the number of cohorts and entries.
 
     Examples
     --------

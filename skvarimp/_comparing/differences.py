@@ -25,8 +25,9 @@ def importance_difference(
     """Differences of two importances of the same entries, with tests.
 
     Two importances of the same rows (two models, or two measures on one scale) are
-    compared row by row: what moves both alike cancels. Importances of different rows
-    (two groups of customers, two months) are compared as independent samples.
+    compared row by row, so that what moves both in the same way cancels. Importances of
+    different rows (two groups of customers, two months) are compared as independent
+    samples.
 
     Parameters
     ----------

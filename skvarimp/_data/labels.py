@@ -30,7 +30,7 @@ def encoded(y):
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Numbers in ascending order, other labels in that of their text.
+        Numbers are sorted by value, and other labels by their text.
 
     Returns
     -------

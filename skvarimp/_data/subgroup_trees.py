@@ -1,8 +1,8 @@
 """Parts of the rows within which an entry hardly depends on the other columns.
 
 A regression tree predicts the entry from the other columns, and its leaves are the
-parts. Of an entry's columns, numbers are one standardised target each, missing values
-an indicator, and categories an indicator for each of the most frequent levels.
+parts. Each numeric column of an entry is one standardised target, with an indicator of
+its missing values. A categorical column has an indicator for each frequent level.
 """
 
 from dataclasses import dataclass

@@ -215,9 +215,9 @@ def is_structured(y):
 
 
 def check_length(y, n_samples):
-    """Raise ValueError where a y that has a length is not as long as X.
+    """Raise ValueError if y has a length, and another one than X.
 
-    All that is said of a y that nobody but a scorer looks at.
+    This is the only check of a y that only a scorer uses.
     """
     listed = isinstance(y, list | tuple)  # maybe with rows of different lengths
     shape = (len(y),) if listed else getattr(y, "shape", ())
@@ -269,7 +269,7 @@ def check_finite_response(response, where):
 
 
 def check_not_tiny(outputs):
-    """Raise ValueError where all outputs vary, but too little to be squared.
+    """Raise ValueError if the outputs vary, but too little to be squared.
 
     Squares below the smallest float64 are 0, and so would every importance be.
 

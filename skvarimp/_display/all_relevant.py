@@ -30,11 +30,11 @@ STATES = {
 
 @dataclass(eq=False, repr=False)
 class AllRelevantDisplay(Display):
-    """Each column's importances over the rounds, and the largest of the copies.
+    """Importances of each column over the rounds, with those of the largest copy.
 
-    A box holds the middle half of the rounds, with a bar at their median, and its
-    whiskers end at the lowest and the highest. Columns are sorted by their medians, the
-    largest on top, and the largest copy stands among them.
+    A box spans the middle half of the rounds, with a bar at the median. Its whiskers
+    end at the lowest and the highest importance. The columns and the largest copy are
+    sorted by their medians, the largest on top.
 
     Parameters
     ----------

@@ -48,16 +48,16 @@ class ImportanceDisplay(Display):
     entry_names : sequence of str
         Names of the entries; long ones are wrapped, not cut off.
     standard_errors : array-like of shape (n_entries,), default=None
-        Drawn as 95% intervals, 1.96 standard errors either side; NaN: none.
-        `from_importance` takes the root of the summed squares of the sampling error
-        and of the error of random draws, as far as each is known.
+        Drawn as 95% intervals, 1.96 standard errors on either side; NaN: none.
+        `from_importance` combines the sampling error and the error of random draws: it
+        takes the root of the sum of their squares.
     label : str, default="importance"
         What the lengths are, below the bars.
     intervals : array-like of shape (n_entries, 2), default=None
         Lower and upper ends, drawn in place of standard errors; NaN: none.
     own : array-like of shape (n_entries,), default=None
         The part of each importance that the entry has by itself, drawn as a darker
-        bar in front; the rest it has through interactions.
+        bar in front. The rest comes from interactions.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class ImportanceDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
         label : str, default=None
-            What the bars are; None: the measure's quantity and its unit.
+            Label below the bars; None: the measure's quantity and its unit.
         **kwargs : dict
             Passed to `plot`.
 

@@ -32,9 +32,9 @@ from skvarimp._display.panels import (
 class CurvesDisplay(Display):
     """Partial dependence curves, one panel per entry, on one vertical scale.
 
-    Numeric inputs are drawn as lines, with ticks at the deciles of their observed
-    values above the axis; categorical ones as points per level. Missing values, where
-    the data have them, are a point right of the line.
+    A numeric input is drawn as a line, with ticks above the axis at the deciles of its
+    observed values. A categorical input is drawn as one point per level. If values are
+    missing, a square to the right of the line shows the response there.
 
     Parameters
     ----------
@@ -179,21 +179,21 @@ class CurvesDisplay(Display):
         ylabel : str, default="partial dependence"
             Label of the vertical axes of curves, and of the colours of surfaces.
         max_entries : int or None, default=9
-            How many curves, and how many surfaces, are drawn, the first ones; None:
-            all. Several outputs have a surface each.
+            The most curves, and the most surfaces, that are drawn; None: all. Each
+            output has its own surface.
         kind : {"both", "average", "individual"}, default="both"
-            Which curves are drawn: the averages, those of single rows, or both as far
-            as there are any.
+            Which curves are drawn: the averages, those of single rows, or whichever
+            of both there are.
         centred : bool, default=False
-            Whether every curve starts at 0: its value at the first of the grid's values
-            is subtracted. Rows whose curves differ in shape, by interactions, then
-            stand out from those that differ in level.
+            Whether every curve starts at 0: its first value is subtracted. Rows whose
+            curves differ in shape, because of interactions, then stand out from rows
+            whose curves differ only in level.
         band : float, default=None
-            Share of the rows, such as 0.8, whose curves lie inside a band between two
-            quantiles, which is drawn in place of single rows' curves.
+            Share of the rows, such as 0.8. A band between two quantiles that holds
+            this share is drawn instead of the curves of single rows.
         effect : {"joint", "interaction"}, default="joint"
-            What surfaces show: the averages, or what is left of them after their means
-            along either axis are subtracted, and so 0 for additive effects.
+            What surfaces show: the averages, or the interaction, which is what is left
+            after the means along both axes are subtracted (0 for additive effects).
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None

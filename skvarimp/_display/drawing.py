@@ -32,9 +32,9 @@ def pyplot():
 
 
 class Display:
-    """What every display has in common: it can start from a model and data.
+    """The base of displays: each can start from a model and data.
 
-    `_comparing.from_estimator` says of each class what to make of them.
+    `_comparing.from_estimator` says what each class computes from them.
     """
 
     _made: Any  # _made(estimator, X, y, **options) -> what `_draw` takes
@@ -53,29 +53,29 @@ class Display:
         figsize: tuple[float, float] | None = None,
         **options: Any,
     ) -> Self:
-        """Compute from a model and data what there is to draw, and draw it.
+        """Compute what this display shows from a model and data, and draw it.
 
         Parameters
         ----------
         estimator : object
-            A fitted model; of a display of refits or of a selection an estimator,
-            which is cloned; of a `ComparisonDisplay` several models, as for
-            `compare_importances`.
+            A fitted model. Displays of refits and of selections take an estimator
+            and clone it; `ComparisonDisplay` takes several models, as
+            `compare_importances` does.
         X : {array-like, frame, sparse} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Target, where it is needed.
+            Target, if the measure needs one.
         ax : matplotlib Axes or array-like of them, default=None
             Axes to draw into; None makes a figure.
         max_entries : int, default=None
-            Entries shown at most, where the display has this limit; None: its own.
+            The most entries shown; None: the display's own limit.
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None
             Width and height in inches of a figure of its own.
         **options : dict
-            Passed to what computes the numbers, such as `importance`, the name of a
-            measure or an instance, or `cv`.
+            Passed to the function that computes the numbers: `importance`, for
+            example, takes the name of a measure or an instance, and `cv` the folds.
 
         Returns
         -------
@@ -205,7 +205,7 @@ def drawable(values, shape, parameter):
 
 
 def check_count(parameter, value):
-    """Raise where a number of things to draw is no positive integer."""
+    """Raise unless the number of things to draw is a positive integer."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(
             f"`{parameter}` must be an integer, got {value!r} of type "
@@ -216,11 +216,11 @@ def check_count(parameter, value):
 
 
 def check_has(importance, attribute, measure):
-    """Raise where a display is asked to draw what a measure does not have."""
+    """Raise if a measure does not have what a display is to draw."""
     check_is_fitted(importance)
     if getattr(importance, attribute, None) is None:
         raise TypeError(
-            f"There is no `{attribute}` to draw: it takes {measure}, got "
+            f"There is no `{attribute}` to draw: this picture needs {measure}, got "
             f"{type(importance).__name__}."
         )
 
@@ -231,7 +231,7 @@ def wrapped(name, longest):
 
 
 def plain(texts):
-    """Show texts as they are: a "$" in a name is a dollar."""
+    """Show texts literally: a "$" in a name is a dollar sign."""
     for text in texts:
         text.set_parse_math(False)
 

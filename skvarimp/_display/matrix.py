@@ -116,7 +116,7 @@ class MatrixDisplay(Display):
         cmap : str or matplotlib Colormap, default=None
             Colours; None: from white to blue in even steps of lightness.
         max_entries : int, default=30
-            Number of entries drawn, the first ones; a note says how many are not.
+            The most entries drawn; a note says how many are not.
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None

@@ -39,9 +39,9 @@ HEIGHT = 0.8  # of the points of an entry, where they are densest
 class RowsDisplay(Display):
     """A point per row and entry at the row's own importance, coloured by its value.
 
-    Points are spread over the height of an entry where many rows have nearly the
-    same importance. Numbers are coloured from the smallest to the largest by their
-    rank; categories have a colour each, named at the right; missing values are grey.
+    Where many rows have nearly the same importance, their points spread vertically.
+    Numbers are coloured by their rank, from the smallest to the largest. Each category
+    has its own colour, named on the right. Missing values are grey.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class RowsDisplay(Display):
     entry_names : sequence of str
         Names of the entries.
     values : sequence of (array-like of shape (n_samples,) or None), default=None
-        Value of each entry in each row; None: drawn in one colour, as groups are.
+        Values of each entry in the rows; None: points of one colour, as for groups.
     label : str, default="importance of the row"
         What the points are, below them.
 

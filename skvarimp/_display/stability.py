@@ -38,11 +38,11 @@ FEW_FOLDS = 30  # so many are drawn one by one as well
 
 @dataclass(eq=False, repr=False)
 class FoldsDisplay(Display):
-    """Importances of every fold as horizontal boxes, the largest mean on top.
+    """Importances in each fold as horizontal boxes, the largest mean on top.
 
-    A box holds the middle half of the folds, with a bar at their median, and its
-    whiskers end at the lowest and the highest; up to 30 folds are dots as well. On
-    the right: the best and the worst rank of the entry in any fold.
+    A box spans the middle half of the folds, with a bar at the median. Its whiskers end
+    at the lowest and the highest importance. Up to 30 folds are also drawn as dots. The
+    best and the worst rank of each entry stand on the right.
 
     Parameters
     ----------
@@ -182,7 +182,9 @@ def _write_ranks(ax, ranks):
 
 @dataclass(eq=False, repr=False)
 class NullDisplay(Display):
-    """Importances for shuffled targets as histograms, with the entry's own marked.
+    """Histograms of the importances for shuffled targets, one panel per entry.
+
+    A line marks the importance for the true target, and the text gives its p-values.
 
     Parameters
     ----------

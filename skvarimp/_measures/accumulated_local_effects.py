@@ -33,16 +33,16 @@ from skvarimp._types import Features, ResponseMethod
 class ALEImportance(BaseImportance):
     """Standard deviation of the accumulated local effects of each input.
 
-    The values of an input are cut into bins of equal probability. In each bin the
-    local effect is the mean, over the bin's own rows, of the response at the bin's
-    upper edge minus the response at its lower edge. Accumulated from bin to bin and
-    centred, the local effects are a curve; the importance is the standard deviation
-    of that curve over the rows.
+    The values of an input are cut into bins of equal probability. The local effect in a
+    bin is the mean over the bin's rows of the response at its upper edge minus the
+    response at its lower edge. The sums of the local effects from the lowest bin on,
+    centred, form a curve. The importance is the standard deviation of that curve over
+    the rows.
 
-    Rows move only to the edges of their own bin, so that the model is asked about
-    rows that could have occurred. Unlike the partial dependence, the curve is
-    therefore not distorted where inputs are correlated. Unlike FIRM's conditional
-    expected score, it does not give an unused input the effect of a correlated one.
+    Rows move only to the edges of their own bin, so that the model sees rows that could
+    have occurred. Unlike the partial dependence, the curve is therefore not distorted
+    if inputs are correlated. Unlike FIRM's conditional expected score, it does not give
+    an unused input the effect of a correlated one.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Measures that read a model itself, for the inputs of a pipeline around it.
+"""Measures that read a fitted model, for a pipeline whose last step is that model.
 
-The measure reads the last step, on X as the steps before it hand it on, and each number
-is counted to the input column that its transformed column comes from.
+The measure reads the last step with the transformed X. Each transformed column comes
+from one input column, which gets its number.
 """
 
 from dataclasses import replace
@@ -26,8 +26,8 @@ def has_steps(estimator):
 def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
     """Fit a measure on the last step of a pipeline and count by its input columns.
 
-    Numbers of several columns of one input are added up, t statistics are not: of them
-    the largest counts.
+    Numbers of several columns of one input are added. Of t statistics the largest
+    counts.
 
     Parameters
     ----------

@@ -28,9 +28,9 @@ PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 class DerivativeImportance(BaseImportance):
     """Root mean square derivative of the response times the input's spread.
 
-    The derivative is that of the fitted model at the rows of X, with every other input
-    held fixed. It shows the model's slope next to the data, but not what happens one
-    standard deviation further; `SensitivityImportance` shows that.
+    The derivative is taken at the rows of X, with all other inputs held fixed. It shows
+    the model's slope at the data, but not what happens one standard deviation away;
+    `SensitivityImportance` shows that.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
         of other models. Labels (`predict` of a classifier) have no derivative.
     keep_rows : bool, default=False
-        Whether to keep how much single rows move the importances, `influences_`, from
-        which `interval` and the comparisons of importances are computed.
+        Whether to keep `influences_`, from which `interval` and the comparisons of
+        importances are computed.
 
     Attributes
     ----------

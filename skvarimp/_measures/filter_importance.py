@@ -22,9 +22,9 @@ LARGEST_REPEATED = 10**8  # rows
 class FilterImportance(BaseImportance):
     """Importance of each column by itself for y, whatever the model.
 
-    A filter does not know the model: it is the plain yardstick beside measures that
-    do. It misses what columns do jointly (neither input of an exclusive or scores),
-    and scores every copy of a useful column alike.
+    A filter ignores the model and is a simple baseline for measures that use it. It
+    misses joint effects of columns (neither input of an exclusive or stands out), and
+    gives every copy of a useful column the same score.
 
     Parameters
     ----------

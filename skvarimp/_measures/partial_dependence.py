@@ -54,23 +54,25 @@ class CurvesPlan(Plan):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PartialDependenceImportance(ResponseImportance):
-    """Flatness of the partial dependence of a model's response on each input.
+    """How far the partial dependence of a model's response on an input is from flat.
 
-    The partial dependence is the mean over the rows of the response with the input
-    set to one value (a *marginal* measure: it does not follow correlations between
-    inputs). Its standard deviation over the grid, each distinct value counted once,
-    is the importance; the range for categorical inputs.
+    The partial dependence at a value is the mean response over the rows when the input
+    is set to that value. The importance is its standard deviation over the grid, where
+    each distinct value counts once, or its range for categorical inputs. The measure is
+    *marginal*: it does not follow correlations between inputs.
 
     Parameters
     ----------
     statistic : {"auto", "std", "range"}, default="auto"
-        Standard deviation with divisor k - 1 over the k grid values (eq. 5), largest
-        minus smallest (eq. 6), or as in the paper the range for categorical entries
-        and the standard deviation for all others. The two are on different scales,
-        so a `ResponseWarning` is raised where "auto" ranks both kinds together.
+        "std": the standard deviation with divisor k - 1 over the k grid values (eq. 5).
+        "range": the largest minus the smallest value (eq. 6). "auto": as in the paper,
+        the range for categorical entries and the standard deviation for all others. The
+        two have different scales, so that a `ResponseWarning` is raised if "auto" ranks
+        both kinds together.
     kind : {"average", "individual"}, default="average"
-        Flatness of the mean curve, or mean over the rows of the flatness of each
-        row's own curve, which opposite effects do not cancel in.
+        "average": the statistic of the mean curve. "individual": the mean over the rows
+        of the statistic of each row's own curve, in which opposite effects do not
+        cancel.
     grid : {"all", "equidistant", "deciles"}, int, array-like or dict, default="all"
         Values the input moves through, as in `SensitivityImportance`; "all": every
         distinct observed value.

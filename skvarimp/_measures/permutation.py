@@ -38,37 +38,38 @@ from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, 
 class PermutationImportance(ConditionalImportance):
     """Loss that a model gains when an input is replaced by another row's.
 
-    The mean over rows and donors of the loss with the donor's value in place of the
-    row's own, minus the mean loss of the unmoved rows: how much the model's accuracy
-    depends on the input. Every other input is kept (a *marginal* measure: with
-    dependent inputs it visits rows that do not occur).
+    The importance tells how much the model's accuracy depends on the input. It is the
+    mean loss, over rows and donors, when the row takes the donor's value, minus the
+    mean loss of the unmoved rows. All other inputs keep their values. The measure is
+    *marginal*: if inputs are dependent, it evaluates rows that do not occur.
 
     Parameters
     ----------
     loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
 callable, default="auto"
         Loss of a row. "auto": log loss for classifiers' probabilities, "zero_one" for
-        their scores and labels, the squared error otherwise. Squared and absolute
-        error are means over the outputs, of probabilities against the indicators of
-        y's classes. "zero_one" takes the most probable class, the first of those
-        within 1e-10 of it; under response_method="predict" the labels. A callable gets
-        y, (n,) or (n, n_columns), and outputs, (n,) or (n, n_outputs); returns (n,).
+        their scores and labels, and the squared error otherwise. Squared and absolute
+        errors are means over the outputs; probabilities are compared with indicators of
+        y's classes. "zero_one" takes the most probable class, or the first of those
+        within 1e-10 of it; with response_method="predict" it takes the labels. A
+        callable gets y, (n,) or (n, n_columns), and outputs, (n,) or (n, n_outputs),
+        and returns (n,).
     scoring : str or callable, default=None
-        A scikit-learn scorer in place of a loss, by name or as scorer(estimator, X,
-        y); the importance is the score lost. Estimated from draws only.
+        A scikit-learn scorer instead of a loss, by name or as scorer(estimator, X, y).
+        The importance is then the score lost; it is always estimated from draws.
     estimation : {"auto", "exact", "sampled"}, default="auto"
-        Exact over all pairs of row and donor, or from random donors; "auto" is exact
-        where that is expected to cost no more or takes at most a million evaluations
-        of the model.
+        "exact": over all pairs of a row and a donor; "sampled": from random donors.
+        "auto" is exact if that is expected to cost no more, or takes at most a million
+        evaluations of the model.
     n_repeats : int, default=10
         Number of donors drawn for each row ("sampled").
     relative : bool, default=False
         Ratio of the mean moved to the mean unmoved loss instead of the difference.
     subset : {"oob"} or None, default=None
-        "oob": of a forest grown with bootstrap, the mean over its trees of each
-        tree's importance on its own out-of-bag rows, donors among them (Breiman,
-        unscaled). X and y are the training rows in order. "auto" losses of
-        classifiers are then "zero_one": wrong votes of the trees.
+        "oob": for a forest grown with bootstrap, the mean over its trees of the
+        importance on the tree's own out-of-bag rows, which are also its donors
+        (Breiman, unscaled). X and y must be the training rows in order. For
+        classifiers, loss="auto" is then "zero_one": wrong votes of the trees.
     features : sequence or dict, default=None
         Entries: names, positions, or lists of them (groups); None: each column.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
@@ -93,10 +94,10 @@ default=None
     Attributes
     ----------
     importances_ : ndarray of shape (n_entries,)
-        In units of the loss; negative where other rows' values do better by chance.
-        With `relative` 1 stands for no importance.
+        In units of the loss; negative if other rows' values do better by chance. With
+        `relative`, 1 means no importance.
     importances_per_output_ : ndarray of shape (n_entries, 1)
-        The same: a loss joins the outputs.
+        The same as a column: a loss combines the outputs.
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
         and as donor (infinitesimal jackknife); the number of rows is the sum of
@@ -132,14 +133,14 @@ default=None
 
     Notes
     -----
-    A row is also its own donor, with the probability of its value, so that the exact
-    importance is (n - 1) / n times the one over other rows only. A shuffled column
-    has the same expectation. An input that the model does not use scores exactly 0
-    (ratio 1). Under the squared error, a linear model's importance of an input with
-    coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f, x), variances with divisor n.
+    A row is also its own donor, so that the exact importance is (n - 1) / n times the
+    one over other rows only. A shuffled column has the same expectation. An input that
+    the model does not use scores exactly 0 (ratio 1). With the squared error, a linear
+    model's importance of an input with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
+    x), where variances have the divisor n.
 
-    Exact cost for a model without a fast response: n_samples x n_cells predictions
-    an entry; the squared error needs two moments of each response curve only.
+    Exact cost for a model without a fast response: n_samples x n_cells predictions per
+    entry. The squared error needs only two moments of each response curve.
 
     References
     ----------

@@ -71,44 +71,44 @@ class SensitivityPlan(Plan):
 class SensitivityImportance(ConditionalImportance):
     """Mean change of a model's response when one input is replaced.
 
-    Values drawn from the input's own observed distribution replace its values, and
-    every other input is kept (a *marginal* measure: it does not follow correlations
-    between inputs).
+    The input takes values from its own observed distribution, and all other inputs keep
+    theirs. The measure is *marginal*: it does not follow correlations between inputs.
 
     Parameters
     ----------
     contrast : {"pairs", "observed", "range"}, default="pairs"
-        What is compared, averaged over the rows: the responses at two independent
-        draws of the input (Huh & Lee), the unmoved response with that at one draw
-        (Lemaire & Clérot, eq. 2), or the largest with the smallest response over the
-        grid (Clementine).
+        What is compared in each row. "pairs": the responses at two independent draws
+        of the input (Huh & Lee). "observed": the unmoved response and the response at
+        one draw (Lemaire & Clérot, eq. 2). "range": the largest and the smallest
+        response over the grid (Clementine). The importance is the mean over the rows.
     estimation : {"auto", "exact", "sampled", "rows"}, default="auto"
-        "exact": over all rows and grid values; "sampled": from draws of a row with
-        its donors (not for the range); "rows": rows drawn by their weights, exact
-        over the grid (Lemaire & Clérot, eqs. 4 and 5). "auto": exact where that is
-        expected to cost no more or takes at most a million evaluations of the model,
-        else sampled (rows for the range). All estimate the same number.
+        "exact": over all rows and grid values. "sampled": from draws of a row and its
+        donors (not for the range). "rows": over rows drawn by their weights and the
+        whole grid (Lemaire & Clérot, eqs. 4 and 5). "auto": "exact" if that is expected
+        to cost no more, or takes at most a million evaluations of the model; else
+        "sampled" ("rows" for the range). All estimate the same number.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
-        Values the input moves through. "all": the observed ones with their
-        frequencies ("auto", but "equidistant" for the range); "equidistant": five
-        equally spaced from smallest to largest; "deciles": of the distinct values;
-        an int: medians of that many bins of equal probability; an array of values,
-        or a dict from entry names to arrays. All but "all" and the bins are equally
-        probable; missing values keep their frequency. Categorical entries take all
-        their levels and groups all joint values, unless an array is given.
+        Values the input moves through. "all": the observed values with their
+        frequencies. "equidistant": five values equally spaced from smallest to largest.
+        "deciles": the deciles of the distinct values. An int: the medians of that many
+        bins of equal probability. An array of values, or a dict from entry names to
+        arrays. "auto": "all", but "equidistant" for the range. The values of
+        "equidistant", "deciles" and arrays are equally probable; missing values keep
+        their frequency. Categorical entries take all their levels, and groups all their
+        joint values, unless an array is given.
     n_repeats : int, default=10
-        "sampled": number of draws per row, so a repeat is n_samples draws. "rows": a
-        repeat draws n_samples / (mean number of grid values) rows, at least 100, the
-        same for every entry. With `tol`, this is the most that is drawn.
+        "sampled": number of draws per row; a repeat is n_samples draws. "rows": a
+        repeat draws n_samples / (mean number of grid values) rows, at least 100, and
+        the same for every entry. With `tol`, the largest number of repeats.
     tol : float, default=None
-        Draw in rounds until the standard error of drawing of every entry is below
-        `tol` times the largest importance ("sampled", "rows"), see Notes. None: a
-        fixed number of repeats.
+        For "sampled" and "rows": draw in rounds until every entry's standard error of
+        drawing is below `tol` times the largest importance, see Notes. None: a fixed
+        number of repeats.
     scale : "auto" or None, default="auto"
-        Divisor of the importances: for pairs the Gini mean difference of y, for the
-        range its range, nothing for "observed"; of the class indicators for
-        probabilities and labels; of the response itself for decision functions.
+        Divisor of the importances. "auto": the Gini mean difference of y for "pairs",
+        the range of y for "range", and nothing for "observed". Probabilities and labels
+        take these of the class indicators, decision functions of the response itself.
     categorical_features : array-like, default=None
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type.
@@ -141,10 +141,10 @@ default=None
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,) or None
-        Sampling error with the model, scale and grid held fixed, each row counting
-        as evaluated row and as donor (infinitesimal jackknife); without the error of
-        drawing. The number of rows is the sum of `sample_weight`. NaN where too few
-        draws tell.
+        Sampling error with the model, scale and grid held fixed; each row counts as
+        evaluated row and as donor (infinitesimal jackknife). It does not contain the
+        error of drawing. The number of rows is the sum of `sample_weight`. NaN if there
+        are too few draws to tell.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled", "rows").
     influences_ : ndarray of shape (n_samples, n_entries)
@@ -168,7 +168,7 @@ default=None
     response_path_ : str
         How the response was computed.
     n_draws_ : ndarray of shape (n_entries,) or None
-        Single draws made: of a row with its donors, or of a row.
+        Number of draws: of a row with its donors, or of a row.
     entry_names_ : list of str
         Names of the entries.
     output_names_ : list of str
@@ -184,15 +184,15 @@ default=None
     without a fast response: n_samples x n_cells predictions per entry; a draw of
     "sampled" costs one prediction (pairs: two), one of "rows" n_cells.
 
-    With `tol`, each entry's importance is the state of a Kalman filter: constant, no
-    process noise, diffuse start, measurement variance as estimated from the draws;
-    that is their running mean and its standard error. An entry rests after at least
-    100 draws, and with caution: as if one more draw were as large as the largest
-    change known, of any draw or between the responses of two rows. Draws that are all
-    equal, such as all 0, prove little: such an entry makes at least 2000, and its
-    error is taken to be 3 / n_draws (no hit in n draws bounds the rate by that at 95%)
-    times the largest change known. If the largest importance falls, entries are drawn
-    again.
+    With `tol`, each entry's importance is the state of a Kalman filter with a constant
+    state, a diffuse start, no process noise, and a measurement variance estimated from
+    the draws. This is the running mean of the draws and its standard error. An entry
+    rests after at least 100 draws, and only if it would rest even after one more draw
+    as large as the largest change known (of any draw, or between the responses of two
+    rows). Draws that are all equal, such as all 0, prove little. Such an entry makes at
+    least 2000 draws, and its error is taken to be 3 / n_draws times the largest change
+    known: after no hit in n draws, the rate is below 3 / n with 95% confidence. If the
+    largest importance falls, drawing of resting entries is resumed.
 
     References
     ----------

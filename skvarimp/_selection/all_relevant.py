@@ -48,13 +48,13 @@ FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
 class AllRelevantSelector(RefittingSelector):
     """Select every column that is more important than shuffled copies of columns.
 
-    In each round the columns get shuffled copies beside them, the estimator is fitted
-    to both, and a column scores a hit if its importance exceeds that of every copy. A
-    column with more hits than a fair coin would give is selected, one with fewer is
-    rejected and leaves: Boruta's procedure, with any importance and columns of any
-    type. Unlike `BackwardEliminationSelector`, which looks for a small set that
-    suffices, it keeps all columns that carry information about y, copies of each other
-    included.
+    In each round the selector puts shuffled copies of the columns beside them and fits
+    the estimator to both. A column scores a hit if its importance exceeds that of every
+    copy. A column with more hits than a fair coin would give is selected; one with
+    fewer is rejected and dropped. This is Boruta's procedure, with any importance and
+    columns of any type. `BackwardEliminationSelector` looks for a small set that
+    suffices; this selector keeps every column that carries information about y, even
+    copies of others.
 
     Parameters
     ----------
@@ -70,15 +70,15 @@ class AllRelevantSelector(RefittingSelector):
     max_iter : int, default=100
         The largest number of rounds.
     n_iter_no_change : int, default=5
-        Rounds in a row without a decision, after which the selector stops. More of
-        them decide on more of the tentative columns.
+        The selector stops after this many rounds in a row without a decision. With
+        more rounds, fewer columns stay tentative.
     alpha : float, default=0.05
-        Level of the two-sided tests.
+        Significance level of the two-sided tests.
     n_jobs : int, default=None
         Number of joblib workers over rounds. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Of the shuffles; also seeds every `random_state` inside the estimator and the
-        importance that is None, each round anew.
+        Seed of the shuffles, and of every `random_state` that is None inside the
+        estimator and the importance; each round gets its own.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class AllRelevantSelector(RefittingSelector):
     n_features_ : int
         Number of selected columns.
     ranking_ : ndarray of shape (n_features,)
-        1 = selected, 2 = tentative; then the rejected ones, those rejected last
-        first. Columns rejected together share a rank.
+        1 = selected, 2 = tentative, 3 = rejected last, and so on. Columns rejected in
+        the same round share a rank.
     hits_ : ndarray of shape (n_features,)
         Rounds in which the column exceeded every copy.
     n_iter_ : int
@@ -119,13 +119,13 @@ class AllRelevantSelector(RefittingSelector):
     each round, and at least five.
 
     The selector stops when no column is tentative, or after `n_iter_no_change` rounds
-    without a decision, counted from the first in which one is possible: those still
-    tentative score hits in about half of the rounds.
+    without a decision, counted from the first round in which one is possible. Columns
+    that are still tentative then score hits in about half of the rounds.
 
-    The tests judge the columns of this sample: they repeat the shuffles and the fits,
-    not the rows. A column without any information that happens to go with y in the
-    sample may be selected: of 50 columns of noise with 200 rows less than half a column
-    on average (``benchmarks/all_relevant.py``).
+    The tests judge the columns in this sample: they repeat the shuffles and the fits,
+    but do not draw new rows. A column of noise that happens to be correlated with y in
+    the sample may be selected. Of 50 columns of noise with 200 rows, less than half a
+    column was selected on average (``benchmarks/all_relevant.py``).
 
     Cost: one fit and one importance per round, on up to twice the columns.
 
@@ -136,7 +136,7 @@ class AllRelevantSelector(RefittingSelector):
 
     Examples
     --------
-    Of Friedman's ten columns five matter:
+    Five of Friedman's ten columns matter:
 
     >>> from sklearn.datasets import make_friedman1
     >>> from sklearn.ensemble import RandomForestRegressor

@@ -9,11 +9,10 @@ from skvarimp._selection.steps import check_named_columns, mean_importances
 class BackwardEliminationSelector(PathSelector):
     """Refit, drop the least important columns, repeat; keep the smallest good subset.
 
-    At each step the estimator is refitted on the training rows of each fold; its
-    score and the importances come from the held-out rows. Every column whose
-    importance is below a small share of the largest goes at once, and at least
-    `step` columns go. The subset kept is the smallest whose score is good enough, see
-    `performance_threshold`.
+    At each step the estimator is refitted on the training rows of each fold. Its score
+    and the importances come from the held-out rows. The selector drops every column
+    whose importance is below a small share of the largest, and at least `step` columns.
+    It keeps the smallest subset whose score is good enough (`performance_threshold`).
 
     Parameters
     ----------
@@ -33,11 +32,11 @@ class BackwardEliminationSelector(PathSelector):
         "one_standard_error": at least the best score minus the standard error of its
         mean over the folds [2]_, which needs `cv`.
     importance_threshold : float, default=1e-6
-        Columns below this share of the largest importance go at once.
+        Columns below this share of the largest importance are dropped at once.
     step : int or float, default=1
-        Columns dropped at least a step; a float in (0, 1) is a share of those left.
+        The fewest columns dropped per step; a float in (0, 1) is a share of those left.
     min_features_to_select : int, default=1
-        Where the path ends.
+        Number of columns at which the path ends.
     scoring : str, callable or None, default=None
         Scorer; None: the estimator's own `score`.
     cv : "one_split", int, splitter, iterable or None, default="one_split"
@@ -54,7 +53,7 @@ class BackwardEliminationSelector(PathSelector):
     support_ : ndarray of shape (n_features,)
         Mask of the kept columns.
     ranking_ : ndarray of shape (n_features,)
-        1 = kept; columns dropped together share a rank, the first dropped the
+        1 = kept. Columns dropped together share a rank; those dropped first have the
         largest.
     n_features_ : int
         Number of kept columns.
@@ -135,9 +134,9 @@ class BackwardEliminationSelector(PathSelector):
 class ForwardSelector(PathSelector):
     """Rank the columns once with all of them, then grow along the ranking.
 
-    The importances of the estimator fitted on all columns give one ranking; the
-    estimator is then refitted on its first columns, more at every step. The subset
-    kept follows the same rule as in `BackwardEliminationSelector`.
+    The importances of the estimator fitted on all columns give one ranking. The
+    estimator is then refitted on the best columns of the ranking, with more at each
+    step. The rule for the subset kept is that of `BackwardEliminationSelector`.
 
     Parameters
     ----------
@@ -150,9 +149,9 @@ class ForwardSelector(PathSelector):
     importance_threshold : float, default=1e-6
         Columns below this share of the largest importance are never added.
     step : int or float, default=1
-        Columns added a step; a float in (0, 1) is a share of those not yet added.
+        Columns added per step; a float in (0, 1) is a share of those not yet added.
     min_features_to_select : int, default=1
-        Where the path starts.
+        Number of columns at which the path starts.
     scoring : str, callable or None, default=None
         Scorer; None: the estimator's own `score`.
     cv : "one_split", int, splitter, iterable or None, default="one_split"
@@ -169,8 +168,8 @@ class ForwardSelector(PathSelector):
     support_ : ndarray of shape (n_features,)
         Mask of the kept columns.
     ranking_ : ndarray of shape (n_features,)
-        1 = kept; columns added together share a rank, those added last or never the
-        largest.
+        1 = kept. Columns added together share a rank; those added last or never have
+        the largest.
     n_features_ : int
         Number of kept columns.
     score_needed_ : float

@@ -44,10 +44,11 @@ def importance_across_folds(
     random_state: RandomState = None,
     callbacks: Any = None,
 ) -> FoldImportances:
-    """Importances of an estimator refitted on every fold: mean, spread and ranks.
+    """Importances of an estimator refitted on each fold: mean, spread and ranks.
 
-    Answers "may this column go?": a column that is near zero, or last, in every fold
-    may; one that is so on average only, may be needed by other training rows.
+    The function answers "may I drop this column?". You may if its importance is near
+    zero, or the lowest, in every fold. If that holds only on average, other training
+    rows may need the column.
 
     Parameters
     ----------
@@ -63,9 +64,9 @@ def importance_across_folds(
         (estimator, X, y) -> (n_features,), or the name of a measure, such as
         "permutation", for default parameters.
     cv : int, splitter, iterable or None, default=5
-        Folds or repeats; an integer: so many folds, stratified for classifiers;
-        None: 5, as everywhere in scikit-learn. `RepeatedKFold` and `ShuffleSplit` give
-        as many as one likes.
+        An integer is the number of folds, stratified for classifiers; None: 5, as
+        in scikit-learn. Splitters such as `RepeatedKFold` and `ShuffleSplit` give any
+        number of repeats.
     rows : {"held_out", "training"}, default="held_out"
         The rows to measure on. Measures that read the fit itself
         (`ImpurityImportance`, `CoefficientImportance`, out-of-bag permutation) are
@@ -80,11 +81,11 @@ def importance_across_folds(
     n_jobs : int, default=None
         Number of joblib workers over the folds. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds every `random_state` inside the estimator, the importance and the
-        splitter that is None, each refit anew.
+        Seed of every `random_state` that is None inside the estimator, the importance
+        and the splitter; each refit gets its own.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. One that
-        stops leaves the folds done so far.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one stops
+        the work, the folds done so far are returned.
 
     Returns
     -------
@@ -99,15 +100,15 @@ def importance_across_folds(
 
     Notes
     -----
-    The spread over folds is *not* a standard error. Training sets overlap: any two of
-    five folds share three quarters of their rows, so that the folds agree with each
-    other more than with a new sample. The spread divided by the square root of the
-    number of folds understated the error of the mean by factors of 1.1 to 4.5 in
-    simulations (``benchmarks/fold_spread.py``), more so with more repeats. Nadeau and
-    Bengio's correction of test errors [1]_ did not repair it: an importance varies
-    with the fit more than a test error does, and half the error was still missing at
-    times. None is offered, therefore; how far an importance would be from the one of
-    a new sample is a question for new samples.
+    The spread over folds is *not* a standard error. The training sets overlap: any two
+    of five folds share three quarters of their rows, so that the folds agree with each
+    other more than with a new sample. In simulations (``benchmarks/fold_spread.py``)
+    the spread divided by the square root of the number of folds was 1.1 to 4.5 times
+    too small for the error of the mean, and more repeats made it worse. Nadeau and
+    Bengio's correction for test errors [1]_ does not help enough: an importance varies
+    more with the fit than a test error does, and half of the error was still missing
+    in some cases. Therefore no standard error is given. To know how far an importance
+    may change in a new sample, draw new samples.
 
     Cost: one refit and one importance per fold.
 

@@ -45,9 +45,9 @@ def leave_out_importances(
 ) -> LeaveOutImportances:
     """Increase of the held-out loss when the estimator is refitted without an entry.
 
-    Answers "is the column needed?": what no other column can replace. In each fold
-    the estimator is refitted with all columns and once without each entry; the
-    importance is the mean difference of the losses of held-out rows.
+    The function answers "is this column needed?", or can other columns replace it? In
+    each fold the estimator is fitted with all columns and again without each entry. The
+    importance is the mean difference between the losses of the held-out rows.
 
     Parameters
     ----------
@@ -70,26 +70,26 @@ callable, default="auto"
         out several times counts once, with its mean difference; a row never held out
         does not count.
     removal : {"constant", "drop"}, default="constant"
-        "constant": the columns stay and hold one value, the median of numbers and the
-        most frequent of other values, so that a pipeline finds the columns that it
-        asks for by name. "drop": the columns go.
+        "constant": each column keeps its place but holds one value, the median of
+        numbers or the most frequent of other values, so that a pipeline finds the
+        columns it names. "drop": the columns are removed.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for the estimator, which must take them, and for the mean of the
         differences; a pipeline needs metadata routing for it.
     groups : array-like of shape (n_samples,), default=None
-        Labels for the splitter, such as `GroupKFold`. Rows of one group are taken as
-        dependent: the standard error is that of a mean over groups.
+        Labels for the splitter, such as `GroupKFold`. Rows of one group may depend on
+        each other: the standard error is that of a mean over groups.
     params : dict, default=None
         Further metadata, one entry per row, with scikit-learn's metadata routing on.
     n_jobs : int, default=None
         Number of joblib workers over folds and entries. The numbers do not depend on
         it.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds every `random_state` inside the estimator and the splitter that is None.
-        The refits of one fold get the same seed, with and without an entry.
+        Seed of every `random_state` that is None inside the estimator and the splitter.
+        All refits in a fold, with and without an entry, get the same seed.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. One that
-        stops leaves the folds completed so far.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one stops
+        the work, the folds completed so far are returned.
 
     Returns
     -------
@@ -107,23 +107,24 @@ callable, default="auto"
     -----
     With d_i = loss(y_i, f_without(x_i)) - loss(y_i, f(x_i)) of the held-out rows, the
     importance is the (weighted) mean of d_i, and its standard error the standard
-    deviation of d_i divided by the square root of the number of rows: the cross-fitted
-    estimate of Williamson et al. [1]_ with its influence function. The population
-    value is how much the smallest expected loss grows when the column is not known,
-    for the squared error the increase of the residual variance. A column that others
-    replace has importance 0, however much the model uses it, and of two copies both
-    have 0: leave them out as a group.
+    deviation of d_i divided by the square root of the number of rows. This is the
+    cross-fitted estimate of Williamson et al. [1]_ with its influence function. In the
+    population the importance is the increase of the smallest expected loss when the
+    column is unknown; for the squared error, the increase of the residual variance. A
+    column that others can replace has importance 0, however much the model uses it. Two
+    copies of a column both have importance 0: leave them out as a group.
 
-    The p-value is one-sided, of the hypothesis that the importance is not positive,
-    by the ratio of importance and standard error. Near 0 it is conservative: refitting
-    with a useless column costs a little, so that the mean of d_i is below 0. The error
-    covers the draw of the held-out rows. That of the training rows adds little for
-    models that converge quickly and more for flexible ones, whose intervals are too
-    narrow: 85% rather than 95% in simulations with nearest neighbours.
+    The p-value is one-sided. It tests the hypothesis that the importance is not
+    positive by the ratio of importance to standard error. Near 0 it is conservative:
+    fitting a useless column costs a little, so that the mean of d_i is below 0. The
+    standard error covers the draw of the held-out rows, but not that of the training
+    rows. The latter adds little for models that converge quickly, and more for flexible
+    ones, whose intervals are too narrow: 95% intervals for nearest neighbours covered
+    85% in simulations.
 
     The increase of a loss near its minimum is the square of an effect. Its estimate is
-    skewed, and an interval of 1.96 standard errors on either side misses too often
-    above. With importance m (0 if it is negative) and standard error s,
+    skewed, so that an interval of 1.96 standard errors on either side too often ends
+    below the true value. With importance m (0 if it is negative) and standard error s,
 
         q = (m + (m^2 + 2 s^2)^(1/2)) / 2,  v = s^2 / (4 q)
 

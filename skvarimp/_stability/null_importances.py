@@ -53,9 +53,9 @@ def null_importances(
 ) -> NullImportances:
     """Importances after shuffling y and refitting, with p-values.
 
-    Answers "is this importance more than noise?": the importance of each entry is
-    compared with what the same estimator gives it on targets that have nothing to do
-    with X.
+    The function answers "is this importance more than noise?". It compares the
+    importance of each entry with the importances that the same estimator gives it when
+    the target has nothing to do with X.
 
     Parameters
     ----------
@@ -73,34 +73,34 @@ def null_importances(
     n_permutations : int, default=99
         Shuffled targets; the smallest possible p-value is 1 / (1 + n_permutations).
     n_repeats : int, default=1
-        Refits, with seeds of their own, whose mean is one importance, shuffled or
-        not: for estimators or measures that draw random numbers.
+        Number of refits, each with its own seed, that are averaged to one importance.
+        Use more for estimators or measures that draw random numbers.
     cv : "all_rows", int, splitter, iterable or None, default="all_rows"
-        "all_rows": fitted and measured on all rows. Otherwise one importance is the
-        mean over folds, measured on the held-out rows; splits are made anew for each
-        shuffled y. None: 5 folds, as everywhere in scikit-learn.
+        "all_rows": fit and measure on all rows. Otherwise an importance is the mean
+        over folds, measured on the held-out rows; each shuffled y gets new splits.
+        None: 5 folds, as in scikit-learn.
     strata : array-like of shape (n_samples,), default=None
-        Labels; y is shuffled within each of them only. For rows that can be exchanged
-        within a centre or a batch, but not across.
+        Labels; y is shuffled only among rows with the same label. For rows that can be
+        exchanged within a centre or a batch, but not across.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for the estimator, which must take them, and the measure; a pipeline
-        needs metadata routing for it. A row's weight moves along with its target, as
-        weights for classes or for the precision of a measurement must; rows of weight
-        0 keep theirs.
+        needs metadata routing for it. A row's weight moves with its target, as weights
+        for classes or for the precision of a measurement must. Rows with zero weight
+        keep their targets.
     groups : array-like of shape (n_samples,), default=None
-        Labels for the splitter of `cv`; they stay with the rows of X.
+        Labels for the splitter of `cv`. They stay with the rows of X.
     params : dict, default=None
-        Further metadata, one entry per row, with scikit-learn's metadata routing on;
-        it stays with the rows of X.
+        Further metadata, one entry per row, with scikit-learn's metadata routing on.
+        It stays with the rows of X.
     n_jobs : int, default=None
         Number of joblib workers over the permutations. The numbers do not depend on
         it.
     random_state : int, RandomState, Generator or None, default=None
-        Of the shuffles; also seeds every `random_state` inside the estimator, the
-        importance and the splitter that is None, each refit anew.
+        Seed of the shuffles, and of every `random_state` that is None inside the
+        estimator, the importance and the splitter; each refit gets its own.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each permutation. One
-        that stops leaves the permutations done so far.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each permutation. If one
+        stops the work, the permutations done so far are returned.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def null_importances(
 
         p_j = (1 + #{b : T_jb >= T_j}) / (1 + B).
 
-    The one in it is y itself, which is one of its own permutations: without it p could
+    The 1 stands for y itself, which is one of its own permutations: without it, p could
     be 0 and would be too small on average. Ties count against the entry: an entry that
     is 0 with every target has p = 1. The family-wise p-value compares T_j with the
-    largest null importance of *any* entry, each entry standardised by its mean and
-    standard deviation over the 1 + B targets [3]_: it is below 0.05 for one entry or
-    more in at most 5% of the data sets where y has nothing to do with X, however many
+    largest null importance of *any* entry, after each entry is standardised by its mean
+    and standard deviation over the 1 + B targets [3]_. If y has nothing to do with X,
+    some family-wise p-value is below 0.05 in at most 5% of the data sets, however many
     entries there are.
 
     The false-discovery-rate p-value is Benjamini and Hochberg's adjustment of p_j
@@ -132,11 +132,11 @@ def null_importances(
     positively dependent. It needs 1 + B of at least n_entries / (q times the entries
     found): 100 entries, of which 5 matter, take 399 permutations for q = 0.05.
 
-    What is tested is that y has nothing to do with *any* column, given the strata. If
-    some columns matter, those that do not are compared with models fitted to noise
-    alone, which give them more: their p-values then tend to be too large. A column
-    that is correlated with one that matters gets some importance from many models, and
-    a small p-value for good reason. Many ties (trees, few rows) make p-values larger
+    The null hypothesis is that y has nothing to do with *any* column, given the strata.
+    If some columns matter, the others are compared with models fitted to noise alone,
+    which give them higher importances: their p-values then tend to be too large. Many
+    models give some importance to a column that is correlated with one that matters;
+    its small p-value is then correct. Many ties (trees, few rows) make p-values larger
     than uniform, never smaller.
 
     Use `PermutationImportance` with ``cv=5``: on held-out rows it is near 0 for a model
@@ -287,9 +287,9 @@ class NullImportances:
     entry_names : list of str
         Names of the entries.
     importances : ndarray of shape (n_entries,)
-        For y as it is, in the measure's unit.
+        Those for y itself, in the measure's unit.
     null : ndarray of shape (n_permutations, n_entries)
-        For each shuffled y.
+        Those for each shuffled y.
     frame_library : str, default="pandas"
         Library of the frames that `to_frame` makes.
 

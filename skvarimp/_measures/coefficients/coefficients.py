@@ -108,11 +108,12 @@ class WeightImportance(BaseImportance):
 class CoefficientImportance(WeightImportance):
     """Importance of each column from the coefficients of a linear model or a spline.
 
-    With statistic="t", how many standard errors a coefficient lies from 0: evidence
-    that the column matters given the others, which grows with the number of rows, and
-    not how much it matters. With "standardized", by how many standard deviations of y
-    the prediction moves when the column moves by one of its own. With "gcv", by how
-    much the estimated prediction error of a spline grows without the column.
+    With statistic="t", the importance is the number of standard errors between a
+    coefficient and 0. This is the evidence that the column matters given the others; it
+    grows with the number of rows, and does not say how much the column matters. With
+    "standardized", it is the number of standard deviations of y by which the prediction
+    moves when the column moves by one of its own. With "gcv", it is the increase of a
+    spline's estimated prediction error without the column.
 
     Parameters
     ----------

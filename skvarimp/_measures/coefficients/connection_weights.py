@@ -18,13 +18,13 @@ from skvarimp._models.weights import layer_weights
 class ConnectionWeightImportance(WeightImportance):
     """Importance of each column from the weights of a multilayer perceptron.
 
-    Reads the connection weights alone: neither the activations, nor the biases, nor
-    where the data lie. Both methods depend on the unit of each column: fit the network
-    on standardised columns. Neither is what the network's output does when a column
-    moves; for that, see `SensitivityImportance`.
+    The measure reads only the connection weights, not the activations, the biases or
+    the data. Both methods depend on the unit of each column: fit the network on
+    standardised columns. Neither tells how the network's output changes when a column
+    moves; for that, use `SensitivityImportance`.
 
-    Of a pipeline whose steps work column by column, several columns of one input are
-    added up.
+    For a pipeline whose steps work column by column, the importances of all columns
+    that come from one input are added.
 
     Parameters
     ----------

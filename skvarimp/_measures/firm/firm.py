@@ -49,27 +49,26 @@ SCORES_FIRST = ("decision_function", "predict_proba", "predict")
 class FIRMImportance(BaseImportance):
     """Standard deviation of the expected score given the value of a feature.
 
-    Q_f = sd of q(f(X)), q(t) = E[s(X) given f(X) = t] (the conditional expected
-    score), for any score s and any feature f: a column, a group of columns, or a
+    Q_f = sd of q(f(X)), where q(t) = E[s(X) given f(X) = t] is the conditional expected
+    score, for any score s and any feature f: a column, a group of columns, or a
     function of the columns.
 
-    It is *conditional*: rows are compared as they are, so that a feature is credited
-    with what goes along with it in other columns. Partial dependence and
-    sensitivities are marginal: they move one column and keep the others. Both agree
-    for independent columns only.
+    The measure is *conditional*: it compares rows without moving them, so that a
+    feature gets credit for correlated columns as well. Partial dependence and
+    sensitivities are marginal: they move one column and keep the others. The two kinds
+    agree only for independent columns.
 
     Parameters
     ----------
     method : {"auto", "binary", "conditional_mean", "linear", "gaussian"}, \
 default="auto"
-        How q is found. "binary" (features of two values): (q_b - q_a) sqrt(p_a p_b).
-        "conditional_mean": the mean score of the rows with each value, of quantile
-        bins where there are more than `n_bins` values; the means' chance variation is
-        taken off. "linear": the regression of the score on the feature. "gaussian":
-        from the covariance of X and the score's gradient at the mean. "auto", for each
-        entry: binary for at most two values; conditional means for few values and
-        categories; otherwise linear where score and feature are linear in X, else
-        conditional means.
+        How q is estimated. "binary", for features of two values: (q_b - q_a) sqrt(p_a
+        p_b). "conditional_mean": the mean score of the rows with each value, or in each
+        quantile bin if there are more than `n_bins` values; the chance variation of the
+        means is subtracted. "linear": the regression of the score on the feature.
+        "gaussian": from the covariance of X and the score's gradient at the mean.
+        "auto", for each entry: "binary" for at most two values; "linear" for more than
+        `n_bins` numbers if score and feature are linear in X; else "conditional_mean".
     feature_functions : sequence or dict of callable, default=None
         Functions X -> (n_samples,) that become entries, or a dict label -> function;
         see `skvarimp.feature_functions`. Without `features` they are the only ones.
@@ -83,8 +82,8 @@ default="empirical"
         median; or an unfitted scikit-learn covariance estimator.
     n_bins : int or "auto", default="auto"
         Number of quantile bins of a continuous feature, and the largest number of
-        values that get a mean each. "auto": 10, less below 100 rows (10 rows per bin,
-        at least 2 bins), more above 1000 (the cube root of the number of rows).
+        values that each get a mean. "auto": 10; fewer below 100 rows (10 rows per bin,
+        at least 2 bins), and more above 1000 rows (the cube root of their number).
     standardize : bool, default=False
         Whether to divide by the score's standard deviation, so that the importances
         of different models compare.
@@ -93,8 +92,8 @@ default="auto"
         The score; "auto": of a classifier the decision function, else probabilities,
         else the labels' indicators; `predict` of other models.
     keep_rows : bool, default=False
-        Whether to keep how much single rows move the importances, `influences_`, from
-        which `interval` and the comparisons of importances are computed.
+        Whether to keep `influences_`, from which `interval` and the comparisons of
+        importances are computed.
 
     Attributes
     ----------
