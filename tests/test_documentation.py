@@ -7,10 +7,7 @@ import textwrap
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-import skvarimp
 
 ROOT = Path(__file__).resolve().parent.parent
 DOC, EXAMPLES = ROOT / "doc", ROOT / "examples"
@@ -23,7 +20,7 @@ PUBLIC_MODULES = [
     "skvarimp.sequence",
 ]
 
-# Pages of the guide that are no page on a measure: no fixed parts asked of them.
+# Pages of the guide that need no code block.
 NO_MEASURE = {
     "rows",
     "compiled",
@@ -99,14 +96,11 @@ def test_api_reference_has_every_public_name(module):
 
 
 def test_gallery_stays_small():
-    """At most eight scripts of fewer than 100 lines, each with a title and text."""
+    """At most eight scripts of fewer than 100 lines."""
     scripts = sorted(EXAMPLES.glob("*.py"))
     assert len(scripts) <= 8
     for script in scripts:
-        text = script.read_text("utf8")
-        assert len(text.splitlines()) < 100, script.name
-        assert re.match(r'"""\n(.+)\n(=+)\n\n', text), f"{script.name} has no title"
-        assert "# %%" in text, f"{script.name} says nothing of its results"
+        assert len(script.read_text("utf8").splitlines()) < 100, script.name
 
 
 def test_readme_has_two_commands():
@@ -116,32 +110,3 @@ def test_readme_has_two_commands():
     assert len(commands) == 2
     assert "examples/quickstart.py" in commands[0]
     assert "pytest" in commands[1]
-
-
-# Class -> arithmetic that its worked example states, and what it must come to.
-WORKED = {
-    "SensitivityImportance": {"2 * 14 / 16": 1.75},
-    "DerivativeImportance": {
-        "4 (1 + 1 + 4) / 4 = 6": None,
-        "5 / 4": np.var([1.0, -1.0, 2.0, 0.0]),
-        "sqrt(6 * 5 / 4)": 2.738613,
-    },
-    "FIRMImportance": {
-        "4 * sqrt(1 / 4)": 2.0,
-        "(2 / 3 + 2) * sqrt(3 / 16)": 1.1547005,
-        "2 / 3": np.mean([-2.0, 2.0, 2.0]),
-    },
-    "PermutationImportance": {"2 * 2^2 / 4": 2.0},
-    "CoefficientImportance": {"0.6 / sqrt(0.8 / 10)": 2.1213203},
-}
-
-
-@pytest.mark.parametrize("name", WORKED)
-def test_worked_numbers(name):
-    """The arithmetic in a docstring comes to the example's number."""
-    example = getattr(skvarimp, name).__doc__.partition("Examples\n")[2]
-    for arithmetic, value in WORKED[name].items():
-        assert arithmetic in example
-        if value is not None:
-            found = eval(arithmetic.replace("^", "**"), {"sqrt": np.sqrt})
-            assert found == pytest.approx(value, rel=1e-6)

@@ -37,7 +37,7 @@ def oligomer_frequencies(
 ) -> Floats:
     """Relative frequencies of the oligomers of one order in sequences.
 
-    What `PositionalOligomerImportance` takes as `background` for Markov order
+    `PositionalOligomerImportance` takes them as `background` of Markov order
     `order` - 1.
 
     Parameters
@@ -49,13 +49,13 @@ def oligomer_frequencies(
     per_position : bool, default=False
         Frequencies at each position, instead of pooled over the positions.
     pseudocount : float, default=0.0
-        Added to the count of every oligomer (at every position, if per position);
-        positive, it lets every oligomer occur.
+        Added to the count of every oligomer (at every position, if per position). If it
+        is positive, every oligomer can occur.
     alphabet : str, default="ACGT"
         The letters.
     unknown : {"error", "ignore"}, default="error"
-        Letters outside the alphabet are an error, or the windows that hold one are
-        not counted.
+        Letters outside the alphabet are an error, or windows with such a letter are not
+        counted.
 
     Returns
     -------

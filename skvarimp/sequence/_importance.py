@@ -33,10 +33,9 @@ _CERTAIN = 4 * np.finfo(np.float64).eps  # 1 - p this small is rounding
 class PositionalOligomerImportance(BaseEstimator):
     """Importance of all oligomers of one length at all positions of a sequence.
 
-    How the score responds to reading the oligomer z at position i, everything that
-    comes with it included: the shorter oligomers within z, the longer ones it is part
-    of, and those that overlap it. Weights alone miss this, because oligomers that
-    overlap share the credit.
+    The importance says how the expected score changes if the oligomer z stands at
+    position i. It includes the shorter oligomers within z, the longer oligomers that
+    contain z, and those that overlap z. The weight of z alone does not include these.
 
     Q'(z, i) = E[s(X) given X[i] = z] - E[s(X)], eq. (5) of [1]_, is `poim_`;
     Q(z, i) = Q'(z, i) sqrt(p / (1 - p)), p = Pr(X[i] = z), the signed standard
@@ -53,13 +52,13 @@ class PositionalOligomerImportance(BaseEstimator):
         Number of letters d that a letter of the background depends on; 0 makes
         letters independent.
     background : {"uniform", "empirical"} or array-like, default="uniform"
-        Distribution of X: every letter equally probable, or frequencies of the
-        (d + 1)-mers of the X given to `fit`, pooled over positions; or an array of
-        joint probabilities of the d + 1 letters from a position on (d = 0: of the
-        letters), of shape (A ** (d + 1),), or (length - d, A ** (d + 1)) per
-        position; see `oligomer_frequencies`. One row for all positions describes the
-        chain that starts with its first d letters and goes on by its conditional
-        probabilities.
+        Distribution of X. "uniform": all letters are equally probable. "empirical":
+        frequencies of the (d + 1)-mers of the X given to `fit`, pooled over
+        positions. An array: joint probabilities of d + 1 consecutive letters (d = 0:
+        of the letters), of shape (A ** (d + 1),) for all positions, or
+        (length - d, A ** (d + 1)) for each position; see `oligomer_frequencies`. One
+        row for all positions is a chain that starts with its first d letters and
+        continues with its conditional probabilities.
 
     Attributes
     ----------
@@ -67,29 +66,27 @@ class PositionalOligomerImportance(BaseEstimator):
         Q, in units of the score; positive where z raises it. Rows are positions,
         columns oligomers in the order of `itertools.product`. 0 where p is 0 or 1.
     poim_ : ndarray of shape (length - K + 1, A ** K)
-        Q', in units of the score; NaN where p is 0, as nothing is known to follow
-        from what cannot happen.
+        Q', in units of the score; NaN where p is 0, because it is not defined there.
     probabilities_ : ndarray of shape (length - K + 1, A ** K)
         p under the background.
     expected_score_ : float
         E[s(X)], intercept included.
     weights_ : OligomerWeights
-        What the score adds up.
+        The weights that the score adds up.
 
     See Also
     --------
-    OligomerWeights : The weights, without what goes along with an oligomer.
+    OligomerWeights : The weight of each oligomer alone.
     FIRMImportance : The same measure for any feature of tabular data.
 
     Notes
     -----
-    Exact: all sequences are averaged over, none is drawn. Markov order 0: a weight
-    counts for z as far as its window overlaps z, averaged over the letters outside.
-    d >= 1: windows that do not overlap z move too, as their letters depend on z.
-    The recursions are described in the module `_conditional`.
+    The mean over all sequences is exact, without sampling. With Markov order 0 a
+    weight counts for z if its window overlaps z, averaged over the letters outside.
+    With d >= 1 other windows count too, because their letters depend on z.
 
-    Q' = Q sqrt((1 - p) / p): the paper's last formula of section 2.3 has the root
-    upside down, its eq. (10) is right.
+    Q' = Q sqrt((1 - p) / p). The last formula of section 2.3 in the paper has the
+    root upside down; its eq. (10) is right.
 
     Cost: time and memory O(length (A ** max(K, d + 1) + weights of higher order)),
     about 6 arrays of the size of `importances_`.
@@ -101,8 +98,8 @@ class PositionalOligomerImportance(BaseEstimator):
 
     Examples
     --------
-    Weight 1 on AB in front. Given A at position 0 its probability is 1/2, else it is
-    1/4 on average: Q' = 1/4, and Q = 1/4 as p = 1/2.
+    AB at position 0 has the weight 1. It has the probability 1/4, or 1/2 if A stands
+    at position 0. So Q' of A there is 1/2 - 1/4 = 1/4, and Q = 1/4 because p = 1/2.
 
     >>> from skvarimp.sequence import OligomerWeights, PositionalOligomerImportance
     >>> weights = OligomerWeights({2: [[0, 1, 0, 0]]}, alphabet="AB")
@@ -230,8 +227,8 @@ class PositionalOligomerImportance(BaseEstimator):
     def max_by_order(self, max_order: int) -> Floats:
         """Largest absolute importance at each position, for orders 1, 2, ...
 
-        Shows which lengths of oligomers matter where. Orders are on one scale, as
-        importances are standard deviations.
+        This shows which lengths of oligomers matter where. All orders are on one
+        scale, because importances are standard deviations.
 
         Parameters
         ----------
@@ -242,7 +239,7 @@ class PositionalOligomerImportance(BaseEstimator):
         -------
         ndarray of shape (max_order, length)
             Row k - 1: the maximum over the k-mers that start at each position; NaN at
-            the last k - 1 positions, where none does.
+            the last k - 1 positions, where no k-mer starts.
         """
         check_is_fitted(self)
         length = self.weights_.sequence_length

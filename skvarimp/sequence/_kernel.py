@@ -39,7 +39,7 @@ def weighted_degree_kernel(
     alphabet: str | list[str] | tuple[str, ...] = "ACGT",
     unknown: Literal["error", "ignore"] = "error",
 ) -> Floats:
-    """Weighted degree kernel, with shifts if wanted, between sequences.
+    """Weighted degree kernel between sequences, with or without shifts.
 
     K(x, y) counts the windows of k = 1, ..., `degree` letters that read the same in x
     and in y, at the same position or up to `shift` letters apart:
@@ -92,8 +92,8 @@ def weighted_degree_kernel(
 
     Examples
     --------
-    By hand: beta = 2/3, 1/3; GAT and GAC share G and A, and the window GA, and x
-    itself has three letters and two windows of two.
+    By hand: beta is 2/3 and 1/3. GAT and GAC share the letters G and A and the window
+    GA, so K = 2 * 2/3 + 1/3. GAT has three letters and two windows of two with itself.
 
     >>> from skvarimp.sequence import weighted_degree_kernel
     >>> weighted_degree_kernel(["GAT"], ["GAC"], degree=2, normalize=False).round(4)

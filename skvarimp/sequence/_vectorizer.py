@@ -28,11 +28,11 @@ _MAX_COLUMNS = 2**31 - 1  # liblinear and libsvm take 32-bit column indices only
 class OligomerVectorizer(TransformerMixin, BaseEstimator):
     """Sparse indicators of every oligomer at every position of a sequence.
 
-    Column "3:GATT" is 1 (before normalisation) for the sequences that read GATT from
-    position 3 on, positions counted from 0. There is a column for every oligomer of
-    up to `max_order` letters at every position where it fits, seen or not, so that
-    the columns depend on the alphabet and the length alone. A linear model on these
-    columns is the scoring system of [1]_, eq. (4).
+    Before normalisation, column "3:GATT" is 1 for sequences with GATT at position 3,
+    counted from 0. There is a column for every oligomer of up to `max_order` letters at
+    every position where it fits. So the columns depend only on the alphabet and the
+    length, not on the sequences. A linear model on these columns is the scoring system
+    of [1]_, eq. (4).
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
         unless the alphabet holds both cases of a letter.
     normalize : bool, default=True
         Divide by the square root of the number of windows, sum over k of
-        (length - k + 1): a sequence without unknown letters then has Euclidean
-        norm 1. It is one constant, so the columns stay proportional to indicators.
+        (length - k + 1). A sequence without unknown letters then has Euclidean norm 1.
+        The divisor is the same for all sequences.
     unknown : {"error", "ignore"}, default="error"
-        Letters outside the alphabet (such as N) are an error, or every window that
-        holds one is no oligomer at all: all its indicators are 0.
+        Letters outside the alphabet (such as N) are an error, or the indicators of
+        every window with such a letter are 0.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class OligomerVectorizer(TransformerMixin, BaseEstimator):
     Notes
     -----
     Columns are sorted by order, then position, then oligomer (as in
-    `itertools.product`). Cost: O(n_samples length max_order) time and memory; more
-    than 2**31 - 1 columns are refused, the kernel has no such limit.
+    `itertools.product`). Cost: O(n_samples length max_order) time and memory.
+    More than 2**31 - 1 columns raise an error; the kernel has no such limit.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Weights of positional oligomers: a score unfolded into what it adds up."""
+"""Weights of positional oligomers, whose sum is a model's score."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class OligomerWeights:
     """Weights of the oligomers whose sum is a model's score of a sequence.
 
     s(x) = intercept + sum of w[z, i] over the oligomers z that x reads at positions
-    i: eq. (4) of [1]_. Weights say how the score is computed, not what matters to it:
-    see `PositionalOligomerImportance` for the latter.
+    i, eq. (4) of [1]_. Weights say how the score is computed.
+    `PositionalOligomerImportance` says what matters to it.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class OligomerWeights:
 
     Examples
     --------
-    A in front weighs 2, and AB in front 1 more:
+    A at position 0 has the weight 2, and AB at position 0 the weight 1:
 
     >>> from skvarimp.sequence import OligomerWeights
     >>> weights = OligomerWeights(
@@ -147,11 +147,11 @@ class OligomerWeights:
     ) -> Self:
         """Unfold a fitted model into weights, in the units of `decision_function`.
 
-        Two kinds of models are a sum of weights: a pipeline of `OligomerVectorizer`
-        and a linear model (in between at most selectors of columns, `MaxAbsScaler`
-        or `StandardScaler(with_mean=False)`), and a support vector machine with
-        `weighted_degree_kernel`. Regressors are taken in the units of `predict`. A
-        search is replaced by its best estimator.
+        Two kinds of models are a sum of weights. One is a pipeline of
+        `OligomerVectorizer` and a linear model; selectors of columns, `MaxAbsScaler` or
+        `StandardScaler(with_mean=False)` may stand between them. The other is a support
+        vector machine with `weighted_degree_kernel`. Weights of regressors are in the
+        units of `predict`. A search is replaced by its best estimator.
 
         Parameters
         ----------
@@ -174,10 +174,10 @@ class OligomerWeights:
         unknown : {"error", "ignore"}, default="error"
             The kernel's rule for unknown letters. Pipelines: the vectorizer's.
         sample_weight : array-like of shape (n_samples,), default=None
-            The positive weights a classifier was fitted with, to tell the free
-            support vectors. Fit without rows of weight 0: scikit-learn 1.9 numbers
-            the support vectors of a precomputed kernel as if they were not there, so
-            that its own scores are wrong.
+            The positive weights that a classifier was fitted with, to find the free
+            support vectors. Fit without rows of weight 0: with a precomputed kernel
+            scikit-learn 1.9 leaves them out when it numbers the support vectors, so its
+            own scores are wrong.
 
         Returns
         -------
@@ -187,26 +187,26 @@ class OligomerWeights:
         Raises
         ------
         ValueError
-            Where the estimator's own output, or the margin of its free support
-            vectors, shows that it was not fitted with this kernel on these sequences.
+            If the estimator's own output, or the margin of its free support vectors,
+            shows that it was not fitted with this kernel on these sequences.
 
         Warns
         -----
         ImportanceWarning
-            Where a precomputed kernel cannot be checked: no free support vectors,
-            a regressor, or a solver that stopped early.
+            If a precomputed kernel cannot be checked: no free support vectors, a
+            regressor, or a solver that stopped early.
 
         Notes
         -----
         A normalised kernel divides by sqrt(K(x, x)). Without shift and unknown
-        letters that is one constant and the weights are exact. With shift > 0 (or
-        windows left out for unknown letters) it depends on x, so that the score is no
-        sum of weights; 1 / sqrt(K(x, x)) is then replaced by its mean over X. Fit
-        with `normalize=False` for exact weights.
+        letters this is a constant, and the weights are exact. With shift > 0, or with
+        windows left out for unknown letters, it depends on x, and the score is no sum
+        of weights. Then 1 / sqrt(K(x, x)) is replaced by its mean over X. Fit with
+        `normalize=False` for exact weights.
 
-        The check of a precomputed kernel: a support vector strictly between 0 and
-        its upper bound has decision value -1 or +1 (one-class: 0) up to the solver's
-        tolerance; at most 200 of them are evaluated.
+        A precomputed kernel is checked on at most 200 free support vectors, whose
+        coefficients lie strictly between 0 and their bound. Their decision value is -1
+        or +1 (one-class: 0) up to the solver's tolerance.
 
         Cost: O(n_support length degree shift).
         """
