@@ -40,228 +40,115 @@ class Entry:
         return getattr(importlib.import_module(self.package), self.name)
 
 
-def _family(module, function, **names_by_package):
-    return [
-        Entry(package.replace("__", "."), name, module, function)
-        for package, names in names_by_package.items()
-        for name in names.split()
-    ]
-
-
-# The only list of models that are read.
-REGISTRY: list[Entry] = [
-    *_family(
-        "_models.readers.pipelines", "read_pipeline", sklearn__pipeline="Pipeline"
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_best_estimator",
-        sklearn__model_selection="GridSearchCV RandomizedSearchCV "
+# The only list of models that are read: for each reader in `readers`, the types it
+# reads, by package.
+READERS = {
+    "pipelines.read_pipeline": {"sklearn.pipeline": "Pipeline"},
+    "wrappers.read_best_estimator": {
+        "sklearn.model_selection": "GridSearchCV RandomizedSearchCV "
         "HalvingGridSearchCV HalvingRandomSearchCV",
-    ),
-    *_family(
-        "_models.readers.wrappers", "read_frozen", sklearn__frozen="FrozenEstimator"
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_threshold",
-        sklearn__model_selection="FixedThresholdClassifier TunedThresholdClassifierCV",
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_only_member",
-        sklearn__linear_model="RANSACRegressor",
-        sklearn__semi_supervised="SelfTrainingClassifier",
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_vote",
-        sklearn__ensemble="VotingRegressor VotingClassifier",
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_bagging",
-        sklearn__ensemble="BaggingRegressor BaggingClassifier",
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_weighted_median",
-        sklearn__ensemble="AdaBoostRegressor",
-    ),
-    *_family(
-        "_models.readers.neighbours",
-        "read_neighbours",
-        sklearn__neighbors="KNeighborsRegressor KNeighborsClassifier",
-    ),
-    *_family(
-        "_models.readers.neighbours",
-        "read_within_radius",
-        sklearn__neighbors="RadiusNeighborsRegressor RadiusNeighborsClassifier",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_stacking",
-        sklearn__ensemble="StackingRegressor StackingClassifier",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_calibrated",
-        sklearn__calibration="CalibratedClassifierCV",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_one_versus_rest",
-        sklearn__multiclass="OneVsRestClassifier",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_one_versus_one",
-        sklearn__multiclass="OneVsOneClassifier",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_output_code",
-        sklearn__multiclass="OutputCodeClassifier",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_multi_output",
-        sklearn__multioutput="MultiOutputRegressor MultiOutputClassifier",
-    ),
-    *_family(
-        "_models.readers.meta",
-        "read_chain",
-        sklearn__multioutput="RegressorChain ClassifierChain",
-    ),
-    *_family(
-        "_models.readers.wrappers",
-        "read_transformed_target",
-        sklearn__compose="TransformedTargetRegressor",
-    ),
-    *_family(
-        "_models.readers.sklearn_trees",
-        "read",
-        sklearn__tree="DecisionTreeRegressor DecisionTreeClassifier "
+    },
+    "wrappers.read_frozen": {"sklearn.frozen": "FrozenEstimator"},
+    "wrappers.read_threshold": {
+        "sklearn.model_selection": "FixedThresholdClassifier "
+        "TunedThresholdClassifierCV",
+    },
+    "wrappers.read_only_member": {
+        "sklearn.linear_model": "RANSACRegressor",
+        "sklearn.semi_supervised": "SelfTrainingClassifier",
+    },
+    "wrappers.read_vote": {"sklearn.ensemble": "VotingRegressor VotingClassifier"},
+    "wrappers.read_bagging": {"sklearn.ensemble": "BaggingRegressor BaggingClassifier"},
+    "wrappers.read_weighted_median": {"sklearn.ensemble": "AdaBoostRegressor"},
+    "neighbours.read_neighbours": {
+        "sklearn.neighbors": "KNeighborsRegressor KNeighborsClassifier",
+    },
+    "neighbours.read_within_radius": {
+        "sklearn.neighbors": "RadiusNeighborsRegressor RadiusNeighborsClassifier",
+    },
+    "meta.read_stacking": {"sklearn.ensemble": "StackingRegressor StackingClassifier"},
+    "meta.read_calibrated": {"sklearn.calibration": "CalibratedClassifierCV"},
+    "meta.read_one_versus_rest": {"sklearn.multiclass": "OneVsRestClassifier"},
+    "meta.read_one_versus_one": {"sklearn.multiclass": "OneVsOneClassifier"},
+    "meta.read_output_code": {"sklearn.multiclass": "OutputCodeClassifier"},
+    "meta.read_multi_output": {
+        "sklearn.multioutput": "MultiOutputRegressor MultiOutputClassifier",
+    },
+    "meta.read_chain": {"sklearn.multioutput": "RegressorChain ClassifierChain"},
+    "wrappers.read_transformed_target": {
+        "sklearn.compose": "TransformedTargetRegressor",
+    },
+    "sklearn_trees.read": {
+        "sklearn.tree": "DecisionTreeRegressor DecisionTreeClassifier "
         "ExtraTreeRegressor ExtraTreeClassifier",
-        sklearn__ensemble="RandomForestRegressor RandomForestClassifier "
+        "sklearn.ensemble": "RandomForestRegressor RandomForestClassifier "
         "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
         "GradientBoostingClassifier HistGradientBoostingRegressor "
-        "HistGradientBoostingClassifier "
-        "AdaBoostClassifier IsolationForest",
-    ),
-    *_family(
-        "_models.readers.xgboost",
-        "read",
-        xgboost="XGBRegressor XGBClassifier XGBRanker XGBRFRegressor XGBRFClassifier "
-        "Booster",
-    ),
-    *_family(
-        "_models.readers.lightgbm",
-        "read",
-        lightgbm="LGBMRegressor LGBMClassifier LGBMRanker Booster",
-    ),
-    *_family(
-        "_models.readers.catboost",
-        "read",
-        catboost="CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
-    ),
-    *_family(
-        "_models.readers.linear",
-        "read_linear",
-        sklearn__linear_model="LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet "
-        "ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
+        "HistGradientBoostingClassifier AdaBoostClassifier IsolationForest",
+    },
+    "xgboost.read": {
+        "xgboost": "XGBRegressor XGBClassifier XGBRanker XGBRFRegressor "
+        "XGBRFClassifier Booster",
+    },
+    "lightgbm.read": {"lightgbm": "LGBMRegressor LGBMClassifier LGBMRanker Booster"},
+    "catboost.read": {
+        "catboost": "CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
+    },
+    "linear.read_linear": {
+        "sklearn.linear_model": "LinearRegression Ridge RidgeCV Lasso LassoCV "
+        "ElasticNet ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
         "MultiTaskElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC "
         "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
-        "ARDRegression HuberRegressor QuantileRegressor TheilSenRegressor "
-        "SGDRegressor PassiveAggressiveRegressor PoissonRegressor GammaRegressor "
-        "TweedieRegressor LogisticRegression LogisticRegressionCV RidgeClassifier "
-        "RidgeClassifierCV SGDClassifier Perceptron PassiveAggressiveClassifier "
-        "SGDOneClassSVM",
-        sklearn__svm="LinearSVR LinearSVC",
-        sklearn__discriminant_analysis="LinearDiscriminantAnalysis",
-        sklearn__cross_decomposition="PLSRegression PLSCanonical CCA",
-    ),
-    *_family(
-        "_models.readers.naive_bayes",
-        "read_linear_naive_bayes",
-        sklearn__naive_bayes="MultinomialNB ComplementNB",
-    ),
-    *_family(
-        "_models.readers.naive_bayes",
-        "read_gaussian_naive_bayes",
-        sklearn__naive_bayes="GaussianNB",
-    ),
-    *_family(
-        "_models.readers.naive_bayes",
-        "read_bernoulli_naive_bayes",
-        sklearn__naive_bayes="BernoulliNB",
-    ),
-    *_family(
-        "_models.readers.naive_bayes",
-        "read_categorical_naive_bayes",
-        sklearn__naive_bayes="CategoricalNB",
-    ),
-    *_family(
-        "_models.readers.naive_bayes",
-        "read_nearest_centroid",
-        sklearn__neighbors="NearestCentroid",
-    ),
-    *_family(
-        "_models.readers.naive_bayes",
-        "read_constant",
-        sklearn__dummy="DummyRegressor DummyClassifier",
-    ),
-    *_family(
-        "_models.readers.low_degree.quadratics",
-        "read_quadratic_discriminant",
-        sklearn__discriminant_analysis="QuadraticDiscriminantAnalysis",
-    ),
-    *_family(
-        "_models.readers.low_degree.quadratics",
-        "read_elliptic_envelope",
-        sklearn__covariance="EllipticEnvelope",
-    ),
-    *_family(
-        "_models.readers.low_degree.splines",
-        "read_spline",
-        pymars="Earth EarthRegressor",
-    ),
-    *_family(
-        "_models.readers.low_degree.splines",
-        "read_spline_classifier",
-        pymars="EarthClassifier",
-    ),
-    *_family(
-        "_models.readers.low_degree.splines",
-        "read_generalised_spline",
-        pymars="GLMEarth",
-    ),
-    *_family(
-        "_models.readers.kernels",
-        "read_support_vectors",
-        sklearn__svm="SVR NuSVR SVC NuSVC OneClassSVM",
-    ),
-    *_family(
-        "_models.readers.kernels",
-        "read_kernel_ridge",
-        sklearn__kernel_ridge="KernelRidge",
-    ),
-    *_family(
-        "_models.readers.kernels",
-        "read_label_propagation",
-        sklearn__semi_supervised="LabelPropagation LabelSpreading",
-    ),
-    *_family(
-        "_models.readers.kernels",
-        "read_gaussian_process",
-        sklearn__gaussian_process="GaussianProcessRegressor",
-    ),
-    *_family(
-        "_models.readers.networks",
-        "read_perceptron",
-        sklearn__neural_network="MLPRegressor MLPClassifier",
-    ),
-]
+        "ARDRegression HuberRegressor QuantileRegressor TheilSenRegressor SGDRegressor "
+        "PassiveAggressiveRegressor PoissonRegressor GammaRegressor TweedieRegressor "
+        "LogisticRegression LogisticRegressionCV RidgeClassifier RidgeClassifierCV "
+        "SGDClassifier Perceptron PassiveAggressiveClassifier SGDOneClassSVM",
+        "sklearn.svm": "LinearSVR LinearSVC",
+        "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis",
+        "sklearn.cross_decomposition": "PLSRegression PLSCanonical CCA",
+    },
+    "naive_bayes.read_linear_naive_bayes": {
+        "sklearn.naive_bayes": "MultinomialNB ComplementNB",
+    },
+    "naive_bayes.read_gaussian_naive_bayes": {"sklearn.naive_bayes": "GaussianNB"},
+    "naive_bayes.read_bernoulli_naive_bayes": {"sklearn.naive_bayes": "BernoulliNB"},
+    "naive_bayes.read_categorical_naive_bayes": {
+        "sklearn.naive_bayes": "CategoricalNB",
+    },
+    "naive_bayes.read_nearest_centroid": {"sklearn.neighbors": "NearestCentroid"},
+    "naive_bayes.read_constant": {"sklearn.dummy": "DummyRegressor DummyClassifier"},
+    "low_degree.quadratics.read_quadratic_discriminant": {
+        "sklearn.discriminant_analysis": "QuadraticDiscriminantAnalysis",
+    },
+    "low_degree.quadratics.read_elliptic_envelope": {
+        "sklearn.covariance": "EllipticEnvelope",
+    },
+    "low_degree.splines.read_spline": {"pymars": "Earth EarthRegressor"},
+    "low_degree.splines.read_spline_classifier": {"pymars": "EarthClassifier"},
+    "low_degree.splines.read_generalised_spline": {"pymars": "GLMEarth"},
+    "kernels.read_support_vectors": {"sklearn.svm": "SVR NuSVR SVC NuSVC OneClassSVM"},
+    "kernels.read_kernel_ridge": {"sklearn.kernel_ridge": "KernelRidge"},
+    "kernels.read_label_propagation": {
+        "sklearn.semi_supervised": "LabelPropagation LabelSpreading",
+    },
+    "kernels.read_gaussian_process": {
+        "sklearn.gaussian_process": "GaussianProcessRegressor",
+    },
+    "networks.read_perceptron": {
+        "sklearn.neural_network": "MLPRegressor MLPClassifier",
+    },
+}
+
+
+def _entries():
+    for reader, types in READERS.items():
+        module, _, function = f"_models.readers.{reader}".rpartition(".")
+        for package, names in types.items():
+            for name in names.split():
+                yield Entry(package, name, module, function)
+
+
+REGISTRY: list[Entry] = list(_entries())
 
 
 # Classifiers and regressors of scikit-learn without a reader, by package and name, with
