@@ -3,8 +3,8 @@
 from itertools import groupby
 from pathlib import Path
 
-from skvarimp._models.affine import affine_types
-from skvarimp._models.column_sources import columnwise_types
+from skvarimp._models.affine import AFFINE
+from skvarimp._models.column_sources import COLUMNWISE
 from skvarimp._models.registry import REGISTRY, UNREAD
 
 # The order a reader meets the examples in; new ones come last.
@@ -54,9 +54,9 @@ def write_supported_models(app):
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 25 55", ""]
     for row in rows:
         lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
-    steps = ", ".join(f"``{kind.__name__}``" for kind in columnwise_types())
+    steps = ", ".join(_names(COLUMNWISE))
     lines += ["", f"Column-wise steps: {steps}.", ""]
-    mixing = ", ".join(f"``{name}``" for _, name in affine_types())
+    mixing = ", ".join(_names(AFFINE))
     lines += [
         "Affine steps, in front of linear models, networks, polynomials, quadratic",
         f"discriminants and kernels of inner products: {mixing}.",
@@ -72,6 +72,11 @@ def write_supported_models(app):
     target = Path(app.srcdir) / "generated" / "supported_models.inc"
     target.parent.mkdir(exist_ok=True)
     target.write_text("\n".join([*lines, ""]))
+
+
+def _names(types):
+    """The types of a table, package -> name -> rule."""
+    return [f"``{name}``" for of_package in types.values() for name in of_package]
 
 
 def _family(lowering):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from skvarimp._models.column_sources import is_exactly, is_selector
+from skvarimp._models.column_sources import is_selector, replaced, rule_of
 from skvarimp._models.links import NoGradient
 
 
@@ -153,18 +153,11 @@ def affine(step, n_columns):
     """A fitted step as an `Affine` map of n_columns columns; raises NotAffine."""
     if step is None or step == "passthrough":
         return _scaling(1.0, 0.0, n_columns)
-    for method in ("transform", "inverse_transform"):
-        if method in vars(step):
-            raise NotAffine(f"{method} of this instance was replaced")
-    for package, kinds in AFFINE.items():
-        rule = kinds.get(type(step).__name__)
-        if rule is not None and is_exactly(step, package, type(step).__name__):
-            return rule(step, n_columns)
+    if method := replaced(step):
+        raise NotAffine(f"{method} of this instance was replaced")
+    rule = rule_of(step, AFFINE)
+    if rule is not None:
+        return rule(step, n_columns)
     if is_selector(step):
         return selection(step.get_support(indices=True), n_columns)
     raise NotAffine(f"the step {type(step).__name__} has no formula")
-
-
-def affine_types():
-    """Package and name of the types of the list, for the documentation."""
-    return [(package, name) for package, kinds in AFFINE.items() for name in kinds]

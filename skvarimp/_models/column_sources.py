@@ -5,7 +5,6 @@ one input column only, and on no other row. For them moving one input column is
 moving its output columns, whatever comes after.
 """
 
-import importlib
 import sys
 
 import numpy as np
@@ -48,24 +47,36 @@ def sources(transformer, n_columns, names=None):
         return np.arange(n_columns if transformer == "passthrough" else 0)
     if transformer is None:
         return np.arange(n_columns)
-    rule = _rule_for(transformer)
+    rule = rule_of(transformer, COLUMNWISE)
     if rule is None:
         name = type(transformer).__name__
         raise NotColumnwise(f"{name} is not a column-wise transformer")
-    _refuse_replaced(transformer)
+    if method := replaced(transformer):
+        raise NotColumnwise(f"{method} of this instance was replaced")
     return np.asarray(rule(transformer, n_columns, names), dtype=np.intp)
 
 
-def _rule_for(transformer):
-    name = type(transformer).__name__
-    for package, kinds in COLUMNWISE.items():
-        if name in kinds and is_exactly(transformer, package, name):
-            return kinds[name]
+def rule_of(thing, rules):
+    """The rule for an object's exact type, or None.
+
+    Parameters
+    ----------
+    thing : object
+    rules : dict
+        Package -> name of a type -> rule.
+    """
+    name = type(thing).__name__
+    for package, of_package in rules.items():
+        if name in of_package and is_exactly(thing, package, name):
+            return of_package[name]
     return None
 
 
 def is_exactly(thing, package, name):
-    """Whether an object's type is the one that a package exports under a name."""
+    """Whether an object's type is the one that a package exports under a name.
+
+    A subclass is another type, which may compute something else.
+    """
     module = sys.modules.get(package)  # not imported: no instance can exist
     return module is not None and getattr(module, name, None) is type(thing)
 
@@ -75,10 +86,9 @@ def is_selector(step):
     return getattr(type(step), "transform", None) is SelectorMixin.transform
 
 
-def _refuse_replaced(transformer):
-    for method in ("transform", "inverse_transform"):
-        if method in vars(transformer):
-            raise NotColumnwise(f"{method} of this instance was replaced")
+def replaced(thing, methods=("transform", "inverse_transform")):
+    """The first of some methods that was replaced on this instance, or None."""
+    return next((method for method in methods if method in vars(thing)), None)
 
 
 def is_monotone(step):
@@ -96,15 +106,6 @@ def is_monotone(step):
 
 def _rule_of(name):
     return next((kinds[name] for kinds in COLUMNWISE.values() if name in kinds), None)
-
-
-def columnwise_types():
-    """The types of the list, for the table in the documentation."""
-    return [
-        getattr(importlib.import_module(package), name)
-        for package, kinds in COLUMNWISE.items()
-        for name in kinds
-    ]
 
 
 def _one_to_one(transformer, n_columns, names):
@@ -251,10 +252,6 @@ def _frozen(transformer, n_columns, names):
     return sources(transformer.estimator, n_columns, names)
 
 
-def _rules(rule, names):
-    return dict.fromkeys(names.split(), rule)
-
-
 MONOTONE = (
     "StandardScaler",
     "MinMaxScaler",
@@ -263,13 +260,16 @@ MONOTONE = (
     "PowerTransformer",
     "QuantileTransformer",
 )
+SELECTORS = (
+    *("SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe"),
+    *("GenericUnivariateSelect", "VarianceThreshold", "SelectFromModel", "RFE"),
+    *("RFECV", "SequentialFeatureSelector"),
+)
+OWN_SELECTORS = ("BackwardEliminationSelector", "ForwardSelector")
 
 COLUMNWISE = {
     "sklearn.preprocessing": {
-        **_rules(
-            _one_to_one,
-            " ".join([*MONOTONE, "Binarizer", "OrdinalEncoder"]),
-        ),
+        **dict.fromkeys([*MONOTONE, "Binarizer", "OrdinalEncoder"], _one_to_one),
         "OneHotEncoder": _one_hot,
         "TargetEncoder": _target_encoder,
         "KBinsDiscretizer": _bins,
@@ -278,13 +278,8 @@ COLUMNWISE = {
         "FunctionTransformer": _function,
     },
     "sklearn.impute": {"SimpleImputer": _imputer, "MissingIndicator": _indicator},
-    "sklearn.feature_selection": _rules(
-        _selected,
-        "SelectKBest SelectPercentile SelectFpr SelectFdr SelectFwe "
-        "GenericUnivariateSelect VarianceThreshold SelectFromModel RFE RFECV "
-        "SequentialFeatureSelector",
-    ),
-    "skvarimp": _rules(_selected, "BackwardEliminationSelector ForwardSelector"),
+    "sklearn.feature_selection": dict.fromkeys(SELECTORS, _selected),
+    "skvarimp": dict.fromkeys(OWN_SELECTORS, _selected),
     "sklearn.compose": {"ColumnTransformer": _column_transformer},
     "sklearn.pipeline": {"Pipeline": _chain, "FeatureUnion": _union},
     "sklearn.frozen": {"FrozenEstimator": _frozen},

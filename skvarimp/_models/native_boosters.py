@@ -7,18 +7,15 @@ model of it has imported it.
 
 import sys
 
+from skvarimp._models.column_sources import is_exactly
+
 # What they call models whose `predict` returns scores, whatever the target was.
 NATIVE = {"xgboost": "Booster", "lightgbm": "Booster", "catboost": "CatBoost"}
 
 
 def is_native(estimator):
     """Whether a model is a library's own, which has no classes, not a wrapper."""
-    return any(_is_exactly(estimator, *native) for native in NATIVE.items())
-
-
-def _is_exactly(estimator, library, name):
-    module = sys.modules.get(library)
-    return module is not None and type(estimator) is getattr(module, name, None)
+    return any(is_exactly(estimator, *native) for native in NATIVE.items())
 
 
 def missing_marker(booster):
@@ -36,7 +33,7 @@ def rows_for(estimator, X):
 
     Columns of codes of categories are told by the types the booster was trained with.
     """
-    if not _is_exactly(estimator, "xgboost", "Booster"):
+    if not is_exactly(estimator, "xgboost", "Booster"):
         return X
     marker = missing_marker(estimator)
     options = {"enable_categorical": True, "missing": marker}

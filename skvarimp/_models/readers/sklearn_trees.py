@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skvarimp._models.column_sources import replaced
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.readers.sklearn_histograms import (
@@ -72,9 +73,8 @@ def n_training_rows(forest):
 
 
 def _refuse_replaced(estimator):
-    replaced = [name for name in RESPONSE_METHODS if name in vars(estimator)]
-    if replaced:
-        raise NotReadable(f"{replaced[0]} of this instance was replaced")
+    if method := replaced(estimator, RESPONSE_METHODS):
+        raise NotReadable(f"{method} of this instance was replaced")
 
 
 def _tree(tree, values, columns=None):
