@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._models.links import CLOSE, Link, Softmax, logistic
-from skvarimp._models.meta_links import Shares
+from skvarimp._models.links import CLOSE, Link, Shares, Softmax, any_close, logistic
 
 EPS = 1e-12  # what scikit-learn adds before it takes logarithms
 SMALL = 1e-6  # probabilities below it show their rounding in a logarithm
@@ -74,11 +73,9 @@ class EachClass(Link):
         shares = self._calibrated(scores)
         doubts = [c.close(score) for c, score in zip(self.calibrators, scores)]
         if len(shares) > 1:
-            shares, none = Shares()(shares)
-            shares = np.where(none, 1.0 / len(shares), shares)
+            shares, none = Shares(uniform=True)(shares)
             doubts.append(none)
-        doubts = [doubt for doubt in doubts if doubt is not None]
-        return shares, np.any(doubts, axis=0) if doubts else None
+        return shares, any_close(*doubts)
 
     def chain(self, scores, slopes):
         """See `links.py`."""
@@ -161,9 +158,7 @@ class Calibrated(Link):
         outputs, doubts = zip(
             *(m(own) for m, own in zip(self.members, self._blocks(scores)))
         )
-        doubts = [doubt for doubt in doubts if doubt is not None]
-        close = np.any(doubts, axis=0) if doubts else None
-        return sum(outputs) / len(self.members), close
+        return sum(outputs) / len(self.members), any_close(*doubts)
 
     def chain(self, scores, slopes):
         """See `links.py`."""

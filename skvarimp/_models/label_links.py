@@ -7,15 +7,23 @@ import numpy as np
 from skvarimp._models.links import Link, tolerance
 
 
-class PositiveScore(Link):
-    """Label indicators of scores that stand for one yes or no each."""
+@dataclass(frozen=True)
+class AboveThreshold(Link):
+    """Label indicators of scores that stand for one yes or no each.
 
+    Parameters
+    ----------
+    threshold : float
+    """
+
+    threshold: float = 0.0
     convex = True
 
     def __call__(self, scores):
         """See the module."""
-        close = np.any(np.abs(scores) <= tolerance(scores), axis=0)
-        return (scores > 0).astype(np.float64), close
+        near = tolerance(scores, self.threshold)
+        close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
+        return (scores > self.threshold).astype(np.float64), close
 
 
 class Sign(Link):
@@ -46,7 +54,7 @@ def _indicators(scores):
 
 @dataclass(frozen=True)
 class PairwiseVotes(Link):
-    """Classes from the scores of all pairs of classes, positive for the first.
+    """Classes from the scores of all pairs of classes, larger for the first.
 
     Parameters
     ----------
@@ -55,10 +63,13 @@ class PairwiseVotes(Link):
         Label indicators of the most votes (the first of equal ones); votes plus
         c / (3 (\\|c\\| + 1)) with c the sum of a class's scores; the label indicators
         of the largest of these.
+    threshold : float
+        Above it a pair's score votes for the first class.
     """
 
     n_classes: int
     what: str
+    threshold: float = 0.0
 
     def n_outputs(self, n_scores):
         """One per class."""
@@ -69,12 +80,13 @@ class PairwiseVotes(Link):
         votes = np.zeros((self.n_classes, *scores.shape[1:]))
         confidence = np.zeros_like(votes)
         for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
-            won = score > 0
+            won = score > self.threshold
             votes[k] += won
             votes[l] += ~won
             confidence[k] += score
             confidence[l] -= score
-        close = np.any(np.abs(scores) <= tolerance(scores), axis=0)
+        near = tolerance(scores, self.threshold)
+        close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
         if self.what == "votes":
             return _indicators(votes), close
         votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
@@ -115,31 +127,3 @@ class MostVotes(Link):
         if self.n_votes is not None:
             return (2.0 * scores > self.n_votes).astype(np.float64), None
         return _indicators(scores), None
-
-
-@dataclass(frozen=True)
-class AtLeast(Link):
-    """The label indicator of a score of the second class that reaches a threshold.
-
-    Parameters
-    ----------
-    threshold : float
-    first : bool
-        Whether it is the first class's score that must reach it.
-    whole : float
-        What both classes' scores sum to.
-    """
-
-    threshold: float
-    first: bool = False
-    whole: float = 0.0
-    convex = True
-
-    def __call__(self, scores):
-        """See the module."""
-        own = self.whole - scores if self.first else scores
-        reached = own >= self.threshold
-        close = np.abs(own[0] - self.threshold) <= tolerance(
-            np.append(own, self.threshold)
-        )
-        return (reached != self.first).astype(np.float64), close

@@ -11,6 +11,7 @@ A link is called with scores of shape (n_scores, ...) and gives
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -36,8 +37,15 @@ def logistic(x):
     return 1.0 / below
 
 
-def tolerance(scores):
-    return CLOSE * max(np.abs(scores).max(initial=0.0), 1e-300)
+def tolerance(scores, threshold=0.0):
+    """How near to a threshold rounding decides on which side scores are."""
+    return CLOSE * max(np.abs(scores).max(initial=0.0), abs(threshold), 1e-300)
+
+
+def any_close(*masks):
+    """The places that any of some masks marks as close calls; None: no places."""
+    masks = [mask for mask in masks if mask is not None]
+    return reduce(np.logical_or, masks) if masks else None
 
 
 @dataclass(frozen=True)
@@ -125,26 +133,36 @@ class Softmax(Link):
         return p * (slopes - (p * slopes).sum(axis=0))
 
 
-class OneVersusRest(Link):
-    """Logistic functions of the scores, divided by their sum."""
+@dataclass(frozen=True)
+class Shares(Link):
+    """Each score divided by their sum.
 
+    Parameters
+    ----------
+    uniform : bool
+        Whether all shares are equal where the sum is 0. If not, the scores stay as
+        they are there.
+    """
+
+    uniform: bool = False
     smooth = True
+    SMALLEST = 1e-300  # sums below it have lost digits
 
     def __call__(self, scores):
-        """See the module; far out in the tails all of them vanish."""
-        shares = logistic(scores)
-        vanishing = scores.max(axis=0) < -700.0
-        total = shares.sum(axis=0)
-        shares /= np.where(vanishing, 1.0, total)
-        return shares, vanishing
+        """See the module."""
+        total = scores.sum(axis=0)
+        none = total < self.SMALLEST
+        shares = scores / np.where(none, 1.0, total)
+        if self.uniform:
+            shares = np.where(none, 1.0 / len(scores), shares)
+        return shares, none
 
     def chain(self, scores, slopes):
-        """See the module; of shares s_k / sum_m s_m."""
-        shares = logistic(scores)
-        changes = LOGISTIC.chain(scores, slopes)
-        total = shares.sum(axis=0)[:, np.newaxis]
-        p = shares[:, :, np.newaxis] / total
-        return (changes - p * changes.sum(axis=0)) / total
+        """See the module."""
+        total = scores.sum(axis=0)
+        total = np.where(total < self.SMALLEST, 1.0, total)[:, np.newaxis]
+        shares = scores[:, :, np.newaxis] / total
+        return (slopes - shares * slopes.sum(axis=0)) / total
 
 
 class ClippedLine(Link):
@@ -161,20 +179,15 @@ class ClippedLine(Link):
         shares = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
         if len(scores) == 1:
             return shares, None
-        total = shares.sum(axis=0)
-        none = total == 0
-        shares = np.where(none, 1.0 / len(scores), shares / np.where(none, 1.0, total))
         near = np.abs(scores.max(axis=0) + 1.0) < max(self.NEAR, tolerance(scores))
-        return shares, near
+        return Shares(uniform=True)(shares)[0], near
 
     def chain(self, scores, slopes):
         """See the module; flat where a score is clipped."""
         changes = slopes * (np.abs(scores) < 1.0)[:, :, np.newaxis] / 2.0
         if len(scores) == 1:
             return changes
-        total = ((np.clip(scores, -1.0, 1.0) + 1.0) / 2.0).sum(axis=0)[:, np.newaxis]
-        p = self(scores)[0][:, :, np.newaxis]
-        return (changes - p * changes.sum(axis=0)) / np.where(total == 0, 1.0, total)
+        return Shares().chain((np.clip(scores, -1.0, 1.0) + 1.0) / 2.0, changes)
 
 
 @dataclass(frozen=True)
@@ -246,6 +259,11 @@ class Then(Link):
     first: object
     second: object
 
+    @property
+    def smooth(self):
+        """See `Link`."""
+        return self.first.smooth and self.second.smooth
+
     def n_outputs(self, n_scores):
         """See `Link.n_outputs`."""
         return self.second.n_outputs(self.first.n_outputs(n_scores))
@@ -254,9 +272,7 @@ class Then(Link):
         """See the module."""
         middle, close = self.first(scores)
         outputs, further = self.second(middle)
-        if close is None or further is None:
-            return outputs, further if close is None else close
-        return outputs, close | further
+        return outputs, any_close(close, further)
 
     def chain(self, scores, slopes):
         """See the module."""

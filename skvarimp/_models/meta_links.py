@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._models.label_links import LargestScore, PairwiseVotes
-from skvarimp._models.links import CLOSE, Link
+from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
+from skvarimp._models.links import Link, any_close
 from skvarimp._models.trees.links import Median
 
 
@@ -41,37 +41,6 @@ class Mixed(Link):
         return np.tensordot(self.matrix, slopes, 1)
 
 
-class Shares(Link):
-    """Each score divided by their sum; left as they are where the sum is 0."""
-
-    def __call__(self, scores):
-        """See the module."""
-        total = scores.sum(axis=0)
-        none = total == 0
-        return scores / np.where(none, 1.0, total), none
-
-    def chain(self, scores, slopes):
-        """See `links.py`."""
-        total = scores.sum(axis=0)
-        total = np.where(total == 0, 1.0, total)[:, np.newaxis]
-        shares = scores[:, :, np.newaxis] / total
-        return (slopes - shares * slopes.sum(axis=0)) / total
-
-
-@dataclass(frozen=True)
-class Above(Link):
-    """Indicators of scores above a threshold, one yes or no each."""
-
-    threshold: float
-    convex = True
-
-    def __call__(self, scores):
-        """See the module."""
-        size = max(np.abs(scores).max(initial=0.0), abs(self.threshold), 1e-300)
-        close = np.any(np.abs(scores - self.threshold) <= CLOSE * size, axis=0)
-        return (scores > self.threshold).astype(np.float64), close
-
-
 @dataclass(frozen=True)
 class OneVersusOne(Link):
     """Votes of all pairs of classes with the sum of confidences as tie-break.
@@ -96,32 +65,21 @@ class OneVersusOne(Link):
 
     def __call__(self, scores):
         """See the module."""
-        votes = np.zeros((self.n_classes, *scores.shape[1:]))
-        confidence = np.zeros_like(votes)
-        for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
-            second = score > self.threshold
-            votes[l] += second
-            votes[k] += ~second
-            confidence[k] -= score
-            confidence[l] += score
-        size = max(np.abs(scores).max(initial=0.0), abs(self.threshold), 1e-300)
-        close = np.any(np.abs(scores - self.threshold) <= CLOSE * size, axis=0)
-        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
-        if self.n_classes == 2:
-            if not self.labels:
-                return votes[1:], close
-            labels, further = Above(self.threshold)(votes[1:])
-            return labels, close | further
+        # the pairwise votes of scores that are positive for the first class
+        pairs = PairwiseVotes(self.n_classes, "decision", -self.threshold)
+        votes, close = pairs(-scores)
+        two = self.n_classes == 2
+        votes = votes[1:] if two else votes
         if not self.labels:
             return votes, close
-        labels, further = LargestScore()(votes)
+        label = AboveThreshold(self.threshold) if two else LargestScore()
+        labels, further = label(votes)
         return labels, close | further
 
     def chain(self, scores, slopes):
         """See `links.py`; votes are piecewise constant."""
         if self.labels:
             return super().chain(scores, slopes)
-        # the pairwise votes of scores that are positive for the first class
         changes = PairwiseVotes(self.n_classes, "decision").chain(-scores, -slopes)
         return changes[1:] if self.n_classes == 2 else changes
 
@@ -247,9 +205,7 @@ class Chain(Link):
                 output, doubt = feature(score[np.newaxis])
                 handed_on.append(low + (high - low) * output[0])
                 doubts.append(doubt)
-        doubts = [doubt for doubt in doubts if doubt is not None]
-        close = np.any(doubts, axis=0) if doubts else None
-        return np.stack(outputs)[self.order], close
+        return np.stack(outputs)[self.order], any_close(*doubts)
 
     def chain(self, scores, slopes):
         """See `links.py`."""
@@ -287,12 +243,11 @@ class EachOutput(Link):
 
     def __call__(self, scores):
         """See the module."""
-        outputs, close, start = [], None, 0
+        outputs, doubts, start = [], [], 0
         for count in self.counts:
             own, start = scores[start : start + count], start + count
             if self.label is not None:
                 own, doubt = self.label(own)
-                if doubt is not None:
-                    close = doubt if close is None else close | doubt
+                doubts.append(doubt)
             outputs.append(own[1:] if count == 2 else own)
-        return np.concatenate(outputs), close
+        return np.concatenate(outputs), any_close(*doubts)

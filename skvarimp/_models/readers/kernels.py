@@ -9,13 +9,13 @@ from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels.terms import Gaussian, Polynomial, Sigmoid
 from skvarimp._models.label_links import (
+    AboveThreshold,
     LargestScore,
     PairwiseVotes,
-    PositiveScore,
     Sign,
 )
-from skvarimp._models.links import IDENTITY, PlattCoupling, Then
-from skvarimp._models.meta_links import EachOutput, Shares
+from skvarimp._models.links import IDENTITY, PlattCoupling, Shares, Then
+from skvarimp._models.meta_links import EachOutput
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._models.readers.process_kernels import process_terms
 from skvarimp._running.private_sklearn import private
@@ -75,7 +75,7 @@ def _support_link(model, estimator, n_classes):
         outlier = model.method == "predict" and hasattr(estimator, "offset_")
         return Sign() if outlier else IDENTITY
     if n_classes == 2:
-        return IDENTITY if model.method == "decision_function" else PositiveScore()
+        return IDENTITY if model.method == "decision_function" else AboveThreshold()
     by_class = estimator.decision_function_shape == "ovr"
     if model.method == "decision_function":
         return PairwiseVotes(n_classes, "decision") if by_class else IDENTITY

@@ -3,14 +3,15 @@
 import numpy as np
 
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.label_links import LargestScore, PositiveScore, Sign
+from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
     ClippedLine,
-    OneVersusRest,
+    Shares,
     Softmax,
+    Then,
 )
 from skvarimp._models.readers.arrays import dense, is_single
 from skvarimp._running.private_sklearn import private
@@ -76,13 +77,13 @@ def _probability_link(estimator, name, n_scores):
     if name == "SGDClassifier":
         if estimator.loss == "modified_huber":
             return ClippedLine()
-        return LOGISTIC if n_scores == 1 else OneVersusRest()
+        return LOGISTIC if n_scores == 1 else Then(LOGISTIC, Shares())
     return LOGISTIC if n_scores == 1 else Softmax()
 
 
 def label_link(model, table, n_scores):
     """The link of a classifier's labels: classes, or several labels of yes or no."""
     if n_scores == 1:
-        return PositiveScore()
+        return AboveThreshold()
     labels = model.raw(table.take(np.zeros(1, dtype=np.intp)).native)
-    return PositiveScore() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel
+    return AboveThreshold() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel

@@ -14,15 +14,13 @@ from skvarimp._models.calibration_links import (
     Temperature,
 )
 from skvarimp._models.forms import NotReadable, combined, weighted_sum
-from skvarimp._models.label_links import LargestScore
-from skvarimp._models.links import IDENTITY, Elementwise, Then
+from skvarimp._models.label_links import AboveThreshold, LargestScore
+from skvarimp._models.links import IDENTITY, Elementwise, Shares, Then
 from skvarimp._models.meta_links import (
-    Above,
     Chain,
     Mixed,
     NearestCode,
     OneVersusOne,
-    Shares,
     Through,
 )
 from skvarimp._models.model import Model
@@ -101,7 +99,7 @@ def read_calibrated(model, table):
     link = Calibrated(links)
     if model.method == "predict":
         two = len(calibrated.classes_) == 2
-        link = Then(link, Above(0.5) if two else LargestScore())
+        link = Then(link, AboveThreshold(0.5) if two else LargestScore())
     return combined(forms, models, link, "calibration of")
 
 
@@ -120,7 +118,7 @@ def read_one_versus_rest(model, table):
     several = whole.multilabel_ or len(whole.estimators_) == 1
     if model.method == "predict":
         forms, models, threshold = _confidences(whole.estimators_, table)
-        link = Above(threshold) if several else LargestScore()
+        link = AboveThreshold(threshold) if several else LargestScore()
         return side_by_side(forms, models, link, "one versus rest of")
     forms, models = _members(whole.estimators_, model.method, table)
     link = IDENTITY

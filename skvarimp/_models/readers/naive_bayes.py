@@ -4,7 +4,7 @@ import numpy as np
 
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import LargestScore, PositiveScore
+from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import IDENTITY, LOGISTIC, Softmax
 from skvarimp._models.parts import Above, Categories, Squares
 from skvarimp._models.readers.arrays import dense, is_single
@@ -118,7 +118,7 @@ def _link(model, n_classes):
     if model.method == "decision_function":
         return IDENTITY
     if model.method == "predict":
-        return PositiveScore() if n_classes == 2 else LargestScore()
+        return AboveThreshold() if n_classes == 2 else LargestScore()
     return LOGISTIC if n_classes == 2 else Softmax()
 
 

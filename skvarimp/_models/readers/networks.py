@@ -2,7 +2,7 @@
 
 from skvarimp._models.array_forms import Layers
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import LargestScore, PositiveScore
+from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
 from skvarimp._models.readers.arrays import dense, is_single
 
@@ -28,7 +28,7 @@ def layers(estimator):
 def _link(model, estimator, n_scores):
     output = estimator.out_activation_
     if model.method == "predict" and model.classifier:
-        return LargestScore() if output == "softmax" else PositiveScore()
+        return LargestScore() if output == "softmax" else AboveThreshold()
     if output == "logistic" and n_scores == 2:
         raise NotReadable("two labels look like the probabilities of two classes")
     links = {

@@ -8,7 +8,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable, combined, weighted_sum
-from skvarimp._models.label_links import AtLeast, LargestScore, MostVotes, PositiveScore
+from skvarimp._models.label_links import AboveThreshold, LargestScore, MostVotes
 from skvarimp._models.links import InverseTransform, Then, WeightedSum
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
@@ -46,10 +46,10 @@ def read_threshold(model, table):
     inner = Model(estimator.estimator_, method)
     pos_label, threshold = _rule_of(estimator, method)
     first = pos_label is not None and pos_label == estimator.classes_[0]
-    whole = 1.0 if method == "predict_proba" else 0.0
-    return combined(
-        [read(inner, table)], [inner], AtLeast(threshold, first, whole), "threshold on"
-    )
+    if first:  # its score is 1 or 0 less that of the second class
+        threshold = (1.0 if method == "predict_proba" else 0.0) - threshold
+    link = AboveThreshold(threshold)
+    return combined([read(inner, table)], [inner], link, "threshold on")
 
 
 def _rule_of(estimator, method):
@@ -164,7 +164,7 @@ def labels_of_sum(forms, models, weights, n_classes):
         return combined(forms, models, Then(WeightedSum(weights), label), "vote of")
     weights = weights / weights.sum()
     if n_classes == 2:  # the second's share is above one half
-        link = Then(WeightedSum(weights, -0.5), PositiveScore())
+        link = Then(WeightedSum(weights, -0.5), AboveThreshold())
     else:
         link = Then(WeightedSum(weights), LargestScore())
     return combined(forms, models, link, "vote of")

@@ -36,7 +36,7 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import ClippedLine, OneVersusRest
+from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
 from skvarimp._response.grid import Move
 from skvarimp._response.responses.line_columns import batches
 from skvarimp._response.shapes import chebyshev as _chebyshev
@@ -370,7 +370,7 @@ def test_links_know_where_they_jump():
     outputs, doubtful = ClippedLine()(scores)
     assert doubtful.tolist() == [False, True, False]
     assert outputs[:, 0].tolist() == [0.5, 0.5]
-    _, doubtful = OneVersusRest()(np.array([[-800.0, 1.0], [-900.0, -800.0]]))
+    _, doubtful = Then(LOGISTIC, Shares())(np.array([[-800.0, 1.0], [-900.0, -800.0]]))
     assert doubtful.tolist() == [True, False]
 
 
