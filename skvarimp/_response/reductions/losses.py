@@ -46,20 +46,31 @@ class Indicators:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredErrorLoss:
-    """Mean over the outputs of (target - output)^2."""
+class ErrorLoss:
+    """Mean over the outputs of a size of target - output."""
 
     target: object
-    name = "squared_error"
 
     def __call__(self, y, outputs):
         """See the module."""
         gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
-        return np.mean(np.square(gaps, out=gaps), axis=0)
+        return np.mean(self.size(gaps, out=gaps), axis=0)
 
     def reduction(self, relative):
         """The reduction of the engine."""
-        return SquaredError(self, relative, target=self.target)
+        return self.reduced(self, relative, target=self.target)
+
+
+class SquaredErrorLoss(ErrorLoss):
+    """Mean over the outputs of (target - output)^2."""
+
+    name, size, reduced = "squared_error", np.square, SquaredError
+
+
+class AbsoluteErrorLoss(ErrorLoss):
+    """Mean over the outputs of |target - output|."""
+
+    name, size, reduced = "absolute_error", np.abs, AbsoluteError
 
 
 class RowLoss:
@@ -70,23 +81,6 @@ class RowLoss:
     def reduction(self, relative):
         """The reduction of the engine."""
         return Loss(self, relative, self.smooth)
-
-
-@dataclass(frozen=True, eq=False)
-class AbsoluteErrorLoss:
-    """Mean over the outputs of |target - output|."""
-
-    target: object
-    name = "absolute_error"
-
-    def __call__(self, y, outputs):
-        """See the module."""
-        gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
-        return np.mean(np.abs(gaps, out=gaps), axis=0)
-
-    def reduction(self, relative):
-        """The reduction of the engine."""
-        return AbsoluteError(self, relative, target=self.target)
 
 
 @dataclass(frozen=True, eq=False)
