@@ -26,6 +26,24 @@ sums_by_group sketch, basis       the same for each group of rows
 `rows` are (n_entries, n_outputs, n_rows), `cells` (n_entries, n_outputs, n_cells). A
 shape offers those primitives that it knows a short way for, and raises `NeedsValues`
 for others: its `parts` offer more of them, and the `Chunk` of `dense.py` all.
+
+    pairs()
+    distances(offsets=None)
+        `offsets` are e, of shape (1 or n_entries, n_outputs, n_rows); None: 0.
+    squares(offsets)
+    extremes()
+    deviations()
+    variances()
+    means(function, size=None)
+        function(chunk) gives h of shape (n_entries, any number, n_rows, n_cells), from
+        a `Chunk` of some rows, whose cells may be other values of the grid's range than
+        the grid's own. `size` is the size of the numbers that h is a difference of,
+        which sets its rounding; None where h is no analytic function of the curves.
+    sums(weights)
+        `weights` are c, of shape (n_rows,).
+    sums_by_group(weights, groups, n_groups)
+        `sketch` has shape (n_entries, n_outputs, n_groups, n_cells), and `basis` is
+        None or a basis of curves as in `State`.
 """
 
 from dataclasses import dataclass, replace
@@ -109,63 +127,16 @@ class Shape:
         """Yield shapes of some of the rows each that offer more, in the end `Chunk`."""
         raise NotImplementedError
 
-    def pairs(self):
-        """See the module."""
-        raise NeedsValues
-
-    def distances(self, offsets=None):
-        """See the module; `offsets` e of shape (1 or n_entries, n_outputs, n_rows)."""
-        raise NeedsValues
-
-    def squares(self, offsets):
-        """See the module; `offsets` as in `distances`."""
-        raise NeedsValues
-
-    def extremes(self):
-        """See the module."""
-        raise NeedsValues
-
-    def deviations(self):
-        """See the module."""
-        raise NeedsValues
-
-    def variances(self):
-        """See the module."""
-        raise NeedsValues
-
-    def means(self, function, size=None):
-        """See the module.
-
-        Parameters
-        ----------
-        function : callable
-            function(chunk) -> h of shape (n_entries, any number, n_rows, n_cells),
-            from a `Chunk` of some rows. Its cells may be other values of the grid's
-            range than the grid's own.
-        size : float, default=None
-            Size of the numbers that h is a difference of, which sets its rounding;
-            None where h is no analytic function of the curves.
-        """
-        raise NeedsValues
-
-    def sums(self, weights):
-        """See the module; `weights` c of shape (n_rows,)."""
-        raise NeedsValues
-
     def n_summed(self, n_cells):
         """Numbers that `sums_by_group` holds per output and group."""
         return n_cells
 
-    def sums_by_group(self, weights, groups, n_groups):
-        """See the module.
-
-        Returns
-        -------
-        sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells)
-        basis : None
-            Or a basis of curves as in `State`.
-        """
+    def _unknown(self, *arguments, **options):
+        """A primitive that this shape knows no short way for."""
         raise NeedsValues
+
+    pairs = distances = squares = extremes = deviations = _unknown
+    variances = means = sums = sums_by_group = _unknown
 
 
 def reduced(reductions, shape):
