@@ -25,19 +25,12 @@ from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
 
 
-def _additive(model, form, table):
-    _refuse_single(form, table)
+def _additive(model, form):
     kind = AdditiveResponse if form.parts else LinearResponse
     return kind(model, form)
 
 
-def _kernel_sum(model, form, table):
-    _refuse_single(form, table)
-    return kernel_response(model, form, table)
-
-
-def _layers(model, form, table):
-    _refuse_single(form, table)
+def _layers(model, form):
     linear = form.collapsed()
     if linear is not None:
         return LinearResponse(model, linear)
@@ -58,32 +51,32 @@ def _behind_steps(model, form, table):
     return ColumnwiseResponse(inner, transformed)
 
 
-def _low_degree(model, form, table):
+def _of_numbers(response):
+    """How a response of plain arrays is made: for numbers in double precision."""
+
+    def make(model, form, table):
+        _refuse_single(form, table)
+        return response(model, form)
+
+    return make
+
+
+def _kernel_sum(model, form, table):
     _refuse_single(form, table)
-    return LowDegreeResponse(model, form)
-
-
-def _neighbours(model, form, table):
-    _refuse_single(form, table)
-    return NeighboursResponse(model, form)
-
-
-def _within_radius(model, form, table):
-    _refuse_single(form, table)
-    return RadiusResponse(model, form)
+    return kernel_response(model, form, table)
 
 
 # The response of each kind of form: function(model, form, table).
 RESPONSES = {
-    Additive: _additive,
+    Additive: _of_numbers(_additive),
     KernelSum: _kernel_sum,
-    Layers: _layers,
+    Layers: _of_numbers(_layers),
+    LowDegree: _of_numbers(LowDegreeResponse),
+    Neighbours: _of_numbers(NeighboursResponse),
+    WithinRadius: _of_numbers(RadiusResponse),
     Combined: _combined,
     BehindSteps: _behind_steps,
     Trees: tree_response,
-    Neighbours: _neighbours,
-    LowDegree: _low_degree,
-    WithinRadius: _within_radius,
 }
 
 
