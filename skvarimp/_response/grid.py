@@ -137,7 +137,7 @@ def _observed(table, weights, entry, categorical):
     codes, donors = table.factorize(entry.columns)
     probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
     columns = [table.column(j)[donors] for j in entry.columns]
-    values = columns[0] if len(columns) == 1 else side_by_side(columns)
+    values = side_by_side(columns, len(donors))
     return Move(entry, values, donors, probabilities, codes, categorical)
 
 
@@ -156,17 +156,16 @@ def distinct_values(table, weights, entry):
     if column is None or column.dtype.kind == "O" or np.any(weights != weights[0]):
         move = make_move(table, weights, entry, "all")
         return move.values, move.probabilities
-    column = np.sort(column)
-    first = np.flatnonzero(begins_value(column))
-    counts = np.diff(first, append=len(column))
-    return column[first], counts / len(column)
+    values, counts = _masses(column, weights)
+    return values, counts / len(column)
 
 
-def side_by_side(columns):
-    """Columns as one array, of objects where one of them holds no numbers."""
-    if all(c.dtype.kind in "fbiu" for c in columns):
-        return np.column_stack(columns).astype(np.float64)
-    values = np.empty((len(columns[0]), len(columns)), dtype=object)
+def side_by_side(columns, n_rows):
+    """One column itself; others as one array, of objects unless all are numbers."""
+    if len(columns) == 1:
+        return columns[0]
+    numeric = all(c.dtype.kind in "fbiu" for c in columns)
+    values = np.empty((n_rows, len(columns)), dtype=np.float64 if numeric else object)
     for j, column in enumerate(columns):
         values[:, j] = column
     return values
@@ -175,7 +174,7 @@ def side_by_side(columns):
 def _summary(column, weights, entry, grid):
     """A named or numbered grid of one numeric column; NaN keeps its frequency."""
     missing = np.isnan(column)
-    mass_missing = weights[missing].sum()
+    mass = weights[missing].sum()
     column, weights = column[~missing], weights[~missing]
     if len(column) == 0:
         values, probabilities = np.array([np.nan]), np.array([1.0])
@@ -185,10 +184,15 @@ def _summary(column, weights, entry, grid):
         else:
             values = _spread(column, entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
-        if missing.any():
-            values = np.append(values, np.nan)
-            probabilities = np.append(probabilities * (1 - mass_missing), mass_missing)
+        values, probabilities = _and_missing(values, probabilities, missing, mass)
     return Move(entry, values, None, probabilities, None, False)
+
+
+def _and_missing(values, probabilities, missing, mass):
+    """Values and their probabilities, with NaN if some rows miss theirs."""
+    if not missing.any():
+        return values, probabilities
+    return np.append(values, np.nan), np.append(probabilities * (1 - mass), mass)
 
 
 def _spread(column, entry, grid):
@@ -254,10 +258,8 @@ def _given(table, weights, entry, grid, categorical):
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
     probabilities = counts / counts.sum()
     missing = np.isnan(column.astype(np.float64))
-    if missing.any():
-        mass = weights[missing].sum()
-        values = np.append(values, np.nan)
-        probabilities = np.append(probabilities * (1 - mass), mass)
+    mass = weights[missing].sum()
+    values, probabilities = _and_missing(values, probabilities, missing, mass)
     return Move(entry, values, None, probabilities, None, categorical)
 
 

@@ -174,11 +174,8 @@ def _probe_move(response, table, weights, entry):
     """A few observed values, then critical ones next to where a response may jump."""
     donors, categorical = _probe_donors(table, weights, entry)
     k = len(donors)
-    if len(entry.columns) > 1:
-        columns = [table.column(j)[donors] for j in entry.columns]
-        values = side_by_side(columns)
-    else:
-        values = table.column(entry.columns[0])[donors]
+    values = side_by_side([table.column(j)[donors] for j in entry.columns], k)
+    if len(entry.columns) == 1:
         critical = getattr(response, "critical_values", None)
         more = np.empty(0)
         if critical is not None and values.dtype.kind in "fiub":

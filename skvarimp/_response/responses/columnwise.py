@@ -14,6 +14,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._response.contract import Response
+from skvarimp._response.grid import side_by_side
 from skvarimp._response.responses.line_columns import batches, begins, values_of
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.memo import Memo
@@ -63,7 +64,7 @@ class Transformed:
             behind = self._transform(raw.moved(rows, move.entry.columns, values=values))
             rows = np.arange(move.n_cells)
         columns = [behind.column(j)[rows] for j in entry.columns]
-        values = _values(columns, move.n_cells)
+        values = side_by_side(columns, len(rows))
         if move.donors is None and not _finite(values):
             self.model(behind.copy())  # may refuse what the steps made of them
         return replace(move, entry=entry, values=values)
@@ -71,19 +72,6 @@ class Transformed:
 
 def _finite(values):
     return values.dtype.kind != "f" or bool(np.isfinite(values).all())
-
-
-def _values(columns, n_cells):
-    if not columns:
-        return np.empty((n_cells, 0))
-    if len(columns) == 1:
-        return columns[0]
-    if all(c.dtype.kind in "fbiu" for c in columns):
-        return np.column_stack(columns).astype(np.float64)
-    values = np.empty((n_cells, len(columns)), dtype=object)
-    for member, column in enumerate(columns):
-        values[:, member] = column
-    return values
 
 
 def _n_distinct(values):
@@ -152,6 +140,9 @@ class ColumnwiseResponse(Response):
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
         self.additive = inner.additive
+        self.costs, self.evaluations = inner.costs, inner.evaluations
+        self.evaluations_for = inner.evaluations_for
+        self.evaluations_of_group = inner.evaluations_of_group
         self._inner_walks = Memo()
 
     def inside(self, table):
@@ -159,17 +150,19 @@ class ColumnwiseResponse(Response):
         behind = self.transformed
         yield self.inner, behind.model, behind.of(table), behind.entry
 
+    def _behind(self, table, *moves):
+        """A table and moves as the inner response sees them."""
+        behind = self.transformed.of(table)
+        return behind, *(self.transformed.move(table, behind, m) for m in moves)
+
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
-        behind = self.transformed.of(table)
-        return self.inner.curves(
-            behind, rows, self.transformed.move(table, behind, move), base
-        )
+        behind, move = self._behind(table, move)
+        return self.inner.curves(behind, rows, move, base)
 
     def at_cells(self, table, rows, moves, base, cells):
         """See `Response.at_cells`."""
-        behind = self.transformed.of(table)
-        moves = [self.transformed.move(table, behind, move) for move in moves]
+        behind, *moves = self._behind(table, *moves)
         return self.inner.at_cells(behind, rows, moves, base, cells)
 
     @property
@@ -179,20 +172,16 @@ class ColumnwiseResponse(Response):
 
     def is_stepped(self, table, move):
         """See `Response.is_stepped`."""
-        behind = self.transformed.of(table)
-        move = self.transformed.move(table, behind, move)
-        return self.inner.is_stepped(behind, move)
+        return self.inner.is_stepped(*self._behind(table, move))
 
     def stepped(self, table, rows, move, base):
         """See `Response.stepped`."""
-        behind = self.transformed.of(table)
-        move = self.transformed.move(table, behind, move)
+        behind, move = self._behind(table, move)
         return self.inner.stepped(behind, rows, move, base)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`."""
-        behind = self.transformed.of(table)
-        move = self.transformed.move(table, behind, move)
+        behind, move = self._behind(table, move)
         return self.inner.mean_curves(behind, rows, weights, move, base)
 
     def averaged(self, table, rows, weights, base, n_columns):
@@ -203,22 +192,6 @@ class ColumnwiseResponse(Response):
 
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))
-
-    def costs(self):
-        """See `Response.costs`."""
-        return self.inner.costs()
-
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`."""
-        return self.inner.evaluations(n_rows, n_cells)
-
-    def evaluations_of_group(self, n_rows, n_cells):
-        """See `Response.evaluations_of_group`."""
-        return self.inner.evaluations_of_group(n_rows, n_cells)
-
-    def evaluations_for(self, reduction, n_rows, n_cells):
-        """See `Response.evaluations_for`."""
-        return self.inner.evaluations_for(reduction, n_rows, n_cells)
 
     def _inner_walk(self, walk):
         """The walk behind the steps, made once for all its tasks."""

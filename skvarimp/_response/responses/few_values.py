@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._response.reductions.states import Sample
-from skvarimp._response.shapes.dense import Dense
-from skvarimp._response.shapes.shape import reduced
 from skvarimp._running.memory import CACHE, at_once
 
 FEW = 16  # values of several columns go together however many rows there are
@@ -167,26 +164,3 @@ def curves(response, sums, few, weights, base):
     ice[column, :, row, few.codes[column, row]] = base[:, row].T
     ice[~weights.any(axis=1)] = base[:, :, np.newaxis]
     return ice
-
-
-def finish(walk, positions, few, ice):
-    """The finished reductions of a batch of columns."""
-    margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)
-    reductions = walk.reductions_of(positions[0])
-    scales = walk.scales[positions[0] // walk.n_entries]
-    states = reduced(reductions, Dense(margins, ice))
-    result = []
-    for reduction, state, scale in zip(reductions, states, scales):
-        sample = Sample(
-            walk.weights,
-            walk.total_weight,
-            walk.base,
-            few.codes,
-            few.probabilities,
-            margins.multiplicity,
-            scale,
-            walk.base @ walk.weights,
-            walk.keep_rows,
-        )
-        result.append(reduction.finish(state, sample))
-    return result

@@ -119,7 +119,6 @@ def finish(walk, positions, columns, slopes):
     list of Finished
     """
     reductions = walk.reductions_of(positions[0])
-    scales = walk.scales[positions[0] // walk.n_entries]
     values, probabilities = values_of(walk.table, columns, walk.weights)
     # the rows of sparse columns are the cells
     weights = probabilities if isinstance(walk.table, SparseTable) else walk.weights
@@ -135,22 +134,44 @@ def finish(walk, positions, columns, slopes):
     if any(hasattr(reduction, "statistic") for reduction in reductions):
         new = begins(lines.ascending[:, 0])
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
+    result = finish_shape(walk, positions, lines, IN_ORDER)
+    for finished in result:
+        if finished.curves is not None:
+            curves = lines.by_value(finished.curves)
+            finished.curves = [curve[:, of_one] for curve, of_one in zip(curves, new)]
+    return result
+
+
+def finish_shape(walk, positions, shape, codes):
+    """The finished reductions of some positions of one request.
+
+    Parameters
+    ----------
+    walk : Walk
+    positions : tuple of int
+    shape : Shape
+        The curves of all rows, with one leading entry per position.
+    codes : ndarray of shape (n_positions, n_rows) or slice
+        See `Sample`.
+
+    Returns
+    -------
+    list of Finished
+    """
+    reductions, margins = walk.reductions_of(positions[0]), shape.margins
+    scales = walk.scales[positions[0] // walk.n_entries]
     result = []
-    for reduction, state, scale in zip(reductions, reduced(reductions, lines), scales):
+    for reduction, state, scale in zip(reductions, reduced(reductions, shape), scales):
         sample = Sample(
-            weights,
+            margins.weights,
             walk.total_weight,
             walk.base,
-            IN_ORDER,
-            probabilities,
+            codes,
+            margins.probabilities,
             margins.multiplicity,
             scale,
             walk.base @ walk.weights,
             walk.keep_rows,
         )
-        finished = reduction.finish(state, sample)
-        if finished.curves is not None:
-            curves = lines.by_value(finished.curves)
-            finished.curves = [curve[:, of_one] for curve, of_one in zip(curves, new)]
-        result.append(finished)
+        result.append(reduction.finish(state, sample))
     return result

@@ -11,7 +11,9 @@ import numpy as np
 from skvarimp._data.table import SparseTable
 from skvarimp._response.contract import Task
 from skvarimp._response.responses import few_values as _few_values
+from skvarimp._response.responses.line_columns import finish_shape
 from skvarimp._response.responses.scores import ScoreResponse, own_values
+from skvarimp._response.shapes.dense import Dense
 from skvarimp._running.memo import Memo
 from skvarimp._running.memory import CACHE, slices, working_bytes
 
@@ -141,7 +143,10 @@ class ProjectionResponse(ScoreResponse):
         few = _few_values.few_values(walk.table.csc(), columns, walk.weights)
         sums = self.sums(walk.table, walk.rows)
         ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
-        return None if ice is None else _few_values.finish(walk, positions, few, ice)
+        if ice is None:
+            return None
+        margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)
+        return finish_shape(walk, positions, Dense(margins, ice), few.codes)
 
 
 def columns_at(walk, positions):
