@@ -20,7 +20,7 @@ from skvarimp._models.readers.tree_dumps import number_categories, reading, used
 from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.encoders import Encoding
 from skvarimp._models.trees.links import (
-    Exponential,
+    EXPONENTIAL,
     Labels,
     Logistic,
     Second,
@@ -288,7 +288,7 @@ def _link(content, model, table, n_raw):
         if np.array_equal(own, raw):
             return None, 0.0
         if own.shape == raw.shape and np.allclose(own, np.exp(raw), 1e-12, 0.0):
-            return Exponential(), 0.0
+            return EXPONENTIAL, 0.0
         raise NotReadable(f"the predictions of the loss {loss} are not read")
     if n_raw > 1 and loss not in ("MultiLogloss", "MultiCrossEntropy"):
         return Labels((n_raw,)), 0.0

@@ -16,14 +16,12 @@ from skvarimp._models.readers.tree_dumps import number_categories, reading, used
 from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.encoders import Band, Encoding, Positions, Recoded
 from skvarimp._models.trees.links import (
-    Exponential,
-    Labels,
+    EXPONENTIAL,
+    SIGNED_SQUARE,
+    SOFTPLUS,
     Logistic,
-    Second,
-    Sign,
-    SignedSquare,
     Softmax,
-    Softplus,
+    classifier_link,
 )
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
@@ -33,7 +31,6 @@ IDENTITY = (
     *("regression", "regression_l1", "huber", "fair", "quantile", "mape"),
     *("lambdarank", "rank_xendcg", "custom"),
 )
-EXPONENTIAL = ("poisson", "gamma", "tweedie")
 
 
 def read(model, table):
@@ -232,16 +229,13 @@ def _link(header, model, native):
         return link
     if objective == "custom":
         raise NotReadable("a classifier with an objective of its own has no classes")
-    n_raw = int(header["num_tree_per_iteration"])
-    if model.method == "predict":
-        return Sign(False) if n_raw == 1 else Labels((n_raw,))
-    return Second(link) if n_raw == 2 else link
+    return classifier_link(model.method, int(header["num_tree_per_iteration"]), link)
 
 
 def _output_link(objective, options):
     """From raw outputs to what `predict` returns, by the objective's name."""
-    if objective in EXPONENTIAL:
-        return Exponential()
+    if objective in ("poisson", "gamma", "tweedie"):
+        return EXPONENTIAL
     if objective in ("binary", "multiclassova"):
         return Logistic(float(options["sigmoid"]))
     if objective == "multiclass":
@@ -249,10 +243,10 @@ def _output_link(objective, options):
     if objective == "cross_entropy":
         return Logistic()
     if objective == "cross_entropy_lambda":
-        return Softplus()
+        return SOFTPLUS
     if objective not in IDENTITY:
         raise NotReadable(f"the objective {objective} of LightGBM is not known")
-    return SignedSquare() if "sqrt" in options else None
+    return SIGNED_SQUARE if "sqrt" in options else None
 
 
 LOSSES = {

@@ -9,7 +9,7 @@ import numpy as np
 from skvarimp._data.values import is_missing
 from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.encoders import Encoding, Recoded
-from skvarimp._models.trees.links import Exponential, Labels, Logistic, Sign, Softmax
+from skvarimp._models.trees.links import EXPONENTIAL, Logistic, Softmax, classifier_link
 from skvarimp._running.private_sklearn import private
 
 
@@ -32,9 +32,10 @@ def read_hist_boosting(estimator, method, table):
         for k, predictor in enumerate(stage)
     ]
     if hasattr(estimator, "classes_"):
-        link = boosting_link(method, n_raw, 1.0, zero_is_second=False)
+        chances = Logistic() if n_raw == 1 else Softmax()
+        link = classifier_link(method, n_raw, chances)
     else:
-        link = Exponential() if estimator.loss in ("poisson", "gamma") else None
+        link = EXPONENTIAL if estimator.loss in ("poisson", "gamma") else None
     return Trees(
         trees,
         Encoding(
@@ -77,15 +78,6 @@ def _hist_tree(predictor, columns, k, n_raw):
         # loss of constant hessian it is the decrease of the sum of squares
         decrease=np.where(leaf, 0.0, nodes["gain"]),
     )
-
-
-def boosting_link(method, n_raw, factor, zero_is_second):
-    """From a boosted classifier's raw outputs to what one of its methods returns."""
-    if method == "decision_function":
-        return None
-    if method == "predict":
-        return Sign(zero_is_second) if n_raw == 1 else Labels((n_raw,))
-    return Logistic(factor) if n_raw == 1 else Softmax(factor)
 
 
 LOSSES = {

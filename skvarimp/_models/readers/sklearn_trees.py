@@ -6,7 +6,6 @@ from skvarimp._models.column_sources import replaced
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.readers.sklearn_histograms import (
-    boosting_link,
     in_column,
     loss_arguments,
     read_hist_boosting,
@@ -17,9 +16,9 @@ from skvarimp._models.trees.links import (
     Logistic,
     Median,
     Outlier,
-    PathLength,
-    Sign,
     Softmax,
+    classifier_link,
+    path_length,
     shown,
 )
 from skvarimp._running.private_sklearn import private
@@ -187,7 +186,8 @@ def _read_boosting(estimator, method, table):
     if hasattr(estimator, "classes_"):
         # the exponential loss models half of the log-odds
         factor = 2.0 if estimator.loss == "exponential" else 1.0
-        link = boosting_link(method, n_raw, factor, zero_is_second=True)
+        chances = Logistic(factor) if n_raw == 1 else Softmax(factor)
+        link = classifier_link(method, n_raw, chances, zero_is_second=True)
         raw_method = "decision_function"
     stages = np.repeat(np.arange(len(members)), n_raw)
     form = Trees(trees, link=link, stages=stages, loss=loss_arguments(estimator, n_raw))
@@ -233,12 +233,9 @@ def _read_adaboost(estimator, method, table):
             others = -share / (n_classes - 1)
             tree.values = np.where(tree.values > 0, share, others)
         trees.append(tree)
-    if method == "decision_function":
-        link = None
-    elif method == "predict":
-        link = Sign(False) if n_classes == 2 else Labels((n_classes,))
-    else:
-        link = Logistic() if n_classes == 2 else Softmax(1.0 / (n_classes - 1))
+    two = n_classes == 2
+    chances = Logistic() if two else Softmax(1.0 / (n_classes - 1))
+    link = classifier_link(method, 1 if two else n_classes, chances)
     # Zhu et al. 2009: the additive model has weights (K - 1)^2 / K alpha, and the loss
     # divides its product with the codes by K
     scale = float(weights.sum()) * (n_classes - 1) ** 2 / n_classes**2
@@ -302,7 +299,7 @@ def _read_isolation_forest(estimator, method, table):
     if method == "predict":
         link = Outlier(-scale * np.log2(-threshold))
     else:
-        link = PathLength(scale, threshold)
+        link = path_length(scale, threshold)
     return Trees(trees, link=link)
 
 

@@ -24,13 +24,12 @@ from skvarimp._models.trees.encoders import (
     Recoded,
 )
 from skvarimp._models.trees.links import (
-    Exponential,
-    Labels,
+    EXPONENTIAL,
     LargestNumber,
     Logistic,
-    Second,
     Sign,
     Softmax,
+    classifier_link,
 )
 from skvarimp._models.trees.table import NodeTable
 
@@ -52,7 +51,7 @@ LINKS = {
     **dict.fromkeys(["binary:logistic", "reg:logistic"], Logistic()),
     **dict.fromkeys(
         ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"],
-        Exponential(),
+        EXPONENTIAL,
     ),
     "binary:hinge": Sign(False),
     **dict.fromkeys(["multi:softprob", "multi:softmax"], Softmax()),
@@ -233,15 +232,13 @@ def _link(objective, model, native, n_raw):
     link = LINKS[objective]
     if native or not model.classifier:
         return LargestNumber((n_raw,)) if objective == "multi:softmax" else link
-    if model.method == "predict":
-        if isinstance(link, Softmax):
-            return Labels((n_raw,))
-        if isinstance(link, Logistic):
-            return Sign(False)
-        if not isinstance(link, Sign):
-            raise NotReadable(f"labels of the objective {objective} are not read")
-        return link
-    return Second(link) if isinstance(link, Softmax) and n_raw == 2 else link
+    if isinstance(link, Logistic):  # of one yes or no each
+        return classifier_link(model.method, 1, link)
+    if isinstance(link, Softmax):
+        return classifier_link(model.method, n_raw, link)
+    if model.method == "predict" and not isinstance(link, Sign):
+        raise NotReadable(f"labels of the objective {objective} are not read")
+    return link
 
 
 LOSSES = {

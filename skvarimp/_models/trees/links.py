@@ -1,70 +1,82 @@
 """From the sums over an ensemble's trees to what its response method returns."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, softmax
 
 
-@dataclass(frozen=True)
-class Exponential:
-    """exp(raw): counts and other positive targets."""
+class TreeLink:
+    """Base of links.
+
+    Attributes
+    ----------
+    discrete : bool
+        Whether the outputs are labels. Those links have `lead(raw)`, too: by how much
+        the closest decision of each row is made, (n,).
+    """
 
     discrete = False
 
     def __call__(self, raw):
-        """(n_outputs, n) of (n_raw, n)."""
-        return np.exp(raw)
+        """Outputs (n_outputs, n) of raw outputs (n_raw, n)."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Each(TreeLink):
+    """One smooth function of each raw output."""
+
+    function: object
+
+    def __call__(self, raw):
+        """See `TreeLink.__call__`."""
+        return self.function(raw)
+
+
+def _signed_square(raw):
+    return np.sign(raw) * raw**2
+
+
+def _normality(raw, scale, threshold):
+    return -np.exp2(-raw / scale) - threshold
+
+
+EXPONENTIAL = Each(np.exp)  # counts and other positive targets
+SOFTPLUS = Each(partial(np.logaddexp, 0.0))  # log(1 + exp(raw)): rates
+SIGNED_SQUARE = Each(_signed_square)  # targets modelled by their roots
+
+
+def path_length(scale, threshold):
+    """How normal a row is, -2^(-raw / scale) - threshold; raw: mean path length."""
+    return Each(partial(_normality, scale=scale, threshold=threshold))
+
+
+@dataclass(frozen=True)
+class Logistic(TreeLink):
     """Probability of the second class, 1 / (1 + exp(-factor raw))."""
 
     factor: float = 1.0
-    discrete = False
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return expit(self.factor * raw)
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Softmax(TreeLink):
     """Probabilities of all classes, exp(factor raw) divided by their sum."""
 
     factor: float = 1.0
-    discrete = False
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return softmax(self.factor * raw, axis=0)
 
 
-@dataclass(frozen=True)
-class Softplus:
-    """log(1 + exp(raw)): rates."""
-
-    discrete = False
-
-    def __call__(self, raw):
-        """See `Exponential.__call__`."""
-        return np.logaddexp(0.0, raw)
-
-
-@dataclass(frozen=True)
-class SignedSquare:
-    """sign(raw) raw²: targets modelled by their roots."""
-
-    discrete = False
-
-    def __call__(self, raw):
-        """See `Exponential.__call__`."""
-        return np.sign(raw) * raw**2
-
-
 @dataclass(frozen=True, eq=False)
-class Median:
+class Median(TreeLink):
     """The weighted median of all raw outputs: the first that half the weight reaches.
 
     Parameters
@@ -73,10 +85,9 @@ class Median:
     """
 
     weights: np.ndarray
-    discrete = False
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return np.take_along_axis(raw, self.which(raw), axis=0)
 
     def which(self, raw):
@@ -88,7 +99,7 @@ class Median:
 
 
 @dataclass(frozen=True)
-class Second:
+class Second(TreeLink):
     """The second output of a link of two.
 
     Parameters
@@ -97,15 +108,14 @@ class Second:
     """
 
     link: object
-    discrete = False
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return self.link(raw)[1:]
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(TreeLink):
     """Indicators of the class with the largest raw output, of the first of equals.
 
     Parameters
@@ -118,14 +128,14 @@ class Labels:
     discrete = True
 
     def __call__(self, raw):
-        """See `Exponential.__call__`; of two classes only the second is shown."""
+        """See `TreeLink.__call__`; of two classes only the second is shown."""
         return np.concatenate([shown(_largest(part)) for part in self._parts(raw)])
 
     def _parts(self, raw):
         return np.split(raw, np.cumsum(self.blocks)[:-1])
 
     def lead(self, raw):
-        """By how much the closest decision is made, (n,)."""
+        """See `TreeLink`."""
         leads = [
             np.subtract(*np.sort(part, axis=0)[[-1, -2]])
             for part in self._parts(raw)
@@ -145,7 +155,7 @@ class LargestNumber(Labels):
     """
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return raw.argmax(axis=0)[np.newaxis].astype(np.float64)
 
 
@@ -160,41 +170,23 @@ def shown(of_classes):
 
 
 @dataclass(frozen=True)
-class Sign:
+class Sign(TreeLink):
     """Indicator of the second class: raw above 0, perhaps 0 itself."""
 
     zero_is_second: bool
     discrete = True
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return ((raw >= 0) if self.zero_is_second else (raw > 0)).astype(np.float64)
 
     def lead(self, raw):
-        """See `Labels.lead`."""
+        """See `TreeLink`."""
         return np.abs(raw).min(axis=0)
 
 
 @dataclass(frozen=True)
-class PathLength:
-    """How normal a row is, -2^(-raw / scale) - threshold; raw: mean path length.
-
-    Parameters
-    ----------
-    scale, threshold : float
-    """
-
-    scale: float
-    threshold: float
-    discrete = False
-
-    def __call__(self, raw):
-        """See `Exponential.__call__`."""
-        return -np.exp2(-raw / self.scale) - self.threshold
-
-
-@dataclass(frozen=True)
-class Outlier:
+class Outlier(TreeLink):
     """-1 for a path shorter than a bound, else 1.
 
     Parameters
@@ -206,9 +198,29 @@ class Outlier:
     discrete = True
 
     def __call__(self, raw):
-        """See `Exponential.__call__`."""
+        """See `TreeLink.__call__`."""
         return np.where(raw < self.bound, -1.0, 1.0)
 
     def lead(self, raw):
-        """See `Labels.lead`."""
+        """See `TreeLink`."""
         return np.abs(raw - self.bound).min(axis=0)
+
+
+def classifier_link(method, n_raw, link, zero_is_second=False):
+    """From a boosted classifier's raw outputs to what one of its methods returns.
+
+    Parameters
+    ----------
+    method : str
+    n_raw : int
+        1: of the second of two classes.
+    link : TreeLink
+        To the probabilities of all classes, or of the second one where n_raw is 1.
+    zero_is_second : bool, default=False
+        See `Sign`.
+    """
+    if method == "decision_function":
+        return None
+    if method == "predict":
+        return Sign(zero_is_second) if n_raw == 1 else Labels((n_raw,))
+    return Second(link) if n_raw == 2 else link
