@@ -44,18 +44,16 @@ class Entry:
 # reads, by package.
 READERS = {
     "pipelines.read_pipeline": {"sklearn.pipeline": "Pipeline"},
-    "wrappers.read_best_estimator": {
+    "wrappers.read_inside": {
         "sklearn.model_selection": "GridSearchCV RandomizedSearchCV "
         "HalvingGridSearchCV HalvingRandomSearchCV",
+        "sklearn.frozen": "FrozenEstimator",
+        "sklearn.linear_model": "RANSACRegressor",
+        "sklearn.semi_supervised": "SelfTrainingClassifier",
     },
-    "wrappers.read_frozen": {"sklearn.frozen": "FrozenEstimator"},
     "wrappers.read_threshold": {
         "sklearn.model_selection": "FixedThresholdClassifier "
         "TunedThresholdClassifierCV",
-    },
-    "wrappers.read_only_member": {
-        "sklearn.linear_model": "RANSACRegressor",
-        "sklearn.semi_supervised": "SelfTrainingClassifier",
     },
     "wrappers.read_vote": {"sklearn.ensemble": "VotingRegressor VotingClassifier"},
     "wrappers.read_bagging": {"sklearn.ensemble": "BaggingRegressor BaggingClassifier"},
@@ -245,16 +243,19 @@ def unwrapped(estimator):
     return estimator
 
 
+def answering(estimator):
+    """The fitted model that answers for a search, a frozen estimator and the like."""
+    if type(estimator).__name__ == "FrozenEstimator":
+        return estimator.estimator
+    return getattr(estimator, "best_estimator_", getattr(estimator, "estimator_", None))
+
+
 def _inside(estimator):
     entry = entry_of(estimator)
     if entry is None:
         return None
-    if entry.function == "read_best_estimator":
-        return getattr(estimator, "best_estimator_", None)
-    if entry.function == "read_frozen":
-        return estimator.estimator
-    if entry.function == "read_only_member":
-        return getattr(estimator, "estimator_", None)
+    if entry.function == "read_inside":
+        return answering(estimator)
     if entry.function == "read_pipeline":
         *steps, (_, last) = estimator.steps
         return None if any(step != "passthrough" for _, step in steps) else last

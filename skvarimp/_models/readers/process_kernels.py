@@ -110,12 +110,12 @@ def _pieces(kernel, n_columns):
         return []
     if kind is RBF or (kind is Matern and kernel.nu == np.inf):
         return [_Piece(1.0, 0.5 * _inverse_squares(kernel, n_columns))]
+    profile = None
     if kind is Matern and kernel.nu in (0.5, 1.5, 2.5):
         profile = radial.Matern(float(kernel.nu))
-        gammas = _inverse_squares(kernel, n_columns)
-        return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
     if kind is RationalQuadratic:
         profile = radial.RationalQuadratic(float(kernel.alpha))
+    if profile is not None:
         gammas = _inverse_squares(kernel, n_columns)
         return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
     if kind is DotProduct:

@@ -13,32 +13,22 @@ from skvarimp._models.links import InverseTransform, Then, WeightedSum
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
-from skvarimp._models.registry import entry_of, read
+from skvarimp._models.registry import answering, entry_of, read
 
 
-def read_best_estimator(model, table):
-    """A search answers with the estimator it refitted."""
-    best = getattr(model.estimator, "best_estimator_", None)
-    if best is None:
+def read_inside(model, table):
+    """The refitted model of a search, or the only model inside another estimator."""
+    inside = answering(model.estimator)
+    if inside is None:
         raise NotReadable("the search was not refitted")
-    return read(Model(best, model.method), table)
-
-
-def read_frozen(model, table):
-    """A frozen estimator answers as the one inside."""
-    return read(Model(model.estimator.estimator, model.method), table)
-
-
-def read_only_member(model, table):
-    """RANSAC's model of the inliers, self-training's model of all labels."""
-    return read(Model(model.estimator.estimator_, model.method), table)
+    return read(Model(inside, model.method), table)
 
 
 def read_threshold(model, table):
     """Labels by a threshold on one class's score; other outputs are those inside."""
     estimator = model.estimator
     if model.method != "predict":
-        return read(Model(estimator.estimator_, model.method), table)
+        return read_inside(model, table)
     method = estimator.response_method
     if method == "auto":
         has_it = hasattr(estimator.estimator_, "predict_proba")

@@ -6,6 +6,7 @@ says. Leaves are summed in single precision by XGBoost, in double precision here
 """
 
 import json
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -75,7 +76,7 @@ def read(model, table):
         link = _link(learner["objective"]["name"], model, native, n_raw)
         loss = _loss(learner["objective"])
     form = Trees(trees, encoding, link, stages=stages, loss=loss)
-    _check(learner, form, table, _Asked(estimator, native))
+    _check(learner, form, table, partial(_asked, estimator, native))
     return form
 
 
@@ -277,35 +278,26 @@ def _loss(objective):
     return LOSSES.get(name, name), parameter
 
 
-class _Asked:
-    """XGBoost's own raw outputs and leaves of rows.
+def _asked(estimator, native, rows, leaves):
+    """XGBoost's own numbers of rows, float64.
 
     Parameters
     ----------
     estimator : wrapper or Booster
     native : bool
+    rows : {array, frame, sparse} of shape (n_samples, n_columns)
+    leaves : bool
+        Whether to give the number of the node in each tree, (n_samples, n_trees), or
+        else the raw outputs, (n_samples, n_raw).
     """
-
-    def __init__(self, estimator, native):
-        self.estimator, self.native = estimator, native
-
-    def margins(self, rows):
-        """(n_samples, n_raw) float64."""
-        if self.native:
-            booster = self.estimator
-            margins = booster.predict(rows_for(booster, rows), output_margin=True)
-        else:
-            margins = self.estimator.predict(rows, output_margin=True)
-        return np.asarray(margins, dtype=np.float64).reshape(rows.shape[0], -1)
-
-    def leaves(self, rows):
-        """(n_samples, n_trees) numbers of nodes."""
-        if self.native:
-            booster = self.estimator
-            leaves = booster.predict(rows_for(booster, rows), pred_leaf=True)
-        else:
-            leaves = self.estimator.apply(rows)
-        return np.asarray(leaves, dtype=np.intp).reshape(rows.shape[0], -1)
+    if native:
+        asked = {"pred_leaf" if leaves else "output_margin": True}
+        numbers = estimator.predict(rows_for(estimator, rows), **asked)
+    elif leaves:
+        numbers = estimator.apply(rows)
+    else:
+        numbers = estimator.predict(rows, output_margin=True)
+    return np.asarray(numbers, dtype=np.float64).reshape(rows.shape[0], -1)
 
 
 CHECKED_ROWS = 256
@@ -321,9 +313,9 @@ def _check(learner, form, table, asked):
     nodes = NodeTable(form.trees, form.encoding)
     codes = nodes.codes_of(part)
     leaves = nodes.leaves(codes).T - nodes.roots
-    if not np.array_equal(leaves, asked.leaves(part.native)):
+    if not np.array_equal(leaves, asked(part.native, leaves=True)):
         raise NotReadable("XGBoost puts rows into other leaves than its JSON says")
-    sums, margins = nodes.raw(codes).T, asked.margins(part.native)
+    sums, margins = nodes.raw(codes).T, asked(part.native, leaves=False)
     size = max(np.abs(sums).max(), np.abs(margins).max(), UNIT)
     rounding = WALK * np.sqrt(len(form.trees)) * UNIT * size
     if rounding > COARSE * np.ptp(sums, axis=0).max() > 0:
