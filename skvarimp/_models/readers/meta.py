@@ -47,19 +47,23 @@ def read_stacking(model, table):
     if isinstance(last, Additive) and not last.parts:
         weights = last.weights
         if stack.passthrough:
-            own = LinearPart(weights[n_own:])
-            forms.append(own.form())
-            members.append(Model(own, "predict"))
+            _add_linear(forms, members, weights[n_own:])
             weights = np.vstack([weights[:n_own], np.eye(weights.shape[1])])
         return mixed(
             forms, members, weights.T, last.intercept, last.link, "stacking of"
         )
     if stack.passthrough:
-        own = LinearPart(np.eye(table.n_columns))
-        forms.append(own.form())
-        members.append(Model(own, "predict"))
+        _add_linear(forms, members, np.eye(table.n_columns))
     link = Through(last, len(last.outputs(np.zeros((1, width)))))
     return combined(forms, members, link, "stacking of")
+
+
+def _add_linear(forms, models, weights, constant=0.0):
+    """Add X times weights plus a constant to the members of a model."""
+    part = LinearPart(weights, constant)
+    intercept = np.full(weights.shape[1], constant)
+    forms.append(Additive(weights=weights, intercept=intercept))
+    models.append(Model(part, "predict"))
 
 
 class LinearPart:
@@ -71,11 +75,6 @@ class LinearPart:
     def predict(self, X):
         """The product, (n_samples, n_outputs)."""
         return np.asarray(X @ self.weights, dtype=np.float64) + self.constant
-
-    def form(self):
-        """The same as a form."""
-        intercept = np.full(self.weights.shape[1], self.constant)
-        return Additive(weights=self.weights, intercept=intercept)
 
 
 def read_calibrated(model, table):
@@ -163,9 +162,7 @@ def _members(estimators, method, table):
     for estimator in estimators:
         if hasattr(estimator, "y_") and not hasattr(estimator, "classes_"):
             value = float(np.ravel(estimator.y_)[0])
-            estimator = LinearPart(np.zeros((table.n_columns, 1)), value)
-            models.append(Model(estimator, "predict"))
-            forms.append(estimator.form())
+            _add_linear(forms, models, np.zeros((table.n_columns, 1)), value)
         else:
             models.append(Model(estimator, method))
             forms.append(read(models[-1], table))
@@ -217,34 +214,38 @@ def _linear_member(member, method):
 
 def side_by_side(forms, models, link, name):
     """The outputs of all members, one after another, behind a link."""
-    if all(isinstance(form, Additive) and not form.parts for form in forms):
-        inner = forms[0].link
-        alike = isinstance(inner, Elementwise) and all(f.link is inner for f in forms)
-        if alike and (link is IDENTITY or inner is IDENTITY):
-            return replace(
-                forms[0],
-                weights=np.hstack([form.weights for form in forms]),
-                intercept=np.concatenate([form.intercept for form in forms]),
-                link=inner if link is IDENTITY else link,
-                single=any(form.single for form in forms),
-            )
+    inner = getattr(forms[0], "link", None)
+    if isinstance(inner, Elementwise) and (link is IDENTITY or inner is IDENTITY):
+        joined = _joined(forms, inner)
+        if joined is not None:
+            return joined if link is IDENTITY else replace(joined, link=link)
     return combined(forms, models, link, name)
+
+
+def _joined(forms, link):
+    """Linear forms with one link as one form; None where they are something else."""
+    if any(
+        not isinstance(form, Additive) or form.parts or form.link is not link
+        for form in forms
+    ):
+        return None
+    return Additive(
+        weights=np.hstack([form.weights for form in forms]),
+        intercept=np.concatenate([form.intercept for form in forms]),
+        link=link,
+        single=any(form.single for form in forms),
+    )
 
 
 def mixed(forms, models, matrix, shift, link, name):
     """The form of link(matrix @ outputs + shift) of all members' outputs."""
-    linear = all(
-        isinstance(form, Additive) and not form.parts and form.link is IDENTITY
-        for form in forms
-    )
-    if linear:
-        weights = np.hstack([form.weights for form in forms])
-        intercept = np.concatenate([form.intercept for form in forms])
-        return Additive(
-            weights=weights @ matrix.T,
-            intercept=matrix @ intercept + shift,
+    joined = _joined(forms, IDENTITY)
+    if joined is not None:
+        return replace(
+            joined,
+            weights=joined.weights @ matrix.T,
+            intercept=matrix @ joined.intercept + shift,
             link=link,
-            single=any(form.single for form in forms),
         )
     if link is IDENTITY and len(matrix) == 1 and matrix.shape[1] == len(forms):
         return weighted_sum(forms, models, matrix[0], float(np.ravel(shift)[0]), name)
