@@ -79,15 +79,8 @@ class KernelResponse(ScoreResponse):
             for position in range(e, len(walk.moves), walk.n_entries):
                 yield from self.tasks_of(walk, position)
 
-    def scores_at(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_at`."""
-        at, basis = self._nodes(table, columns, values)
-        if basis is None:
-            return self._scores_at(table, rows, columns, at)
-        scores = self.at_nodes(table, rows, columns, at, self._scores_at)
-        return np.matmul(scores, basis.T)
-
-    def _scores_at(self, table, rows, columns, values):
+    def scores_one_by_one(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_one_by_one`."""
         scores = np.empty((self.n_scores, len(rows), len(values)))
         scores[:] = self.intercept[:, np.newaxis, np.newaxis]
         for part, cells, of_part in self._parts(table, rows, columns, values):
@@ -101,7 +94,7 @@ class KernelResponse(ScoreResponse):
         columns, values = list(move.entry.columns), numeric_values(move)
         at, basis = values, None
         if not all(term.separable for term in self.terms):
-            at, basis = self._nodes(table, columns, values)
+            at, basis = self.nodes_of(table, columns, values)
         mean = np.zeros((self.n_scores, len(at)))
         for part, cells, of_part in self._parts(table, rows, columns, at):
             mean[:, cells] += of_part(weights[part])[:, 0]
@@ -109,8 +102,8 @@ class KernelResponse(ScoreResponse):
         unmoved = self.intercept * weights.sum() - base @ weights
         return mean + unmoved[:, np.newaxis]
 
-    def _nodes(self, table, columns, values):
-        """Values to evaluate at, and the matrix (n_cells, n_values) to interpolate."""
+    def nodes_of(self, table, columns, values):
+        """See `ScoreResponse.nodes_of`."""
         low, high = values.min(), values.max()
         if len(columns) > 1 or low == high:
             return values, None

@@ -41,16 +41,6 @@ class LowDegreeResponse(ProjectionResponse):
         """See `ProjectionResponse.head`."""
         return np.moveaxis(self.form.head(sums), -1, 0)
 
-    def scores_at(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_at`."""
-        at, basis = values, None
-        if len(columns) == 1:
-            at, basis = self._nodes(columns[0], values[:, 0])
-        if basis is None:
-            return super().scores_at(table, rows, columns, values)
-        scores = self.at_nodes(table, rows, columns, at, super().scores_at)
-        return np.matmul(scores, basis.T)
-
     def moved_scores(self, others, weights, values):
         """See `ProjectionResponse.moved_scores`; products that stay are formed once."""
         moving, still = self.form.split(weights.any(axis=0))
@@ -63,16 +53,13 @@ class LowDegreeResponse(ProjectionResponse):
         scores += still.head(others).T[:, :, np.newaxis]
         return scores
 
-    def _nodes(self, column, values):
-        """Values to evaluate at, and the matrix (n_cells, n_values) to interpolate.
-
-        Parameters
-        ----------
-        column : int
-        values : ndarray of shape (n_cells,)
-        """
-        form, low, high = self.form, values.min(), values.max()
-        weights = form.matrix[column]
+    def nodes_of(self, table, columns, values):
+        """See `ScoreResponse.nodes_of`."""
+        if len(columns) > 1:
+            return values, None
+        form, values = self.form, values[:, 0]
+        low, high = values.min(), values.max()
+        weights = form.matrix[columns[0]]
         degree, bent = form.degree(weights != 0), (weights != 0) & form.hinges
         several = np.count_nonzero(form.matrix[:, bent], axis=0) > 1
         if low == high or (bent.any() and (degree > 1 or several.any())):
@@ -93,7 +80,7 @@ class LowDegreeResponse(ProjectionResponse):
         """See `ScoreResponse.turns`; a parabola's vertex."""
         middle, half = (values[0] + values[-1]) / 2.0, (values[-1] - values[0]) / 2.0
         at = nodes(values[0], values[-1], 3)[:, np.newaxis]
-        scores = self.at_nodes(table, rows, [column], at, super().scores_at)
+        scores = self.at_nodes(table, rows, [column], at)
         low, centre, high = np.moveaxis(scores, 2, 0)
         # score = centre + rise u + bend u^2 with u from -1 to 1
         rise, bend = (high - low) / 2.0, (high + low) / 2.0 - centre

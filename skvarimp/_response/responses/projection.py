@@ -52,8 +52,8 @@ class ProjectionResponse(ScoreResponse):
 
         return self._sums.get(table, make)[rows]
 
-    def scores_at(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_at`."""
+    def scores_one_by_one(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_one_by_one`."""
         weights = self.weights[columns]
         others = self.sums(table, rows) - own_values(table, rows, columns) @ weights
         return self.moved_scores(others, weights, values)

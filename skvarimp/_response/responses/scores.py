@@ -19,7 +19,7 @@ TYPICAL_NODES = 64
 class ScoreResponse(Response):
     """outputs = link(scores), with scores known for any values of any columns.
 
-    A subclass implements `scores_at`.
+    A subclass implements `scores_at`, or `scores_one_by_one` and perhaps `nodes_of`.
 
     Attributes
     ----------
@@ -80,9 +80,27 @@ class ScoreResponse(Response):
         -------
         ndarray of shape (n_scores, n_rows, n_values)
         """
+        at, basis = self.nodes_of(table, columns, values)
+        if basis is None:
+            return self.scores_one_by_one(table, rows, columns, values)
+        return np.matmul(self.at_nodes(table, rows, columns, at), basis.T)
+
+    def scores_one_by_one(self, table, rows, columns, values):
+        """As `scores_at`, computed at each of the values."""
         raise NotImplementedError
 
-    def at_nodes(self, table, rows, columns, at, scores_at):
+    def nodes_of(self, table, columns, values):
+        """Few values that tell the scores at all values of some columns.
+
+        Returns
+        -------
+        at : ndarray of shape (n_nodes, len(columns))
+        basis : ndarray of shape (n_values, n_nodes) or None
+            What interpolates from them; None: the values are their own nodes.
+        """
+        return values, None
+
+    def at_nodes(self, table, rows, columns, at):
         """Scores at nodes, remembered of the last entry.
 
         Its grids lie between the same ends, and so have the same nodes.
@@ -91,8 +109,6 @@ class ScoreResponse(Response):
         ----------
         table, rows, columns : see `scores_at`
         at : ndarray of shape (n_nodes, len(columns))
-        scores_at : callable
-            scores_at(table, rows, columns, at) computes them.
 
         Returns
         -------
@@ -100,7 +116,7 @@ class ScoreResponse(Response):
         """
         size = 8 * self.n_scores * table.n_samples * len(at)
         if size > working_bytes() / 8:
-            return scores_at(table, rows, columns, at)
+            return self.scores_one_by_one(table, rows, columns, at)
 
         def make():
             scores = np.empty((self.n_scores, table.n_samples, len(at)))
@@ -110,7 +126,7 @@ class ScoreResponse(Response):
         scores, known = self._nodes_of_entry.get(key, make)
         new = rows[~known[rows]]
         if len(new):
-            scores[:, new] = scores_at(table, new, columns, at)
+            scores[:, new] = self.scores_one_by_one(table, new, columns, at)
             known[new] = True
         return scores[:, rows]
 
