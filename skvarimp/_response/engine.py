@@ -60,6 +60,17 @@ class Outcome:
                 contributions=sampled.contributions,
             )
 
+    def store(self, entries, finished):
+        """Take the numbers of some entries from their `Finished`."""
+        self.importances[entries] = finished.importances
+        if finished.standard_errors is not None:
+            self.standard_errors[entries] = finished.standard_errors
+        if finished.curves is not None:
+            for e, curve in zip(entries, finished.curves):
+                self.curves[e] = curve
+        rows = finished.influences, finished.contributions
+        self.store_rows(entries, influences=rows[0], contributions=rows[1])
+
     def store_rows(self, entries, **of_rows):
         """Keep numbers of single rows, (len(entries), n_rows) or None each, by name."""
         for name, values in of_rows.items():
@@ -178,18 +189,7 @@ class _Outcomes:
         if not isinstance(states[0], Finished):
             states = self._finished(positions, states)
         for r, finished in enumerate(states):
-            outcome = self.outcomes[request][r]
-            outcome.importances[entries] = finished.importances
-            if finished.standard_errors is not None:
-                outcome.standard_errors[entries] = finished.standard_errors
-            if finished.curves is not None:
-                for e, curve in zip(entries, finished.curves):
-                    outcome.curves[e] = curve
-            outcome.store_rows(
-                entries,
-                influences=finished.influences,
-                contributions=finished.contributions,
-            )
+            self.outcomes[request][r].store(entries, finished)
 
     def _finished(self, positions, states):
         walk = self.walk

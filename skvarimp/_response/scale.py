@@ -6,17 +6,13 @@ from skvarimp._data.labels import as_columns
 from skvarimp._data.statistics import gini_mean_difference
 
 
-def gini(values, weights):
-    """D of Huh & Lee, step 4, over all pairs of rows."""
-    return gini_mean_difference(values, weights)
-
-
 def spread(values, weights):
     """Largest minus smallest value (Clementine, step 4)."""
     return float(np.ptp(values))
 
 
-STATISTICS = {"pairs": gini, "range": spread}
+# D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
+STATISTICS = {"pairs": gini_mean_difference, "range": spread}
 
 
 def scale_of(contrast, model, y, base, weights):

@@ -307,12 +307,7 @@ class PartitionedWalk:
                     squares=squares,
                 )
                 finished = reduction.finish(state, sample)
-                outcome = outcomes[request][r]
-                outcome.importances[e] = finished.importances[0]
-                if finished.standard_errors is not None:
-                    outcome.standard_errors[e] = finished.standard_errors[0]
-                if finished.curves is not None:
-                    outcome.curves[e] = finished.curves[0]
+                outcomes[request][r].store([e], finished)
         return outcomes
 
 
