@@ -42,42 +42,31 @@ class State:
             merging.add(state)
         return merging.merged()
 
+    def _changed(self, function, *names, **more):
+        """The state with a function of some of its arrays in their place."""
+        arrays = {name: getattr(self, name) for name in names}
+        known = {name: function(a) for name, a in arrays.items() if a is not None}
+        return replace(self, **known, **more)
+
     def single(self, b):
         """The state of one entry."""
-
-        def of_entry(array):
-            return None if array is None else array[b : b + 1]
-
-        parts = self.rows, self.cells, self.sketch, self.basis, self.apart
-        return State(*map(of_entry, parts), self.cell_of_value)
+        names = "rows", "cells", "sketch", "basis", "apart"
+        return self._changed(lambda array: array[b : b + 1], *names)
 
     def on_cells(self):
         """The state with its sums over the cells, from one over a basis."""
         if self.basis is None:
             return self
-        sums = {
-            name: None if values is None else np.matmul(values, self.basis)
-            for name, values in (("sketch", self.sketch), ("apart", self.apart))
-        }
-        return replace(self, basis=None, **sums)
+        names = "sketch", "apart"
+        return self._changed(lambda a: np.matmul(a, self.basis), *names, basis=None)
 
     def expanded(self):
         """The state over grid values, from one over cells that hold several."""
         cells = self.cell_of_value
         if cells is None:
             return self
-
-        def expand(array):
-            return None if array is None else array[..., cells]
-
-        sketch = self.sketch if self.basis is not None else expand(self.sketch)
-        return State(
-            self.rows,
-            expand(self.cells),
-            sketch,
-            expand(self.basis),
-            expand(self.apart),
-        )
+        names = "cells", "apart", "sketch" if self.basis is None else "basis"
+        return self._changed(lambda a: a[..., cells], *names, cell_of_value=None)
 
 
 class Merging:
