@@ -1,4 +1,4 @@
-"""Fitted transformers that are affine: z = x A + b, with A sparse where it can be."""
+"""Fitted transformers that are affine: z = x A + b. A is sparse where possible."""
 
 from dataclasses import dataclass
 
@@ -72,7 +72,7 @@ def _robust_scaler(step, n_columns):
 
 
 def _components(step, n_columns):
-    """Projections on rows of `components_`, of rows less `mean_` where there is one."""
+    """Projections on the rows of `components_`, after `mean_`, if any, is taken off."""
     components = step.components_
     components = components if sparse.issparse(components) else np.asarray(components)
     matrix = components.T.astype(np.float64)

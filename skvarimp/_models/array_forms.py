@@ -19,7 +19,7 @@ class Additive(LinkedForm):
     ----------
     intercept : ndarray of shape (n_scores,)
     weights : ndarray of shape (n_columns, n_scores)
-        W, 0 for columns with other parts.
+        W; 0 for columns that have other parts.
     parts : tuple of callable
         part(X, columns) gives (n_rows, n_scores), the sum over some columns of what
         each adds; X holds these columns only. `part.slopes(X)` gives
@@ -46,7 +46,7 @@ class Additive(LinkedForm):
         return result
 
     def slopes(self, X):
-        """See `LinkedForm.slopes`; of a linear score a read-only view of one row."""
+        """See `LinkedForm.slopes`; for linear scores a read-only view of one row."""
         scores = self.scores(X)
         shape = (*scores.shape, len(self.weights))
         slopes = np.broadcast_to(self.weights.T[:, np.newaxis], shape)
@@ -192,7 +192,7 @@ DERIVATIVES = {
     "relu": lambda a: (a > 0.0).astype(np.float64),
     "tanh": lambda a: 1.0 - a * a,
     "logistic": lambda a: a * (1.0 - a),
-}  # none for the cosine, whose value does not tell on which side of it one is
+}  # The cosine has none: its value does not tell whether it rises or falls.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -257,7 +257,7 @@ class Layers(LinkedForm):
         )
 
     def collapsed(self):
-        """The linear form that layers without a bend are, or None."""
+        """The linear form of layers without a bend; None if they have one."""
         if self.activation != "identity" and len(self.weights) > 1:
             return None
         W, b = self.weights[0], self.biases[0]
@@ -274,8 +274,8 @@ def _dense(X):
 def linear_part(form, n_columns):
     """The linear `Additive` form that a form of n_columns columns is, or None.
 
-    Behind affine steps, too. Layers without a bend count as layers: their coefficients
-    are products of weights.
+    Affine steps in front are multiplied in. Layers are never linear here, even without
+    a bend: their coefficients are products of weights.
     """
     if isinstance(form, BehindSteps):
         try:

@@ -92,14 +92,14 @@ class EachClass(Link):
 
 @dataclass(frozen=True)
 class Temperature(Link):
-    """Softmax of scores times a number, of two classes the share of the second.
+    """Softmax of scores times a number; for two classes the share of the second.
 
     Parameters
     ----------
     beta : float
         One over the temperature.
     of_probabilities : bool
-        Whether the scores are probabilities, of which the logarithms count.
+        Whether the scores are probabilities, whose logarithms are taken.
     """
 
     beta: float

@@ -1,8 +1,8 @@
 """Which input column each output column of a fitted transformer comes from.
 
-The one list of transformers that work column by column: an output column depends on
-one input column only, and on no other row. For them moving one input column is
-moving its output columns, whatever comes after.
+This is the one list of transformers that work column by column: each output column
+depends on one input column, and on no other row. If one input column moves, only its
+output columns move.
 """
 
 import sys
@@ -92,9 +92,9 @@ def replaced(thing, methods=("transform", "inverse_transform")):
 
 
 def is_monotone(step):
-    """Whether a fitted step of the list takes columns to ascending values.
+    """Whether a fitted step of the list keeps the order of the values of each column.
 
-    Missing values aside; it may leave columns out.
+    Missing values do not count. The step may leave columns out.
     """
     if step is None or isinstance(step, str):
         return True

@@ -1,4 +1,4 @@
-"""Meta-estimators that hand X on as it came, and answer like what they fitted."""
+"""Meta-estimators that hand X on unchanged and answer like the model they fitted."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def estimator_has(method):
 
 
 class TakesAnyContainer(MetaEstimatorMixin):
-    """Takes what its `estimator` takes: frames as they are, arrays checked."""
+    """Takes the X that its `estimator` takes: frames unchanged, arrays checked."""
 
     def _validated(self, X, reset):
-        """X checked as scikit-learn does; frames as they are."""
+        """X checked as scikit-learn does it; frames unchanged."""
         if checked_frame(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X

@@ -68,16 +68,16 @@ class Form:
         raise NoGradient(f"the form {type(self).__name__} has no gradient")
 
     def magnitude(self, X):
-        """Size of the terms that a score sums: rounding is relative to it."""
+        """Size of the terms that a score adds up. Its rounding is relative to this."""
         return 0.0
 
     @property
     def elements_per_row(self):
-        """Elements of all arrays that a row's gradient takes."""
+        """How many numbers the gradient of one row takes in memory."""
         return 1
 
     def after(self, steps):
-        """This form of an affine map of the columns, or None where it is another.
+        """The form of this model behind an affine map; None if it is of another kind.
 
         Parameters
         ----------
@@ -86,12 +86,13 @@ class Form:
         return
 
     def on(self, columns, n_columns):
-        """This form of a wider table, of which it sees some columns, or None.
+        """The form of this model on a wider table; None if it is of another kind.
 
         Parameters
         ----------
         columns : ndarray of int
-            Columns of the wider table, in this form's order; any may occur twice.
+            The columns of the wider table that this form sees, in its own order. Any
+            may occur twice.
         n_columns : int
         """
         if np.array_equal(columns, np.arange(n_columns)):
@@ -158,9 +159,9 @@ class Combined(LinkedForm):
     ----------
     members : list of Form
     models : list of Model
-        What each member was read from, which settles its close calls.
+        What each member was read from.
     name : str
-        What stands before the members' paths in `response_path_`.
+        The words before the members' paths in `response_path_`.
     """
 
     members: list
@@ -193,7 +194,7 @@ class Combined(LinkedForm):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BehindSteps(Form):
-    """A form of what column-wise steps make of the columns.
+    """A form behind column-wise steps.
 
     Attributes
     ----------
@@ -253,7 +254,7 @@ class BehindSteps(Form):
 def weighted_sum(members, models, weights, shift=0.0, name="vote of"):
     """The form of sum_m weights[m] outputs_m + shift.
 
-    A form of the members' own kind where that is one, else `Combined`.
+    It is of the members' own kind where that kind can be summed, or else `Combined`.
 
     Parameters
     ----------

@@ -112,12 +112,13 @@ class PairwiseVotes(Link):
 
 @dataclass(frozen=True)
 class MostVotes(Link):
-    """Label indicators of whole numbers of votes, the first of equal ones.
+    """Label indicators of the class with most votes, the first of equal ones.
 
     Parameters
     ----------
     n_votes : float or None
-        Of two classes, of which the scores count the second, how many there are.
+        How many votes there are, for two classes: the scores then count the votes for
+        the second one. None: the scores count the votes for each class.
     """
 
     n_votes: float | None = None

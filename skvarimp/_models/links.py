@@ -3,8 +3,8 @@
 A link is called with scores of shape (n_scores, ...) and gives
 
 - outputs of shape (n_outputs, ...), and
-- a mask of shape (...) of the places where the output jumps so close by that rounding
-  decides and the model itself must be asked, or None.
+- a mask of shape (...), or None. It marks the places where the output jumps so close by
+  that rounding decides. There the model itself must be asked.
 
 `link.chain(scores, slopes)` is the chain rule: from the slopes of the scores, of shape
 (n_scores, n_rows, n_columns), those of the outputs.
@@ -26,7 +26,7 @@ class PiecewiseConstant(NoGradient):
     """A model whose derivative is 0 wherever it has one; the message says why."""
 
 
-CLOSE = 1e-9  # of the largest score: nearer to a jump the model itself is asked
+CLOSE = 1e-9  # nearer to a jump, relative to the largest score, is close
 
 
 def logistic(x):
@@ -55,14 +55,14 @@ class Elementwise:
     Attributes
     ----------
     name : {"identity", "exponential", "logistic"}
-        Strictly increasing: families have closed forms for them.
+        All are strictly increasing. Linear responses have closed forms for them.
     """
 
     name: str
     smooth = True
 
     def __reduce__(self):
-        return self.name.upper()  # the constant below, which `is` knows in workers too
+        return self.name.upper()  # the constant below, so that `is` works in workers
 
     def __call__(self, scores):
         """See the module."""
@@ -71,7 +71,7 @@ class Elementwise:
         return np.exp(scores) if self.name == "exponential" else logistic(scores), None
 
     def inverse(self, outputs):
-        """The scores of outputs; infinite beyond what a score can reach."""
+        """The scores of outputs; infinite for outputs that no score reaches."""
         with np.errstate(divide="ignore"):
             if self.name == "logistic":
                 p = np.clip(outputs, 0.0, 1.0)

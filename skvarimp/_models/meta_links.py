@@ -169,14 +169,15 @@ class WeightedMedian(Link):
 
 @dataclass(frozen=True, eq=False)
 class Chain(Link):
-    """Outputs of scores to which those before add what they hand on.
+    """Outputs of scores, to each of which the scores before it add something.
 
     t_k = scores_k + sum of weights_km h_m(t_m) over m < k, outputs links_k(t_k)
 
     Parameters
     ----------
     steps : list of (ndarray of shape (k,), Link, (float, float))
-        Of each score the weights, and h: a link whose 0 and 1 stand for two numbers.
+        For each score its weights, and h: a link and the two numbers that its 0 and 1
+        stand for.
     links : list of Link
     order : ndarray of shape (n_scores,)
         The score of each output.
@@ -231,7 +232,8 @@ class EachOutput(Link):
     counts : tuple of int
         Classes of each output.
     label : Link or None
-        From the scores of one output to its label indicators; None: left as they are.
+        From the scores of one output to its label indicators; None: scores stay as
+        they are.
     """
 
     counts: tuple

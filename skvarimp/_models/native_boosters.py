@@ -1,8 +1,8 @@
 """Models of boosting libraries that take no arrays or frames, in one place.
 
-`lightgbm.Booster` and `catboost.CatBoost` predict rows in any container; only
-`xgboost.Booster` insists on its own. Nothing here imports a library: whoever holds a
-model of it has imported it.
+`lightgbm.Booster` and `catboost.CatBoost` predict rows in any container. Only
+`xgboost.Booster` insists on its own. Nothing here imports a library: the user who holds
+one of its models has imported it.
 """
 
 import sys
@@ -21,8 +21,8 @@ def is_native(estimator):
 def missing_marker(booster):
     """The number that stands for a missing value in an `xgboost.Booster`'s rows.
 
-    The booster keeps none; whoever trained it with another than NaN can say so with
-    ``booster.set_attr(missing=-999)``.
+    The booster does not keep it. If it was trained with another number than NaN, the
+    user can say so by ``booster.set_attr(missing=-999)``.
     """
     said = booster.attr("missing")
     return float("nan") if said is None else float(said)
@@ -31,7 +31,7 @@ def missing_marker(booster):
 def rows_for(estimator, X):
     """X as a model takes it: a `DMatrix` for `xgboost.Booster`, else X itself.
 
-    Columns of codes of categories are told by the types the booster was trained with.
+    The types that the booster was trained with tell which columns hold categories.
     """
     if not is_exactly(estimator, "xgboost", "Booster"):
         return X

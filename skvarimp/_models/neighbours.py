@@ -43,7 +43,7 @@ class NearRows(LinkedForm):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Neighbours(NearRows):
-    """Those of a given number of nearest rows.
+    """The mean is over a given number of nearest rows.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Neighbours(NearRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WithinRadius(NearRows):
-    """Those of the rows within a radius; NaN where there are none.
+    """The mean is over the rows within a radius, and NaN where there are none.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class WithinRadius(NearRows):
         return self.means(cdist(numbers(X), self.rows, "sqeuclidean"))
 
     def means(self, squared, which=slice(None)):
-        """Means of the targets of those of some training rows that are neighbours.
+        """Means of the targets of the neighbours among some training rows.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class WithinRadius(NearRows):
 
 @dataclass(frozen=True, eq=False)
 class Outliers(Link):
-    """A link of scores that are NaN where the outputs are constants.
+    """A link of scores that may be NaN, where the outputs are constants.
 
     Parameters
     ----------

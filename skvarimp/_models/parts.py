@@ -1,8 +1,8 @@
 """Functions of single columns that `Additive` forms add up.
 
-A part is called with X, which holds some columns only, and with these columns; it
-gives (n_rows, n_scores), the sum of what each column adds. Scores are contrasts of K
-raw sums, one for each class: `contrast` has shape (K, n_scores).
+A part is called with X, which holds some columns only, and with the numbers of these
+columns. It gives the sum of what each of them adds, (n_rows, n_scores). Scores are
+contrasts of K raw sums, one for each class: `contrast` has shape (K, n_scores).
 """
 
 from dataclasses import dataclass, replace

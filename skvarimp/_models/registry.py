@@ -160,8 +160,8 @@ UNREAD = {
 }
 
 
-# Readers of nothing but trees: to say that a model has no gradient and no coefficients
-# it need not be read.
+# Readers of trees alone. These models have no gradient and no coefficients, which is
+# known without reading them.
 TREE_READERS = {
     "_models.readers.sklearn_trees",
     "_models.readers.xgboost",
@@ -173,7 +173,7 @@ TREE_READERS = {
 def entry_of(estimator):
     """The registered entry of an estimator's exact type, or None.
 
-    The exact type and never a base class: a subclass may predict otherwise.
+    Base classes do not count: a subclass may predict something else.
     """
     name = type(estimator).__name__
     for entry in REGISTRY:
@@ -198,8 +198,9 @@ def read(model, table):
     Raises
     ------
     NotReadable
-        With the reason; after a ResponseWarning where reading failed in a way that no
-        reader foresees, as with an attribute that a new version of a library renamed.
+        With the reason. A ResponseWarning comes first where reading failed in a way
+        that the reader does not foresee: a new version of a library may have renamed
+        an attribute.
     """
     estimator = model.estimator
     name = type(estimator).__name__
@@ -235,8 +236,8 @@ def _reason(estimator):
 def unwrapped(estimator):
     """The model inside searches, frozen estimators and pipelines without other steps.
 
-    What these answer is what the model inside answers; a search that was not refitted
-    is returned as it is.
+    They answer what the model inside answers. A search that was not refitted is
+    returned unchanged.
     """
     while (inner := _inside(estimator)) is not None:
         estimator = inner

@@ -1,7 +1,6 @@
 """Coefficients and connection weights of fitted models: views of their forms.
 
-Estimators that no reader knows, subclasses among them, are taken at their public word:
-`coef_` and `coefs_`.
+Estimators without a reader, such as subclasses, give their public `coef_` and `coefs_`.
 """
 
 import numpy as np
@@ -52,7 +51,7 @@ def spline_form(estimator, table):
 
 
 def _form(estimator):
-    """The form of an estimator's score; None for trees, which need not be read."""
+    """The form of an estimator's score; None for trees, which are not read for it."""
     if entry_of(estimator).module in TREE_READERS:
         return None
     n_columns = getattr(estimator, "n_features_in_", None)

@@ -6,9 +6,9 @@ J of the table:
     outputs[o, i]   = f_o(x_i)
     curves[o, i, k] = f_o(x_i with x_iJ := v_k)
 
-Each form has a response, which implements `curves` and is entered in `lowering.py`;
-everything else has a default. One that serves many entries at once, or reduces without
-forming curves, overrides `tasks` and `run`.
+Each form has a response, which implements `curves` and is entered in `lowering.py`.
+Everything else has a default. A response that serves many entries at once, or reduces
+without forming curves, overrides `tasks` and `run`.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
 @dataclass(eq=False)
 class Walk:
-    """Everything one walk through the engine needs; sent to workers as it is.
+    """Everything that one walk through the engine needs; workers get a copy.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Walk:
     scales : list of list of ndarray of shape (n_outputs,)
         What each request's reductions are divided by.
     keep_rows : bool
-        Whether the numbers of single rows are wanted, besides those of entries.
+        Whether the numbers of single rows are wanted, too.
     final : bool
         Whether all rows are evaluated and only finished numbers wanted, so that
         `Response.run` may give `Finished` in place of states.
@@ -79,7 +79,7 @@ class Walk:
         return self.moves.entries[position % self.n_entries]
 
     def reductions_of(self, position):
-        """The reductions asked for at a position."""
+        """The reductions wanted at a position."""
         reductions = self.reductions[position // self.n_entries]
         categorical = self.moves.is_categorical(position)
         return [reduction.of_kind(categorical) for reduction in reductions]
@@ -103,7 +103,8 @@ class Walk:
     def sample(self, moves, scale, cell_of_value=None):
         """What `Reduction.finish` needs for the given moves.
 
-        Over the cells of a state where one holds several of the grid's values.
+        Where one cell of a state holds several values of the grid, it is over the
+        cells.
         """
         probabilities = np.stack([move.probabilities for move in moves])
         multiplicity = np.ones_like(probabilities)
@@ -172,7 +173,7 @@ class Response:
     steps_alone : bool
         Whether the curves of every ascending column are known as `stepped`.
     gap : float
-        How near to 0 and 1 outputs can be without being 0 or 1; 0: as near as any.
+        How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
     """
 
     path = "response"
@@ -183,8 +184,8 @@ class Response:
     steps_alone = False
     gap = 0.0
 
-    # Evaluations in one task: large enough that a worker is kept busy, small enough
-    # that a progress bar moves and a stop is heard.
+    # Evaluations in one task: enough to keep a worker busy, and few enough for a
+    # progress bar to move and a stop to be heard soon.
     TASK_EVALUATIONS = BLOCK
 
     def curves(self, table, rows, move, base):
@@ -218,8 +219,8 @@ class Response:
 
         result[o, k] = sum_i weights[i] (curves[o, i, k] - base[o, i])
 
-        A family that knows the mean without forming every row's curve overrides
-        this. Parameters as in `curves`; `weights` of shape (n_rows,).
+        A response that knows the mean without forming each row's curve overrides this.
+        Parameters as in `curves`; `weights` of shape (n_rows,).
 
         Returns
         -------
@@ -240,8 +241,8 @@ class Response:
 
             result[m, o, t, i] = curves[o, i, cells[m, t, i]] of moves[m]
 
-        A family that finds these without forming whole curves, or for all moves at
-        once, overrides this.
+        A response that finds these without whole curves, or for all moves at once,
+        overrides this.
 
         Parameters
         ----------
@@ -263,7 +264,7 @@ class Response:
         return result
 
     def shapes(self, table, rows, move, margins):
-        """Yield the curves of some rows in the shape the family knows, block by block.
+        """Yield the curves of some rows block by block, in the shape that is known.
 
         Parameters
         ----------
@@ -290,8 +291,8 @@ class Response:
     def averaged(self, table, rows, weights, base, n_columns):
         """Mean curves of many moves of the same rows.
 
-        A family that finds out once what serves all moves overrides this. Parameters
-        as in `mean_curves`, and how many columns move at once, at most.
+        A response that can prepare for all moves at once overrides this. Parameters as
+        in `mean_curves`; `n_columns` is how many columns move at once, at most.
 
         Returns
         -------
@@ -339,7 +340,7 @@ class Response:
         return at_once(n_cells * self.n_outputs)
 
     def tasks(self, walk):
-        """The parts of a walk, those of one position next to each other."""
+        """The parts of a walk; those of one position follow each other."""
         for position in range(len(walk.moves)):
             yield from self.tasks_of(walk, position)
 
@@ -385,7 +386,7 @@ class Response:
         for shape in self.shapes(walk.table, walk.rows[rows], move, margins):
             all_rows = shape.margins.n_rows == len(walk.rows)
             for of_blocks, state in zip(merging, reduced(reductions, shape)):
-                # another block may have another basis
+                # the next block may have another basis
                 of_blocks.add(state if all_rows else state.on_cells())
         return [of_blocks.merged() for of_blocks in merging]
 

@@ -1,11 +1,11 @@
-"""What a response costs, by which `estimation="auto"` decides."""
+"""What a response costs: `estimation="auto"` decides by it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a response costs, in numbers that are written: some 20 nanoseconds each.
+    """What a response costs. The unit is one number written: about 20 nanoseconds.
 
     Attributes
     ----------
@@ -16,7 +16,7 @@ class Costs:
     cell : float
         Each value of a curve.
     joint : float or None
-        Each joint value of columns that move together; None: as of one column.
+        Each joint value of columns that move together; None: the same as `cell`.
     """
 
     call: float = 1.0
@@ -25,14 +25,14 @@ class Costs:
     joint: float | None = None
 
     def evaluations(self, n_rows, n_cells):
-        """Curves of one column, in calls of the model; a constant column moves not."""
+        """Cost of curves of one column, in calls of the model; 0 if it is constant."""
         if n_cells == 1:
             return 0.0
         return n_rows * (self.row + self.cell * n_cells) / self.call
 
     @staticmethod
     def added(parts, n_outputs):
-        """Those of members together, and of one function of their outputs.
+        """Costs of several members and of one function of their outputs.
 
         Parameters
         ----------

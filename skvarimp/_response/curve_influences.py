@@ -1,8 +1,8 @@
-"""Influences on mean curves that are too large to keep row by row: a second pass.
+"""A second pass for influences on mean curves, where curves of rows were not kept.
 
-How much a row moves the flatness of a mean curve is known once the mean curve is. The
-walk keeps each row's curve until then where memory allows; else the curves are formed
-again here, block by block.
+How much a row moves the flatness of a mean curve is known only after the mean curve.
+The walk keeps each row's curve until then if memory allows. If not, the curves are
+formed again here, block by block.
 """
 
 import numpy as np

@@ -146,7 +146,7 @@ def _merged(walk, n_jobs):
 
 
 def _sort_in_threads(moves, n_jobs):
-    """Make all moves at once where they are small enough to be kept."""
+    """Make all moves at once if they are small enough to be kept."""
     if effective_n_jobs(n_jobs) == 1 or not isinstance(moves, Moves):
         return
     if 32 * len(moves) * moves.table.n_samples > moves.most_bytes:
@@ -164,9 +164,9 @@ KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
 
 
 def _run_task(task, walk):
-    # The C library returns freed blocks to the system and must fetch them anew, page
-    # by page, for the next block of curves; having freed a block of (untouched) 32 MB
-    # once, it keeps as much. A sixth of the time of a walk.
+    # The C library returns freed blocks to the system, and then fetches them again
+    # page by page for the next block of curves. After it has freed one block of 32 MB,
+    # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
     np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
     return walk.response.run(walk, task)
 

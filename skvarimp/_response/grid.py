@@ -35,9 +35,9 @@ class Move:
         The cell of each row's own value; None where the grid does not hold it.
     categorical : bool
     parts : Parts or None
-        Where rows move through the values of their own part of the rows only: the
-        cells are those of one part after the other, and the probabilities sum to 1
-        in each part. None: every row moves through all cells.
+        Given where each row moves only through the values of its own part of the rows.
+        The cells of one part then follow those of another, and the probabilities sum
+        to 1 in each part. None: every row moves through all cells.
     """
 
     entry: Entry
@@ -144,8 +144,8 @@ def _observed(table, weights, entry, categorical):
 def distinct_values(table, weights, entry):
     """Values and probabilities of the grid "all" alone, without each row's cell.
 
-    Of a numeric column of rows that weigh the same a sort is enough, a third of
-    the time of `make_move`.
+    For a numeric column whose rows weigh the same a sort is enough. It takes a third
+    of the time of `make_move`.
 
     Returns
     -------
@@ -221,15 +221,15 @@ def _masses(column, weights):
 def _bins(distinct, masses, n_bins):
     """Equal-probability bins of sorted values, each represented by its median.
 
-    Tied values stay together: a value belongs to the bin that holds the middle of
-    its probability mass. Where half of a bin's mass lies below a gap, its median is
+    Tied values stay together: a value belongs to the bin that holds the middle of its
+    probability mass. If exactly half of a bin's mass lies below a gap, its median is
     the middle of the gap.
     """
     up_to = np.cumsum(masses)
     total = up_to[-1]
     if len(distinct) <= n_bins:
         return distinct, masses / total
-    # the tolerance keeps a middle that is a bin's edge but for rounding to the left
+    # the tolerance keeps a middle that is a bin's edge up to rounding in the left bin
     bins = ((up_to - masses / 2) * (n_bins / total) - 1e-9).astype(int)
     first = np.flatnonzero(np.diff(np.minimum(bins, n_bins - 1), prepend=-1))
     begin = up_to[first] - masses[first]
@@ -352,8 +352,8 @@ def _entries_with_values(entries, grid):
 class Moves:
     """The moves of one walk, made when asked for: position -> Move.
 
-    Position r * n_entries + e is entry e under the grid of request r. What was made
-    is kept while it is small, so that 100 000 columns do not fill the memory.
+    Position r * n_entries + e is entry e under the grid of request r. Moves are kept as
+    long as they take little memory: 100 000 columns must not fill it.
     """
 
     def __init__(self, table, weights, entries, grids, categorical_columns):
@@ -373,8 +373,7 @@ class Moves:
     def by_column(self):
         """Which entries move one column, whose values in the table are the grid "all".
 
-        Of moves seen behind other steps they may not: values merged there count as
-        before.
+        Behind other steps they may differ: values that steps merge still count apart.
         """
         return np.array([len(entry.columns) == 1 for entry in self.entries])
 

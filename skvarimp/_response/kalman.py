@@ -1,13 +1,14 @@
 """How many draws are enough: one Kalman filter per entry, run in rounds.
 
-The state is an entry's importance, which is constant: no process noise. Each draw
-measures it with a variance R that is estimated from the draws. From a diffuse start
-(P = infinity) the filter
+The state is an entry's importance, which is constant: there is no process noise. Each
+draw measures it with a variance R, which is estimated from the draws. From a diffuse
+start (P = infinity) the filter
 
     K = P / (P + R),   x <- x + K (z - x),   P <- (1 - K) P
 
-is the running mean of the draws with P = R / n_draws, its squared standard error
-(Lemaire & Clérot, section II.C.1); so it is kept here, with R as estimated last.
+is the running mean of the draws, and P = R / n_draws is its squared standard error
+(Lemaire & Clérot, section II.C.1). It is kept in this form, with the latest estimate
+of R.
 """
 
 from contextlib import closing
@@ -16,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 MIN_DRAWS = 100  # before R is trusted
-EQUAL_DRAWS = 2000  # before an entry whose draws are all equal may rest
-EQUAL = 1e-12  # relative spread of draws that are equal but for rounding
+EQUAL_DRAWS = 2000  # made before an entry whose draws are all equal may rest
+EQUAL = 1e-12  # relative spread of draws that are equal up to rounding
 RARE = 3.0  # not seen in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
 MIN_INFORMATION = 100  # draws a standard error is estimated from, at least
 
@@ -38,7 +39,7 @@ class Batch:
     influence : float
         Variance of a row's influence on the importance, estimated from these draws.
     information : float
-        How many draws, or pairs of them, tell about `influence`; its weight.
+        How many draws, or pairs of draws, `influence` is estimated from; its weight.
     row_sums, cell_sums : ndarray of shape (n_rows,), (n_cells,) or None
         Sums of the draws' means over the outputs by row and by donor value, where the
         numbers of single rows are kept.
@@ -89,7 +90,7 @@ class Batch:
         return bool(spread > EQUAL * abs(self.largest))
 
     def standard_error(self, total_weight):
-        """Sampling error of the importance; NaN where too few draws tell."""
+        """Sampling error of the importance; NaN where there are too few draws."""
         if self.information < MIN_INFORMATION:
             return np.nan
         return float(np.sqrt(max(self.influence, 0.0) / total_weight))
@@ -99,15 +100,15 @@ class Filters:
     """The filters of all entries and the rule that stops them.
 
     An entry rests once its standard error is below `tol` times the largest importance
-    of all entries, after at least `MIN_DRAWS` draws. The error is taken with caution:
-    as if one more draw were as large as any change that is known, which is the range
-    of the unmoved response or the largest draw of any entry. Of skewed draws the first
-    ones look more even than they are, and stopping as soon as they look precise would
-    favour those that miss the rare, large ones.
+    of all entries, after at least `MIN_DRAWS` draws. The error is estimated with
+    caution: as if one more draw were as large as the largest change known, which is the
+    range of the unmoved response or the largest draw of any entry. The reason: if draws
+    are skewed, the first ones often miss the rare, large ones and look more even than
+    they are. A rule that stops as soon as draws look precise would favour these.
 
-    Draws that are all equal (all 0, say) do not prove that others are: then at least
-    `EQUAL_DRAWS` are made, or all that may be, and the error is 3 / n_draws times the
-    largest change.
+    Draws that are all equal (all 0, say) do not prove that further ones are. Then at
+    least `EQUAL_DRAWS` are made, or all that are allowed, and the error is 3 / n_draws
+    times the largest change.
 
     Parameters
     ----------
@@ -182,8 +183,8 @@ class Filters:
     def wanted(self):
         """Further draws to make now, (n_entries,); 0 for entries that rest.
 
-        What the error seems to need, but at most as many as were made: early
-        estimates of the error are rough.
+        As many as the error seems to need, but at most as many as were made so far:
+        early estimates of the error are rough.
         """
         n, left = self.n_draws, self.cap - self.n_draws
         if self.tol is None:

@@ -91,7 +91,7 @@ def lowered(model, table):
 
 
 def _refuse_single(form, table):
-    """Decline X without numbers, and models that would compute in single precision."""
+    """Decline an X without numbers, or a model that computes in single precision."""
     if isinstance(table, FrameTable):
         columns = [table.column(j).dtype for j in range(table.n_columns)]
         dtype = np.result_type(*columns)

@@ -1,8 +1,8 @@
 """The probe that each response must pass: does it give the model's own numbers?
 
-Two things are compared with the black box, on a few rows. Curves, at values spread over
-the data and next to where the response may jump; and the importances of one entry by
-the same walk that will run, closed forms and compiled kernels included.
+Two things are compared with the black box, on a few rows: curves, at values all over
+the data and next to those where the response may jump; and the importances of one
+entry, by the same walk that will run, with its closed forms and compiled kernels.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from skvarimp._response.responses.black_box import BlackBoxResponse
 ROWS, ENTRIES, CELLS, SEEN = 8, 8, 12, 500
 WALKED_ROWS = 34  # enough cells for the closed forms of smooth links
 EXACT = 1e-9
-ROUNDING = 1e-7  # below it a difference is one of digits, not of numbers
+ROUNDING = 1e-7  # a smaller difference is a matter of digits
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _compare_curves(response, moves, fast, own, base):
 
 
 def _compare_inside(response, model, table, entry_behind, rows, base, weights, entries):
-    """Curves behind steps, where thresholds of their own lie."""
+    """Curves behind steps, next to the thresholds that lie there."""
     if getattr(response, "critical_values", None) is None:
         return None
     behind = [entry_behind(entry) for entry in entries]
@@ -138,7 +138,7 @@ def _compare_walks(walk, curves):
     own = replace(walk, response=_Curves(curves))
     try:
         fast, own = run_walk(walk)[0], run_walk(own)[0]
-    except ValueError:  # numbers too large: the walk itself is to say so
+    except ValueError:  # numbers too large: the walk itself will say so
         return None
     for reduction, one, other in zip(walk.reductions[0], fast, own):
         where = f"in {type(reduction).__name__} of {walk.moves.entries[0].name!r}"
@@ -162,7 +162,7 @@ class _Curves(Response):
 
 
 def _difference(response, fast, own, size, where):
-    """Two arrays compared; a NaN on one side is a difference."""
+    """Compare two arrays; a NaN on one side is a difference."""
     gap = np.abs(fast - own).max()
     size = max(size, np.abs(own).max())
     if gap <= max(EXACT, response.rounding) * size:

@@ -11,7 +11,7 @@ from skvarimp._response.sampling import draw_by
 from skvarimp._response.subgroups import donor_levels
 from skvarimp._running.memory import slices
 
-MIN_ROWS = 100  # a repeat, at least
+MIN_ROWS = 100  # per repeat
 
 
 def rows_per_repeat(n_samples, n_cells):
@@ -28,7 +28,7 @@ def rows_per_repeat(n_samples, n_cells):
 
 @dataclass
 class RowDraws:
-    """Draws of rows by their weights, the same rows for every entry still drawn.
+    """Draws of rows by their weights: the same rows for all entries still drawn.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class RowDraws:
         """Yield (entry, Batch) of the smallest number of draws wanted."""
         active = np.flatnonzero(wanted)
         rows = draw_by(self.walk.weights, self.random, wanted[active].min())
-        # what is kept of the first half of the rows, until the second is in
+        # what is kept of the first half of the rows until the second half is in
         for part in slices(len(active), self.walk.base.size, np.inf, arrays=1):
             yield from self._batches(active[part], rows)
 
@@ -105,8 +105,8 @@ def _batch(halves, states, move, reduction, scale):
     deviation = float(counts @ centred**2)
     influence = deviation / n
     if len(halves) == 2 and move.codes is not None:
-        # psi_i = (r_i - theta) + c (d_k(i) - theta); r_i is exact, d_k a mean over
-        # the drawn rows: two halves of them make its square unbiased
+        # psi_i = (r_i - theta) + c (d_k(i) - theta). r_i is exact, and d_k is a mean
+        # over the drawn rows: the product of two halves is unbiased for its square
         codes = move.codes[np.concatenate([half.walk.rows for half in halves])]
         donors = [_of_donors(*pair, move, scale, theta) for pair in zip(halves, states)]
         c = reduction.donor_factor

@@ -1,4 +1,4 @@
-"""What sensitivities are divided by so that models of all kinds compare."""
+"""What sensitivities are divided by, so that models of all kinds can be compared."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ STATISTICS = {"pairs": gini_mean_difference, "range": spread}
 def scale_of(contrast, model, y, base, weights):
     """The divisor of each output, for `scale="auto"`.
 
-    Of y for values, of y's class indicators for probabilities and labels, and of the
-    response itself for scores, so that models of all kinds stay on one scale.
+    It is the statistic of y for values, of y's class indicators for probabilities and
+    labels, and of the response itself for scores.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def targets_of(model, y, n_outputs):
 
 
 def _no_classes(model):
-    """What a callable lacks whose outputs are meant as scores of classes."""
+    """What is missing in a callable whose outputs are meant as scores of classes."""
     if model.method != "__call__":
         return ""
     return (

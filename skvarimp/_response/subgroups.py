@@ -5,7 +5,7 @@ probability of cell k among the rows of its part and w the rows' weights,
 
     importance = sum_i w[i] sum_k p[k] h(ICE[i, k]),    k over the cells of row i's part
 
-so that one part is the marginal measure.
+so that a single part gives the marginal measure.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ class Parts:
     Attributes
     ----------
     of_row : ndarray of shape (n_samples,)
-        From 0 on; no part is empty.
+        Counted from 0; no part is empty.
     bounds : ndarray of shape (n_parts + 1,)
         Part g has the cells bounds[g] to bounds[g + 1] of the move.
     weights : ndarray of shape (n_parts,)

@@ -1,4 +1,4 @@
-"""The response of rows as they are."""
+"""The response of unmoved rows."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from skvarimp._running.memory import call_rows, even_slices
 def unmoved_response(model, table):
     """The response at every row, (n_outputs, n_samples).
 
-    The model gets copies, into which it may write; block by block where X is large,
-    as X may be a memory map larger than the memory.
+    The model gets copies, which it may change. A large X goes block by block: it may be
+    a memory map larger than the memory.
     """
     parts = even_slices(table.n_samples, call_rows(table.n_columns))
     if len(parts) <= 1:

@@ -1,7 +1,7 @@
 """Derivatives of a model's response, and which models are linear or piecewise constant.
 
-`gradient(model, X)` is that of the model's form after a comparison with the model's own
-output, and a central difference for every model whose form has none.
+`gradient(model, X)` differentiates the model's form, after comparing it with the
+model's own output. It takes central differences where the form has no gradient.
 """
 
 import numpy as np
@@ -115,8 +115,8 @@ def differentiable(model, X):
     Raises
     ------
     NoGradient
-        With the reason; `PiecewiseConstant` where the derivative is 0 wherever there is
-        one. After a ResponseWarning if the form's outputs differ from the
+        With the reason: `PiecewiseConstant` where the derivative is 0 wherever there
+        is one. A ResponseWarning comes first if the form's outputs differ from the
         model's own.
     """
     table = as_table(X)
@@ -213,7 +213,7 @@ def linear_coefficients(model, X):
 
 
 def piecewise_constant(model, X):
-    """Why a response has derivative 0 wherever it has one, or None if not known to.
+    """Why a response is known to have derivative 0 wherever it has one, or None.
 
     Parameters
     ----------

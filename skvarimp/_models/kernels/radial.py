@@ -1,7 +1,7 @@
 """Kernels of the distance alone: Matern and rational quadratic.
 
-As in `kernels/terms.py`, but a moved column is no factor of its own: with D the squared
-distance by the other columns, in units of the length scales, the term is
+See `kernels/terms.py`. Here a moved column gives no factor: with D the squared distance
+by the other columns, in units of the length scales, the term is
 
     factor profile(D + gamma_J (v - s_J)^2).
 """

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-FAR = 1e5  # squares above leave less than ten digits of a power of e near 0
+FAR = 1e5  # larger squares leave fewer than ten digits of a power of e near 0
 
 
 class Vectors:
@@ -102,10 +102,10 @@ class Gaussian:
     ----------
     factor : float
     gammas : ndarray of shape (n_columns,)
-        Of sparse vectors all equal.
+        All equal if vectors are sparse.
     origin : ndarray of shape (n_columns,)
-        Amid the support vectors; distances do not depend on it, the rounding of
-        their products does. Not used of sparse vectors.
+        The middle of the support vectors. Distances do not depend on it, but the
+        rounding of their products does. Not used for sparse vectors.
     """
 
     factor: float

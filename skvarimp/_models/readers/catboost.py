@@ -1,9 +1,9 @@
 """CatBoost's trees, as its own JSON writes them.
 
-Values are compared in single precision, leaves summed in double. Splits on one
-category each are read; which of a column's values they mean is asked from CatBoost,
-which compares hashes of texts. Splits on statistics of the target by category (CTR),
-on texts and on embeddings are no splits on a column.
+Values are compared in single precision and leaves are summed in double precision.
+Splits on one category are read. CatBoost compares hashes of texts, so it is asked which
+of a column's values a split means. Splits on statistics of the target by category
+(CTR), on texts and on embeddings are not splits on a column and are not read.
 """
 
 import json
@@ -225,7 +225,7 @@ def _encoding(stub, features, table):
 
 @dataclass
 class OneOfNamed:
-    """A column's categories by their numbers; others have the number after the last.
+    """A column's categories by number; all others have the number after the last.
 
     Attributes
     ----------

@@ -40,8 +40,8 @@ def read_support_vectors(model, table):
 def _fitted_gamma(estimator):
     """The number that gamma="scale" or "auto" of a support vector machine became.
 
-    "scale" depends on the variance of the training data, which the fitted model keeps
-    in no public attribute.
+    "scale" depends on the variance of the training data. The fitted model keeps it in
+    no public attribute.
     """
     gamma = estimator.gamma
     return private(estimator, "_gamma") if isinstance(gamma, str) else gamma
@@ -136,10 +136,10 @@ def is_feature_map(step):
 
 
 def feature_map(step, form):
-    """The form of a linear model of kernel features, which is one of the columns.
+    """The form, in terms of the columns, of a linear model of kernel features.
 
-    Of landmarks (Nystroem) it is a sum of kernels, of random directions a network of
-    cosines.
+    With landmarks (Nystroem) it is a sum of kernels, and with random directions
+    (RBFSampler) a network of cosines.
     """
     if not isinstance(form, Additive) or form.parts:
         raise NotReadable(f"the model behind {type(step).__name__} is not linear")

@@ -1,9 +1,9 @@
 """LightGBM's trees, as its own text format writes them.
 
-Values are compared, and leaves summed, in double precision. In most containers a
-number next to 0 counts as 0. A split sends missing values where it sends 0 (missing
-type none), where it says (type NaN), or where it says together with 0 (type zero). A
-category goes left where the split names it; missing ones go right.
+Values are compared and leaves are summed in double precision. In most containers a
+number near 0 counts as 0. The missing type of a split tells where missing values go:
+with 0 (none), in the direction that the split says (NaN), or there together with 0
+(zero). A category goes left if the split names it. Missing categories go right.
 """
 
 from itertools import pairwise
@@ -63,7 +63,7 @@ def _refuse_early_stop(estimator):
 
 
 def _refuse_rounded_integers(table):
-    """Integers in arrays become single precision, but not when moved among numbers."""
+    """Integers in arrays become single precision, unless they move among numbers."""
     if isinstance(table, FrameTable) or table.native.dtype.kind == "f":
         return
     sparse = isinstance(table, SparseTable)
@@ -202,7 +202,7 @@ def _pandas_labels(booster, table):
 
 
 def _where_zero_is_missing(blocks):
-    """Columns whose splits send 0 with missing values; all of them must, or none."""
+    """Columns whose splits send 0 with missing values: all splits, or none."""
     found = {True: set(), False: set()}
     for block in blocks:
         decision = _numbers(block, "decision_type", np.intp)

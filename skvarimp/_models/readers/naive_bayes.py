@@ -102,14 +102,14 @@ def _of_classes(model, constant, part=None, weights=None, single=False):
 
 
 def contrast_and_link(model, n_classes):
-    """What turns one log-likelihood for each class into scores, and the link.
+    """How the log-likelihoods of the classes become scores, and the link.
 
     Returns
     -------
     contrast : ndarray of shape (n_classes, n_scores)
     link : Link
     """
-    if n_classes == 2:  # of two classes one score, like other classifiers
+    if n_classes == 2:  # one score, as other classifiers have
         return np.array([[-1.0], [1.0]]), _link(model, n_classes)
     return np.eye(n_classes), _link(model, n_classes)
 

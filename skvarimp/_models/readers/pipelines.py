@@ -45,7 +45,7 @@ def read_pipeline(model, table):
 
 
 def _columnwise(pipeline, table):
-    """How many of the first steps work column by column, their sources, why no more."""
+    """How many first steps work column by column, their sources, and why no more do."""
     n_steps, reason = len(pipeline.steps) - 1, None
     for n_before in range(n_steps, 0, -1):
         try:
@@ -63,7 +63,7 @@ def _transformed(steps, table):
 
 
 def _behind(model, table, reason):
-    """The form of affine steps and a model; the reason is why they are not others."""
+    """The form of affine steps and a model, or NotReadable with the reason."""
     pipeline = model.estimator
     inner = Model(pipeline[-1], model.method)
     maps = [

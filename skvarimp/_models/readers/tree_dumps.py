@@ -9,7 +9,7 @@ from skvarimp._models.forms import NotReadable
 
 @contextmanager
 def reading(library):
-    """Turn what is missed in a model's file into a reason to decline."""
+    """Decline a model whose file lacks what the reader looks for."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as missed:
@@ -26,7 +26,7 @@ def used_columns(trees):
 
 
 def number_categories(trees, others_left):
-    """Turn the sets of raw trees from categories' numbers to their positions.
+    """Replace categories' numbers by their positions in the sets of raw trees.
 
     Parameters
     ----------

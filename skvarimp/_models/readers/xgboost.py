@@ -1,8 +1,8 @@
 """XGBoost's trees, as its own JSON writes them.
 
-A value, rounded to single precision, goes left where it is *below* the threshold; a
-category goes left unless the split names it; a missing value goes where the split
-says. Leaves are summed in single precision by XGBoost, in double precision here.
+A value, rounded to single precision, goes left if it is *below* the threshold. A
+category goes left unless the split names it. The split says where missing values go.
+XGBoost sums leaves in single precision; here they are summed in double precision.
 """
 
 import json
@@ -58,8 +58,8 @@ LINKS = {
     **dict.fromkeys(["multi:softprob", "multi:softmax"], Softmax()),
 }
 UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
-WALK = 4.0  # rounding of n sums: so often that of one, times the root of n
-COARSE = 1e-3  # largest part of the predictions' spread that it may be
+WALK = 4.0  # rounding of n sums: this times that of one sum, times the root of n
+COARSE = 1e-3  # the most that it may be, relative to the predictions' spread
 
 
 def read(model, table):
@@ -304,7 +304,7 @@ CHECKED_ROWS = 256
 
 
 def _check(learner, form, table, asked):
-    """Leaves one by one, and what their sum is off by; sets the offset.
+    """Compare each leaf, and the sums of leaves; sets the offset.
 
     Rounding could hide small misreadings from the probe, but not from the leaves.
     """
@@ -330,7 +330,7 @@ def _check(learner, form, table, asked):
 
 
 def _offset(learner, sums, margins, rounding):
-    """The base score as a raw output; it is written as an output, of whichever link."""
+    """The base score as a raw output. The JSON has it behind some link."""
     base = learner["learner_model_param"]["base_score"].strip("[]").split(",")
     base = np.array(base, dtype=np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
 """How trees see a column before their splits compare it.
 
-Encoders are functions of a column's values, (n,) -> (n,). Categories that no split of a
-column names share one position, behind those that are named.
+Encoders are functions of a column's values, (n,) -> (n,). All categories that no split
+names share one position, after those of the named categories.
 """
 
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Band:
-    """Numbers next to 0, which stand for 0 or for a missing value.
+    """Numbers near 0, which stand for 0 or for a missing value.
 
     Attributes
     ----------

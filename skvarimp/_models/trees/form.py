@@ -8,7 +8,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import Form
 from skvarimp._models.trees.encoders import Encoding
 
-ROUNDING = 1e-11  # of sums over the trees; shares are larger
+ROUNDING = 1e-11  # of sums over the trees; no share is as small
 
 
 @dataclass
@@ -33,8 +33,8 @@ class Tree:
     sets : ndarray of shape (n_sets, n_categories) or None
         Categories that go left, by their positions.
     weight : ndarray of shape (n_nodes,) or None
-        Training weight of each node: of its rows, or of their second derivatives
-        where that is what the library keeps. None where it keeps nothing.
+        Training weight of each node: the sum of its rows' weights, or of their second
+        derivatives where the library keeps those. None where it keeps nothing.
     count : ndarray of shape (n_nodes,) or None
         Training rows of each node; scikit-learn's trees only.
     decrease : ndarray of shape (n_nodes,) or None
@@ -94,8 +94,8 @@ class Trees(Form):
     rounding : float
         How much the library's own raw outputs may be off, relative to the response.
     doubt : float or None
-        Labels that are decided by less are asked from the model; None: by as much as
-        sums in another order may differ.
+        The model itself is asked for labels that are decided by less than this. None:
+        by less than sums in another order may differ.
     """
 
     piecewise_constant = True
@@ -120,10 +120,10 @@ class Trees(Form):
         return self.trees[0].values.shape[1]
 
     def gap(self):
-        """How near to 0 and 1 outputs can be without being 0 or 1; 0: as near as any.
+        """How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
 
-        Means of shares are 0 where all of them are, and otherwise at least the
-        smallest share of one tree; 1 likewise.
+        A mean of shares is 0 if all shares are 0, and otherwise at least the smallest
+        share of one tree. The same holds for 1.
         """
         if self.link is not None or self.shares is None or np.any(self.offset):
             return 0.0

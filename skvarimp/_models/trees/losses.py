@@ -1,4 +1,4 @@
-"""Losses that trees are grown by, as the step each row asks of its raw outputs.
+"""Losses of boosting, each as the step that a row asks of its raw outputs.
 
 The step is minus the derivative of the loss by the raw outputs, before any link. Its
 scale is the loss's own: half the squared error, the log loss in nats, and so on.
@@ -52,7 +52,7 @@ class TreeLoss:
         return self.name == "log loss of shares"
 
     def settled(self, y, raw):
-        """The loss with a parameter that does not depend on the rows any more."""
+        """The loss with a parameter that no longer depends on the rows."""
         if self.of_single_rows:
             return self
         # the corner is a quantile of the sizes of the errors, stage by stage

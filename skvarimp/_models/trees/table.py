@@ -1,4 +1,4 @@
-"""Every ensemble of trees as one flat table of nodes.
+"""An ensemble of trees as one flat table of nodes.
 
 Thresholds become positions among the ensemble's own cuts of a column: with
 u_1 < u_2 < ... the distinct thresholds on a column, the *code* of a value x is the
@@ -6,8 +6,8 @@ number of thresholds below it, so that
 
     x <= u_c  if and only if  code(x) < c,
 
-and all values of one code are one to every tree. A missing value has the code after
-the last; a categorical column's codes are its categories' positions, then missing.
+and no tree tells values of the same code apart. A missing value has the code after the
+last. The codes of a categorical column are its categories' positions, then missing.
 """
 
 from functools import cached_property
@@ -212,10 +212,11 @@ class NodeTable:
 
 
 class TreeTable(NodeTable):
-    """A table of nodes that also knows what each path says of every feature.
+    """A table of nodes that also knows what each path says about every feature.
 
-    An *edge* is named by the node it leads to, and stands for what all splits up to
-    there on its feature (that of the parent) say of that feature together.
+    An *edge* has the number of the node that it leads to. Its feature is that of the
+    parent. The edge holds what all splits on this feature, from the root down to it,
+    say together.
 
     Attributes
     ----------

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-# Mean responses closer than this, relative to the response's size, are the same but
-# for rounding, which must not decide whose rows make up a standard error.
+# Mean responses closer than this, relative to the response's size, count as equal:
+# rounding must not decide which rows make up a standard error.
 _TIED = 1e-12
 
 
@@ -14,7 +14,7 @@ def flatness(curves, multiplicity, statistic):
     ----------
     curves : ndarray of shape (n_entries, ..., n_cells)
     multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
-        Number of distinct values a cell stands for, perhaps another each row.
+        Number of distinct values that a cell stands for, perhaps different by row.
     statistic : {"std", "range"}
         Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
         minimum (eq. 6). One value: 0.
@@ -50,8 +50,8 @@ def _centred(curves, multiplicity):
 def flatness_slope(curves, multiplicity, statistic, size):
     """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
 
-    Tied extremes share, each value alike, so that no order of values decides. `size`,
-    (n_outputs,): the responses' size.
+    Tied extremes share the slope evenly, so that no order of values decides. `size` is
+    the size of the responses, (n_outputs,).
     """
     slope = np.zeros_like(curves)
     top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))

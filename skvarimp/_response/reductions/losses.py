@@ -1,4 +1,4 @@
-"""Losses of single rows: what permutation importance compares moved and unmoved by.
+"""Losses of single rows, which permutation importance compares moved and unmoved.
 
 A loss is called with y of shape (n_rows, 1, ...) and outputs of shape (n_outputs,
 n_rows, n_cells), and gives (n_rows, n_cells). `make_loss` finds the one that fits a
@@ -74,7 +74,7 @@ class AbsoluteErrorLoss(ErrorLoss):
 
 
 class RowLoss:
-    """A loss that is no more than a function of the outputs."""
+    """A loss that is known as a function of the outputs only."""
 
     smooth = False
 
@@ -100,9 +100,9 @@ class ZeroOneLoss(RowLoss):
 class WrongClassLoss(RowLoss):
     """Whether the class of the largest output is not y's, the first of equal ones.
 
-    Of several columns of y the share that is wrong. A single output stands for the
-    second of two classes, which is chosen above the threshold. Outputs closer than
-    `tie` are equal, so that the rounding of a vote of trees decides nothing.
+    With several columns of y it is the share that is wrong. A single output stands for
+    the second of two classes, which is chosen above the threshold. Outputs closer than
+    `tie` count as equal, so that the rounding of a vote of trees decides nothing.
     """
 
     class_lists: list
@@ -259,7 +259,7 @@ callable
 
 
 def refused_loss(loss, estimator, method):
-    """Why a loss surely does not fit a response, known without its values; or None.
+    """Why a loss cannot fit a response, as far as known without its values; or None.
 
     Parameters
     ----------

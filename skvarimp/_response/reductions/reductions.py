@@ -53,7 +53,7 @@ class Reduction:
     Attributes
     ----------
     needs : {"moments", "order", "values"}
-        What of the curves it takes, for estimates of its cost: means of smooth
+        What it takes of the curves, for estimates of its cost: means of smooth
         functions of them, their order as well, or each single value.
     merges_rows : bool
         Whether rows of equal value may go as one row of their weights.
@@ -166,18 +166,18 @@ class IndividualFlatness(_OfStatistic, _RowMean):
 
 
 SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
-LEAST_GROUPS = 10  # of rows, whatever they take: errors known to a fifth
+LEAST_GROUPS = 10  # of rows, whatever memory they take: errors known to a fifth
 
 
 @dataclass(frozen=True)
 class PartialDependence(SignedRows, _OfStatistic):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
 
-    The standard error needs every row's curve after the mean curve is known. Up to
-    `n_groups` rows are kept apart and it is exact; more rows are added up with
-    random signs in `n_groups` groups, which estimates the same sum of squares
-    without bias, with relative error about (2 n_groups)^(-1/2). Where `n_groups` sums
-    over all outputs and cells take too much memory, groups are joined.
+    The standard error needs each row's curve after the mean curve is known. Up to
+    `n_groups` rows are kept apart, and the error is exact. More rows are added up with
+    random signs in `n_groups` groups. This estimates the same sum of squares without
+    bias and with a relative error of about (2 n_groups)^(-1/2). Groups are joined where
+    their sums over all outputs and cells take too much memory.
     """
 
     statistic: str = "std"
@@ -272,7 +272,7 @@ class PartialDependence(SignedRows, _OfStatistic):
         return flatness(cells, sample.multiplicity, self.statistic)
 
     def own_influences(self, cells, importances, sample):
-        """Influences other than those through the rows' own curves, unscaled."""
+        """Influences by other ways than the rows' own curves, unscaled."""
         return self.through_scale(importances, sample)
 
     def slope(self, cells, sample):

@@ -38,8 +38,8 @@ class TotalShare(_RowMean):
     def reduce(self, shape):
         """See `Reduction.reduce`.
 
-        Half of E (ICE[i, k] - ICE[i, l])^2 over l is half of the cell's squared
-        deviation plus half of the row's variance: donors k and l bring one deviation.
+        The mean of (ICE[i, k] - ICE[i, l])^2 / 2 over l is half of the cell's squared
+        deviation plus half of the row's variance: each donor brings one deviation.
         """
         return State(*shape.variances())
 
@@ -74,7 +74,7 @@ class OwnShare(PartialDependence):
         return _through_variance(shares, sample)
 
     def own_influences(self, cells, importances, sample):
-        """See `PartialDependence.own_influences`; of the row as donor of its value."""
+        """See `PartialDependence.own_influences`; a row is also donor of its value."""
         through_scale = self.through_scale(importances, sample)
         if sample.codes is None:
             return through_scale

@@ -12,15 +12,15 @@ BLOCK_ROWS = 2**16  # drawn together
 def signed_groups(n_rows, n_groups, start, stop):
     """The signs of some rows, and the groups in which they are added up.
 
-    They are drawn block by block of rows, so that those of a row are the same whichever
-    part of the rows is asked for.
+    They are drawn for one block of rows after another, so that a row always gets the
+    same ones, whichever part of the rows is asked for.
 
     Parameters
     ----------
     n_rows : int
         All rows.
     n_groups : int
-        At most `n_rows`; as many groups as rows hold one each.
+        At most `n_rows`; with as many groups as rows each holds one row.
     start, stop : int
         The first row asked for, and the first one behind.
 
@@ -45,15 +45,15 @@ def signed_groups(n_rows, n_groups, start, stop):
 class SignedRows:
     """What a reduction of `n_rows` rows in `n_groups` groups knows of their signs.
 
-    Its field `part` says of which rows, None: of all.
+    Its field `part` says which rows it is for; None: all.
     """
 
     def of_part(self, part):
-        """For the walk over some of the rows, with the signs and groups of all."""
+        """The reduction for a walk over some of the rows, with signs as for all."""
         return replace(self, part=part)
 
     def of_sums(self, signed, groups, n_groups):
-        """For sums of all rows by group, in place of the rows."""
+        """The reduction for sums of all rows by group, instead of the rows."""
         reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
         vars(reduction)["_drawn"] = signed, groups
         return reduction

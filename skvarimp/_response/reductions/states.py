@@ -1,4 +1,4 @@
-"""What reductions keep of a block of rows, and give in the end."""
+"""What reductions keep of a block of rows, and what they give in the end."""
 
 from dataclasses import dataclass, replace
 
@@ -14,15 +14,15 @@ class State:
     rows : ndarray of shape (n_entries, n_outputs, n_rows) or None
         Each row's own mean contribution.
     cells : ndarray of shape (n_entries, n_outputs, n_cells) or None
-        Weighted sums over the rows, a cell.
+        Weighted sums over the rows, one per cell.
     sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells) or None
-        Signed sums over the rows of each group, a cell.
+        Signed sums over the rows of each group, one per cell.
     basis : ndarray of shape (n_entries, n_outputs, n_functions, n_cells) or None
         Where the curves are sums of a few functions of the cell: `sketch` is then
         (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
         The same for all rows.
     apart : ndarray of shape (n_entries, n_outputs, n_rows, n_cells) or None
-        Each row's moved curve, in place of a sketch, perhaps over the basis.
+        Each row's moved curve, instead of a sketch; perhaps over the basis.
     cell_of_value : ndarray of shape (n_values,) or None
         The cell of each grid value, where one cell holds several; None: its own.
     """
@@ -169,8 +169,8 @@ class Sample:
         What the weights summed to before; the sample size of the standard errors.
     base : ndarray of shape (n_outputs, n_rows)
     codes : ndarray of shape (n_entries, n_rows), slice or None
-        The cell of each row's own value; a slice of all cells where row i's is cell i;
-        None: rows are no donors of the grid.
+        The cell of each row's own value; a slice of all cells where row i has cell i.
+        None: rows are not donors of the grid.
     probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
     scale : ndarray of shape (n_outputs,)
         What importances are divided by.
@@ -237,8 +237,8 @@ class Sample:
     def finished(self, importances, influences, contributions=None, curves=None):
         """`Finished` with the standard error of the mean over outputs.
 
-        Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n, integer weights counting
-        as repeated rows.
+        Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n. Integer weights count as
+        repeated rows.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Additive forms with other parts than lines: link(b + sum_j g_j(x_j))."""
+"""Additive forms with parts that are not lines: link(b + sum_j g_j(x_j))."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from skvarimp._response.responses.scores import numeric_values, own_values
 
 
 class AdditiveResponse(LinearResponse):
-    """Moving columns changes only their own parts of a row's scores.
+    """Moved columns change only their own parts of a row's scores.
 
-    One score is a line in what the moved columns add to it, whatever they add.
+    A single score is a line in what the moved columns add to it, whatever that is.
 
     Parameters
     ----------

@@ -37,9 +37,9 @@ class BlackBoxResponse(Response):
         return ice
 
     def curves_of(self, table, blocks):
-        """Curves of a few rows as small moves are made, in one call of the model.
+        """Curves of a few rows for several small moves, in one call of the model.
 
-        A call costs some models (forests) more than a few thousand rows of it.
+        For some models, such as forests, a call costs more than a few thousand rows.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class BlackBoxResponse(Response):
         calls = [_moved_call(move, *at) for (_, move), at in zip(blocks, cells)]
         try:
             outputs = self.model(table.moved_together(calls)).T
-        except ValueError:  # said more exactly, move by move
+        except ValueError:  # asked move by move, the message is more exact
             parts = [
                 self.at(table, at[0], move, at[1])
                 for (_, move), at in zip(blocks, cells)
@@ -98,7 +98,7 @@ class BlackBoxResponse(Response):
         return result
 
     def block_rows(self, n_cells, n_columns):
-        """See `Response.block_rows`: whole calls, or one row of many cells."""
+        """See `Response.block_rows`: as many rows as one call takes, at least one."""
         return max(1, call_rows(n_columns, self.n_outputs) // n_cells)
 
 

@@ -1,8 +1,8 @@
 """Column-wise pipelines in front of any response.
 
-A pipeline whose steps work column by column turns a moved input column into moved
-model columns. The rows are transformed once; a donor's model values are its row of
-the transformed table, and other grid values are pushed through the steps.
+Behind column-wise steps a moved input column becomes moved model columns. The rows are
+transformed once. A donor's model values are its row of the transformed table; other
+values of the grid are transformed by the steps.
 """
 
 from dataclasses import replace
@@ -58,7 +58,7 @@ class Transformed:
         """The move of the model columns; the same cells in the same order."""
         entry = self.entry(move.entry)
         behind, rows = table, move.donors
-        if rows is None:  # values of the grid's own: put into one row and transformed
+        if rows is None:  # the grid's own values: put into copies of one row
             rows = np.zeros(move.n_cells, dtype=np.intp)
             values = move.rows_of_values(slice(None))
             behind = self._transform(raw.moved(rows, move.entry.columns, values=values))
@@ -66,7 +66,7 @@ class Transformed:
         columns = [behind.column(j)[rows] for j in entry.columns]
         values = side_by_side(columns, len(rows))
         if move.donors is None and not _finite(values):
-            self.model(behind.copy())  # may refuse what the steps made of them
+            self.model(behind.copy())  # it may refuse these
         return replace(move, entry=entry, values=values)
 
 
@@ -90,10 +90,10 @@ class TransformedMoves:
 
     @cached_property
     def by_column(self):
-        """See `Moves.by_column`: of ascending steps that merge no two values.
+        """See `Moves.by_column`: only if the steps ascend and merge no two values.
 
-        A group of which a selector leaves one column has the grid of the group, and
-        a missing value that an imputer fills in is still the last of its grid.
+        If a selector leaves one column of a group, it has the grid of the group. If an
+        imputer fills in a missing value, it is still the last value of its grid.
         """
         result = np.zeros(len(self.entries), dtype=bool)
         if not self.transformed.monotone or self.raw.numeric() is None:

@@ -75,7 +75,7 @@ class CombinedResponse(ScoreResponse):
         return all(member.is_stepped(table, move) for member in self.members)
 
     def stepped(self, table, rows, move, base):
-        """See `Response.stepped`; the function is asked once a piece."""
+        """See `Response.stepped`; the function is evaluated once per piece."""
         unmoved = [own(table)[:, rows] for own in self.own]
         steps = Steps.together(
             [
@@ -129,9 +129,9 @@ class CombinedResponse(ScoreResponse):
         )
 
     def costs(self):
-        """See `Response.costs`; the function is asked for every cell or every step."""
+        """See `Response.costs`; the function is evaluated per cell or per step."""
         costs = Costs.added([member.costs() for member in self.members], self.n_outputs)
         if not self.steps_alone:
             return costs
-        # the members' steps are brought together, and formed anew
+        # the members' steps are brought together and formed again
         return replace(costs, row=2.5 * costs.row, cell=costs.cell - self.n_outputs)

@@ -1,8 +1,8 @@
 """Many sparse columns of few distinct values at once, for any head(X W + b).
 
-Of a column with the values 0, v_1, ..., v_m, nearly all rows hold 0: they are moved to
-the other values together, on the sums X W + b as they are. The rows that hold another
-value are corrected one by one. No column is looked at by itself.
+In a column with the values 0, v_1, ..., v_m nearly all rows hold 0. They are moved to
+the other values together, from the sums X W + b. The few rows that hold another value
+are then moved one by one. All columns of a batch are handled together.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 
 from skvarimp._running.memory import CACHE, at_once
 
-FEW = 16  # values of several columns go together however many rows there are
+FEW = 16  # columns with up to so many values go together, whatever the rows
 
 
 @dataclass
@@ -64,7 +64,7 @@ def _sorted(column, values):
 
 
 def _new(column, values):
-    """Where a value of a column stands for the first time, of sorted values."""
+    """Where each distinct value of a column occurs first, for sorted values."""
     new = np.ones(len(values), dtype=bool)
     new[1:] = (column[1:] != column[:-1]) | (values[1:] != values[:-1])
     return new

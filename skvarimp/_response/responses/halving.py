@@ -1,8 +1,8 @@
 """Where curves step, found by halving.
 
-Some curves take a state at two values only if they have it at all values in between:
-the nearest rows, or the label of scores that are lines. Between two values of unlike
-state the middle one is looked at, and so on.
+If a curve has the same state at two values, it has it at all values in between: the
+state is the set of nearest rows, or the label of scores that are lines. Between two
+values with different states the middle one is looked at, and so on.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def halved(look, n_rows, n_cells):
     states : ndarray of shape (n_found, any)
         Each holds up to the row's next cell.
     tied : ndarray of shape (n_found,)
-        Of single cells: the next one is found, too.
+        For single cells: the next one is found, too.
     """
     rows = np.arange(n_rows)
     low, high = np.zeros_like(rows), np.full_like(rows, n_cells - 1)

@@ -74,7 +74,7 @@ class KernelResponse(ScoreResponse):
         return bool(terms.max() > 1e6 * np.abs(scores).max())
 
     def tasks(self, walk):
-        """See `Response.tasks`; grids of one entry share what is remembered of it."""
+        """See `Response.tasks`; the grids of one entry follow each other."""
         for e in range(walk.n_entries):
             for position in range(e, len(walk.moves), walk.n_entries):
                 yield from self.tasks_of(walk, position)
@@ -116,7 +116,7 @@ class KernelResponse(ScoreResponse):
         if n >= TOO_MANY:
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
-        # nodes serve all grids of the entry, so that they may be a few more than values
+        # nodes serve all grids of an entry, so there may be a few more than values
         if n >= 3 * len(values) and not self.knows_nodes(table, columns, at):
             return values, None
         return at, interpolation(values[:, 0], low, high, n)

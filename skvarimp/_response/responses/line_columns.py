@@ -1,8 +1,8 @@
 """Linear responses of many single columns at once, with their own values as grid.
 
-A batch holds columns side by side and each is one entry of `StraightLines`, whose
-cells are the rows: rows of equal value need not be merged. Of sparse columns they are
-the stored values and, once, the zero with the weight of all its rows.
+A batch holds columns side by side. Each is one entry of `StraightLines`, whose cells
+are the rows: rows of equal value need not be merged. The cells of a sparse column are
+its stored values and a single zero with the weight of all rows that hold 0.
 """
 
 import numpy as np
@@ -40,7 +40,8 @@ def batches(table, columns):
     Yields
     ------
     which : ndarray of int
-        Positions in `columns`; of sparse X those with as many stored values together.
+        Positions in `columns`. For sparse X, columns with about as many stored values
+        go together.
     """
     if not isinstance(table, SparseTable):
         step = max(1, CACHE // table.n_samples)
@@ -60,7 +61,7 @@ def batches(table, columns):
 
 
 def values_of(table, columns, weights):
-    """Values of some columns, as many of each.
+    """Values of some columns, equally many of each.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def _stored(X, columns, weights):
     at = np.arange(sizes.max(initial=0))
     present = at < sizes[:, np.newaxis]
     where = (starts[:, np.newaxis] + at)[present]
-    # where no row is zero, the first value fills up
+    # if no row holds 0, the first value fills up
     filler = np.zeros(len(columns))
     full = np.flatnonzero((sizes == n_samples) & (sizes > 0))
     filler[full] = X.data[starts[full]]
@@ -97,7 +98,7 @@ def _stored(X, columns, weights):
 
 
 def begins(ascending):
-    """Where each distinct value stands for the first time, of sorted values."""
+    """Where each distinct value occurs first, for sorted values."""
     new = np.ones(ascending.shape, dtype=bool)
     np.not_equal(ascending[..., 1:], ascending[..., :-1], out=new[..., 1:])
     return new
@@ -124,7 +125,7 @@ def finish(walk, positions, columns, slopes):
     weights = probabilities if isinstance(walk.table, SparseTable) else walk.weights
     by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
     ascending = not by_row and bool(np.all(weights == walk.weights[0]))
-    if ascending:  # then any order of the rows is as good
+    if ascending:  # any order of the rows will do
         values.sort(axis=1)
     probabilities = np.broadcast_to(probabilities, values.shape)
     rows = slice(0, values.shape[1])

@@ -23,7 +23,7 @@ from skvarimp._response.shapes.step_curves import StepCurves
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import at_once
 
-LOOKS = 32  # at a row's label, to find where it changes
+LOOKS = 32  # evaluations of a row's label, to find where it changes
 
 
 class LinearResponse(ProjectionResponse):

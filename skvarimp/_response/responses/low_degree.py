@@ -1,4 +1,4 @@
-"""Sums of products of lines and hinges: along one column they are known by few values.
+"""Sums of products of lines and hinges: few values tell them along one column.
 
 Without hinges a score is a polynomial of the moved value, which degree + 1 Chebyshev
 nodes determine. With hinges in the single columns it is a line between their kinks.
@@ -42,7 +42,7 @@ class LowDegreeResponse(ProjectionResponse):
         return np.moveaxis(self.form.head(sums), -1, 0)
 
     def moved_scores(self, others, weights, values):
-        """See `ProjectionResponse.moved_scores`; products that stay are formed once."""
+        """See `ProjectionResponse.moved_scores`; unmoved products are formed once."""
         moving, still = self.form.split(weights.any(axis=0))
         steps = values @ weights
         scores = np.empty((self.n_scores, len(others), len(values)))

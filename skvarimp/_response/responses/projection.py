@@ -43,7 +43,7 @@ class ProjectionResponse(ScoreResponse):
         return self.weights[list(columns)].any(axis=1)
 
     def sums(self, table, rows):
-        """X W + b of some rows, (n_rows, n_units); of a whole table made once."""
+        """X W + b of some rows, (n_rows, n_units); computed once per table."""
         if 8 * table.n_samples * len(self.intercept) > working_bytes() / 2:
             return table.take(rows).numeric() @ self.weights + self.intercept
 
@@ -138,7 +138,7 @@ class ProjectionResponse(ScoreResponse):
             yield from _few_values.batches(X, columns, n_units, self.n_outputs)
 
     def finished(self, walk, positions):
-        """The finished reductions of such columns; None: one by one after all."""
+        """The finished reductions of such columns; None: to be done one by one."""
         columns = columns_at(walk, positions)
         few = _few_values.few_values(walk.table.csc(), columns, walk.weights)
         sums = self.sums(walk.table, walk.rows)

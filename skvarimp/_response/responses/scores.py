@@ -54,7 +54,7 @@ class ScoreResponse(Response):
     def changes(self, move):
         """Whether a move changes any score; if not, importances are exactly 0.
 
-        It does not where no column is used, or all that are used hold one value.
+        No score changes if no column is used, or if those used hold a single value.
         """
         used = self.uses(move.entry.columns)
         if not used.any():
@@ -101,9 +101,9 @@ class ScoreResponse(Response):
         return values, None
 
     def at_nodes(self, table, rows, columns, at):
-        """Scores at nodes, remembered of the last entry.
+        """Scores at nodes, kept for the last entry.
 
-        Its grids lie between the same ends, and so have the same nodes.
+        All grids of an entry lie between the same ends and share their nodes.
 
         Parameters
         ----------
@@ -145,7 +145,8 @@ class ScoreResponse(Response):
     def linked(self, scores, table, rows, move, base, tied=None):
         """Curves from scores; the model itself is asked where the link is in doubt.
 
-        So it is where the scores are: `tied`, a mask (n_rows, n_cells).
+        It is also asked where a tie makes the scores doubtful: `tied`, a mask of shape
+        (n_rows, n_cells).
         """
 
         def ask(i, k):
@@ -160,7 +161,7 @@ class ScoreResponse(Response):
         return own_cells_unmoved(ice, rows, move, base)
 
     def linked_or_asked(self, scores, ask, tied=None):
-        """As `linked`, of any cells.
+        """As `linked`, for any cells.
 
         Parameters
         ----------
@@ -183,7 +184,7 @@ class ScoreResponse(Response):
         return outputs
 
     def mean_of_pair(self, table, rows, weights, move, base):
-        """As `mean_curves`, of two columns that scores are smooth in; or None."""
+        """As `mean_curves`, if two columns move and scores are smooth; or None."""
         columns = list(move.entry.columns)
         smooth = self.smooth and self.link.smooth
         if len(columns) != 2 or not smooth or not self.changes(move):
@@ -203,7 +204,7 @@ class ScoreResponse(Response):
         return mean_over_nodes(mean_at, len(rows), numeric_values(move), size)
 
     def offers(self, n_cells):
-        """What the shape of the curves of one column offers, as `Reduction.needs`."""
+        """Which of `Reduction.needs` the shape of one column's curves offers."""
         if not (self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS):
             return set()
         one_turn = self.turns_once and use_compiled()
@@ -267,7 +268,7 @@ class ScoreResponse(Response):
         return self.costs().evaluations(n_rows, n_cells)
 
     def tasks_of(self, walk, position):
-        """See `Response.tasks_of`; what takes no row's curve takes all rows at once."""
+        """See `Response.tasks_of`; all rows at once if no row's curve is formed."""
         offers = self.offers(walk.moves[position].n_cells)
         if all(r.needs in offers for r in walk.reductions_of(position)):
             return [Task((position,), slice(0, len(walk.rows)))]

@@ -25,10 +25,10 @@ from skvarimp._response.shapes.dense import Chunk
 from skvarimp._response.shapes.shape import NeedsValues, Shape
 from skvarimp._running.memory import CACHE
 
-# What the last coefficients may be of the values, on average over the rows and in any
-# row, and of the numbers that the values are differences of.
+# How large the last coefficients may be: relative to the values, on average over the
+# rows and in any row; and relative to the numbers that the values are differences of.
 VANISHED, VANISHED_ANYWHERE, ROUNDED = 2e-13, 1e-10, 1e-15
-TRIED = 24  # rows that the first guess of the number of nodes is made on
+TRIED = 24  # rows for a first guess of the number of nodes
 GUESSES = (17, 65, 257)
 MOST = 512  # nodes
 
@@ -42,7 +42,7 @@ def relative(values, low, high):
 def absolute(x, low, high):
     """The values of [low, high] at positions x, ascending from -1 to 1."""
     values = (low + high) / 2.0 + (high - low) / 2.0 * x
-    values[..., :1], values[..., -1:] = low, high  # but for rounding they are
+    values[..., :1], values[..., -1:] = low, high  # exactly, without rounding
     return values
 
 

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-ROUNDING = 1e-17  # errors allowed, relative to the largest value
-TOO_MANY = 10_000  # nodes: the function is then asked at the values themselves
+ROUNDING = 1e-17  # the error allowed, relative to the largest value
+TOO_MANY = 10_000  # nodes; the function is then evaluated at the values themselves
 _RHO = np.geomspace(1.005, 1e4, 500)
 _HEIGHT = (_RHO - 1.0 / _RHO) / 2.0
 

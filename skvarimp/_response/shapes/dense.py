@@ -39,7 +39,7 @@ class Dense(Shape):
         return self._added(sparse.csr_array((weights, where), shape=shape)), None
 
     def _added(self, add):
-        """A sparse matrix times ICE - f; a curve that is constant stays exactly so."""
+        """A sparse matrix times ICE - f; constant curves stay exactly constant."""
         base = np.broadcast_to(self.margins.base, self.ice.shape[:3])
         sums = []
         for at in np.ndindex(*self.ice.shape[:2]):
@@ -51,7 +51,7 @@ class Dense(Shape):
 
 
 class Chunk(Dense):
-    """So few values that a few arrays of them stay in the processor's cache.
+    """Few values: a few arrays of them stay in the processor's cache.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ _UP_TO = np.triu(np.ones((_RUN, _RUN)))
 
 
 def running_sums(values):
-    """np.cumsum along the last axis; by matrix products it need not wait for sums."""
+    """np.cumsum along the last axis, faster by matrix products."""
     n = values.shape[-1] // _RUN * _RUN
     if n < 8 * _RUN:
         return np.cumsum(values, axis=-1)
@@ -173,14 +173,14 @@ def running_sums(values):
 
 
 def _fastest_sort(curves):
-    """Merging runs, where the first curves seen rise and fall only a few times."""
+    """The sort that merges runs, if the first curves rise and fall only a few times."""
     few = np.diff(curves[..., :4, :], axis=-1) > 0
     turns = np.count_nonzero(few[..., 1:] != few[..., :-1])
     return "stable" if 16 * turns < few.size else None
 
 
 def _mass_below(chances, order):
-    """P_k of each sorted curve; shape (1, 1, 1, k) where all cells are as probable."""
+    """P_k of each sorted curve; (1, 1, 1, k) if all cells are equally probable."""
     if chances.shape[2] == 1 and np.all(chances == chances[0, 0, 0, 0]):
         return np.cumsum(chances[:1], axis=-1)[..., :-1]
     chances = np.broadcast_to(chances, order.shape)

@@ -2,10 +2,10 @@
 
     ICE[o, i, k] = g(a[o, i] + t[o, k]),    f[o, i] = g(a[o, i] + s[o, i])
 
-All of them ascend as t does, so that one sort of the cells resolves every absolute
-value. What is left are sums over cells or rows, all of them or up to a rank: of a
-straight line by partial sums of t, of others by those of the basis. No row's curve is
-formed.
+All of them ascend with t, so that one sort of the cells resolves every absolute value.
+What is left are sums over cells or rows, either over all of them or up to a rank. For a
+straight line they are partial sums of t, and for other lines partial sums of the basis.
+No row's curve is formed.
 """
 
 from functools import cached_property
@@ -69,7 +69,7 @@ class StraightLines(Basis):
         See `Shape.parts`.
     t : ndarray of shape (n_entries, n_outputs or 1, n_cells)
     s : ndarray of shape (n_entries, n_outputs or 1, n_rows)
-        Where it is `t` itself, cell i is the own value of row i.
+        If it is `t` itself, cell i is the own value of row i.
     slope : ndarray of shape (n_entries, n_outputs, 1)
     is_ascending : bool, default=False
         Whether t is known to ascend.
@@ -147,7 +147,7 @@ class StraightLines(Basis):
     def pairs(self):
         """See `Shape.pairs`."""
         mean = np.einsum("bok,bk->bo", self._distances, self.margins.probabilities)
-        # of the rows of a block, a part or a partition
+        # the rows may be a block, a part or a partition
         total = self.margins.weights.sum(axis=-1, keepdims=True)[..., np.newaxis]
         return self._of_rows(mean), np.abs(self.slope) * self._distances * total
 
@@ -158,7 +158,7 @@ class StraightLines(Basis):
             return size * self._distances, size * self._distances
         at, margins = self.s, self.margins
         if offsets is not None:
-            # a line that stays where it is crosses no level
+            # a flat line crosses no level
             at = at + offsets / np.where(self.slope == 0, np.inf, self.slope)
         lines = size.shape[:2]
         at, t = (np.broadcast_to(x, (*lines, x.shape[-1])) for x in (at, self.t))

@@ -1,10 +1,10 @@
 """Curves that turn once: they fall to some point and rise after it, or the reverse.
 
-By ascending values, a row's cells are two branches that meet at its turning point.
-On a branch the order of the cells is known, so that sums over pairs of them are running
-sums of the basis. Between the branches only the cells of the lighter one are visited:
-for each, how far the other branch lies below it. A row whose curve turns outside the
-grid takes O(n_nodes), and none more than O(n_cells n_nodes).
+In ascending order of values, a row's cells form two branches that meet at the turning
+point. On a branch the order of the cells is known, so that sums over pairs of cells are
+running sums of the basis. Between the branches only the cells of the lighter one are
+visited, to see how far the other branch lies below each. A row whose curve turns
+outside the grid takes O(n_nodes), and no row more than O(n_cells n_nodes).
 
 With B[k] the basis at cell k and v_i the row's values at the nodes, signed so that the
 curve falls first, g[i, k] = B[k] v_i, P[k] and C[k] are the sums of the probabilities
@@ -87,7 +87,7 @@ class OneTurn(Basis):
 
 
 def first_cells(start, stop, holds):
-    """The first cell of start ... stop from which on a condition holds, for each row.
+    """The first cell in start ... stop from which a condition holds, for each row.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ for others: its `parts` offer more of them, and the `Chunk` of `dense.py` all.
     sums(weights)
         `weights` are c, of shape (n_rows,).
     sums_by_group(weights, groups, n_groups)
-        `sketch` has shape (n_entries, n_outputs, n_groups, n_cells), and `basis` is
-        None or a basis of curves as in `State`.
+        `sketch` has shape (n_entries, n_outputs, n_groups, n_cells). `basis` is None,
+        or a basis of curves as in `State`.
 """
 
 from dataclasses import dataclass, replace

@@ -57,7 +57,7 @@ def read_elliptic_envelope(model, table):
 
 
 def is_polynomial(step):
-    """Whether a step makes products of columns that are read."""
+    """Whether a step makes products of columns, and is of a type that is read."""
     return is_exactly(step, "sklearn.preprocessing", "PolynomialFeatures")
 
 
