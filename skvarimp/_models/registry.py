@@ -160,16 +160,6 @@ UNREAD = {
 }
 
 
-# Readers of trees alone. These models have no gradient and no coefficients, which is
-# known without reading them.
-TREE_READERS = {
-    "_models.readers.sklearn_trees",
-    "_models.readers.xgboost",
-    "_models.readers.lightgbm",
-    "_models.readers.catboost",
-}
-
-
 def entry_of(estimator):
     """The registered entry of an estimator's exact type, or None.
 
@@ -264,3 +254,14 @@ def _inside(estimator):
     if entry.function == "read_vote" and len(members) == 1:
         return members[0]
     return None
+
+
+# Readers of trees alone. These models have no gradient and no coefficients, which is
+# known without reading them.
+TREE_READERS = ("sklearn_trees", "xgboost", "lightgbm", "catboost")
+
+
+def reads_trees(estimator):
+    """Whether the model inside an estimator has a reader of trees."""
+    entry = entry_of(unwrapped(estimator))
+    return entry is not None and entry.module.endswith(TREE_READERS)

@@ -11,7 +11,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.readers.linear import coefficients, intercept
 from skvarimp._models.readers.networks import layers
-from skvarimp._models.registry import TREE_READERS, entry_of, read
+from skvarimp._models.registry import entry_of, read, reads_trees
 
 SCORES_FIRST = ("decision_function", "predict_proba", "predict")
 
@@ -52,7 +52,7 @@ def spline_form(estimator, table):
 
 def _form(estimator):
     """The form of an estimator's score; None for trees, which are not read for it."""
-    if entry_of(estimator).module in TREE_READERS:
+    if reads_trees(estimator):
         return None
     n_columns = getattr(estimator, "n_features_in_", None)
     if n_columns is None:

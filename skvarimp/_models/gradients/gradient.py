@@ -13,7 +13,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.gradients.central_differences import central_blocks
 from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._models.model import Model
-from skvarimp._models.registry import TREE_READERS, entry_of, read, unwrapped
+from skvarimp._models.registry import read, reads_trees, unwrapped
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.memory import at_once, even_slices
 from skvarimp._running.warn import warn
@@ -158,7 +158,7 @@ def _trees_behind(model, table):
     estimator = unwrapped(model.estimator)
     if not is_exactly(estimator, "sklearn.pipeline", "Pipeline"):
         return None
-    if not _reads_trees(estimator[-1]):
+    if not reads_trees(estimator[-1]):
         return None
     with users_code():
         behind = as_table(estimator[:-1].transform(table.copy()))
@@ -166,11 +166,6 @@ def _trees_behind(model, table):
         return read(Model(estimator[-1], model.method), behind)
     except NotReadable:
         return None
-
-
-def _reads_trees(estimator):
-    entry = entry_of(unwrapped(estimator))
-    return entry is not None and entry.module in TREE_READERS
 
 
 def linear_coefficients(model, X):
@@ -201,7 +196,7 @@ def linear_coefficients(model, X):
     ([[2.0]], [1.0])
     """
     table = as_table(X)
-    if _reads_trees(model.estimator):
+    if reads_trees(model.estimator):
         return None
     try:
         form = linear_part(differentiable(model, table), table.n_columns)

@@ -47,6 +47,10 @@ class CombinedResponse(ScoreResponse):
             # an inverse like exp turns errors of its argument into relative ones
             self.rounding *= 10
 
+    def _unmoved(self, table, rows):
+        """The members' outputs at unmoved rows, a list of (n_outputs, n_rows)."""
+        return [own(table)[:, rows] for own in self.own]
+
     def critical_values(self, column):
         """Values at and next to which a member may jump."""
         each = [getattr(member, "critical_values", None) for member in self.members]
@@ -60,7 +64,7 @@ class CombinedResponse(ScoreResponse):
     def curves(self, table, rows, move, base):
         """See `Response.curves`; unmoved where no member's output moves."""
         scores = self.scores(table, rows, move)
-        own = np.concatenate([own(table)[:, rows] for own in self.own])
+        own = np.concatenate(self._unmoved(table, rows))
         still = np.all(scores == own[:, :, np.newaxis], axis=0)
         ice = self.linked(scores, table, rows, move, base)
         return np.where(still, base[:, :, np.newaxis], ice)
@@ -76,13 +80,9 @@ class CombinedResponse(ScoreResponse):
 
     def stepped(self, table, rows, move, base):
         """See `Response.stepped`; the function is evaluated once per piece."""
-        unmoved = [own(table)[:, rows] for own in self.own]
-        steps = Steps.together(
-            [
-                member.stepped(table, rows, move, own)
-                for member, own in zip(self.members, unmoved)
-            ]
-        )
+        unmoved = self._unmoved(table, rows)
+        each = zip(self.members, unmoved)
+        steps = Steps.together([m.stepped(table, rows, move, own) for m, own in each])
         ends = np.cumsum([len(own) for own in unmoved])[:-1]
         unmoved = np.concatenate(unmoved)
 
@@ -102,14 +102,9 @@ class CombinedResponse(ScoreResponse):
 
     def at_cells(self, table, rows, moves, base, cells):
         """See `Response.at_cells`."""
-        each = zip(self.members, self.own)
-        scores = np.concatenate(
-            [
-                m.at_cells(table, rows, moves, own(table)[:, rows], cells)
-                for m, own in each
-            ],
-            axis=1,
-        )
+        each = zip(self.members, self._unmoved(table, rows))
+        of_members = [m.at_cells(table, rows, moves, own, cells) for m, own in each]
+        scores = np.concatenate(of_members, axis=1)
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
 
@@ -121,12 +116,8 @@ class CombinedResponse(ScoreResponse):
 
     def scores(self, table, rows, move):
         """See `ScoreResponse.scores`."""
-        return np.concatenate(
-            [
-                member.curves(table, rows, move, own(table)[:, rows])
-                for member, own in zip(self.members, self.own)
-            ]
-        )
+        each = zip(self.members, self._unmoved(table, rows))
+        return np.concatenate([m.curves(table, rows, move, own) for m, own in each])
 
     def costs(self):
         """See `Response.costs`; the function is evaluated per cell or per step."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._response.responses.line_columns import begins
 from skvarimp._running.memory import CACHE, at_once
 
 FEW = 16  # columns with up to so many values go together, whatever the rows
@@ -51,23 +52,13 @@ def n_distinct(X):
     if len(several):
         part = X[:, several]
         column = np.repeat(np.arange(len(several)), np.diff(part.indptr))
-        column, values = _sorted(column, part.data)
-        new = _new(column, values) & ((values != 0) | ~has_zero[several][column])
+        order = np.lexsort((part.data, column))
+        column, values = column[order], part.data[order]
+        new = begins(column) | begins(values)
+        new &= (values != 0) | ~has_zero[several][column]
         counts[several] = np.bincount(column[new], minlength=len(several))
         counts[several] += has_zero[several]
     return counts
-
-
-def _sorted(column, values):
-    order = np.lexsort((values, column))
-    return column[order], values[order]
-
-
-def _new(column, values):
-    """Where each distinct value of a column occurs first, for sorted values."""
-    new = np.ones(len(values), dtype=bool)
-    new[1:] = (column[1:] != column[:-1]) | (values[1:] != values[:-1])
-    return new
 
 
 def few_values(X, columns, weights):
@@ -80,7 +71,7 @@ def few_values(X, columns, weights):
     all_columns = np.concatenate([column, zeros])
     all_values = np.concatenate([part.data.astype(np.float64), np.zeros(len(zeros))])
     order = np.lexsort((all_values, all_columns))
-    new = _new(all_columns[order], all_values[order])
+    new = begins(all_columns[order]) | begins(all_values[order])
     code = np.empty(len(order), dtype=np.intp)
     code[order] = np.cumsum(new) - 1
     values = all_values[order][new].reshape(n_columns, -1)

@@ -13,7 +13,6 @@ n_nodes).
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from skvarimp._response.shapes.chebyshev import (
     coefficients,
@@ -21,7 +20,7 @@ from skvarimp._response.shapes.chebyshev import (
     nodes,
     tail,
 )
-from skvarimp._response.shapes.dense import Chunk
+from skvarimp._response.shapes.dense import Chunk, summing
 from skvarimp._response.shapes.shape import NeedsValues, Shape
 from skvarimp._running.memory import CACHE
 
@@ -102,8 +101,7 @@ class Basis(Shape):
     def sums_by_group(self, weights, groups, n_groups):
         """See `Shape.sums_by_group`; of the nodes, with `matrix` as basis."""
         values, matrix = self.moved
-        where = (groups, np.arange(len(groups)))
-        add = sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
+        add = summing(weights, groups, n_groups)
         sums = [add @ values[at] for at in np.ndindex(*values.shape[:2])]
         sketch = np.stack(sums).reshape(*values.shape[:2], n_groups, -1)
         return sketch, matrix.swapaxes(1, 2)[:, np.newaxis]

@@ -34,9 +34,7 @@ class Dense(Shape):
 
     def sums_by_group(self, weights, groups, n_groups):
         """See `Shape.sums_by_group`."""
-        where = (groups, np.arange(len(groups)))
-        shape = (n_groups, len(groups))
-        return self._added(sparse.csr_array((weights, where), shape=shape)), None
+        return self._added(summing(weights, groups, n_groups)), None
 
     def _added(self, add):
         """A sparse matrix times ICE - f; constant curves stay exactly constant."""
@@ -48,6 +46,12 @@ class Dense(Shape):
             sums.append(of_one)
         result = np.stack(sums) if len(sums) > 1 else sums[0]
         return result.reshape(*self.ice.shape[:2], *sums[0].shape)
+
+
+def summing(weights, groups, n_groups):
+    """The sparse matrix (n_groups, n_rows) that adds up weighted rows by group."""
+    where = groups, np.arange(len(groups))
+    return sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
 
 
 class Chunk(Dense):
