@@ -7,8 +7,35 @@ import numpy as np
 from skvarimp._models.links import Link, tolerance
 
 
+class LabelLink(Link):
+    """Base of links to labels that are decided by the scores; see `Link`.
+
+    Attributes
+    ----------
+    threshold : float
+        What scores are compared with, besides each other.
+    """
+
+    discrete = True
+    convex = True
+    threshold = 0.0
+
+    def __call__(self, scores):
+        """See `links.py`."""
+        close = self.lead(scores) <= tolerance(scores, self.threshold)
+        return self.decided(scores), close
+
+    def decided(self, scores):
+        """The labels' outputs, (n_outputs, ...)."""
+        raise NotImplementedError
+
+    def lead(self, scores):
+        """By how much the closest decision at each place is made, (...)."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class AboveThreshold(Link):
+class AboveThreshold(LabelLink):
     """Label indicators of scores that stand for one yes or no each.
 
     Parameters
@@ -17,34 +44,48 @@ class AboveThreshold(Link):
     """
 
     threshold: float = 0.0
-    convex = True
 
-    def __call__(self, scores):
-        """See the module."""
-        near = tolerance(scores, self.threshold)
-        close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
-        return (scores > self.threshold).astype(np.float64), close
+    def decided(self, scores):
+        """See `LabelLink.decided`."""
+        return (scores > self.threshold).astype(np.float64)
 
-
-class Sign(Link):
-    """1 for a positive score and -1 for others (outlier detectors' labels)."""
-
-    convex = True
-
-    def __call__(self, scores):
-        """See the module."""
-        return np.where(scores > 0, 1.0, -1.0), np.abs(scores[0]) <= tolerance(scores)
+    def lead(self, scores):
+        """See `LabelLink.lead`."""
+        return np.abs(scores - self.threshold).min(axis=0)
 
 
-class LargestScore(Link):
+class Sign(AboveThreshold):
+    """1 for a score above a threshold and -1 for others (outlier detectors' labels)."""
+
+    def decided(self, scores):
+        """See `LabelLink.decided`."""
+        return 2.0 * super().decided(scores) - 1.0
+
+
+class LargestScore(LabelLink):
     """Label indicators: 1 for the largest score, the first of equal ones."""
 
-    convex = True
+    def decided(self, scores):
+        """See `LabelLink.decided`."""
+        return _indicators(scores)
 
-    def __call__(self, scores):
-        """See the module."""
-        first, second = np.partition(scores, (-2, -1), axis=0)[[-1, -2]]
-        return _indicators(scores), first - second <= tolerance(scores)
+    def lead(self, scores):
+        """See `LabelLink.lead`."""
+        if len(scores) == 1:
+            return np.full(scores.shape[1:], np.inf)
+        return np.subtract(*np.partition(scores, (-2, -1), axis=0)[[-1, -2]])
+
+
+class LargestNumber(LargestScore):
+    """The number of the largest score, of the first of equal ones."""
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return 1
+
+    def decided(self, scores):
+        """See `LabelLink.decided`."""
+        return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
 
 
 def _indicators(scores):

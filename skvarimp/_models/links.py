@@ -48,26 +48,63 @@ def any_close(*masks):
     return reduce(np.logical_or, masks) if masks else None
 
 
+class Link:
+    """Base of links: as many outputs as scores, and no gradient.
+
+    Attributes
+    ----------
+    smooth : bool
+        Whether the outputs are analytic functions of the scores.
+    discrete : bool
+        Whether the outputs are labels. Such links have `decided(scores)`, the outputs,
+        and `lead(scores)`, by how much the closest decision at each place is made.
+    convex : bool
+        Whether the scores of each label are a convex region.
+    no_slope : str
+        Why there is no gradient.
+    """
+
+    smooth = False
+    discrete = False
+    convex = False
+    no_slope = "labels have no derivative"
+
+    def n_outputs(self, n_scores):
+        """How many outputs a number of scores gives."""
+        return n_scores
+
+    def chain(self, scores, slopes):
+        """See the module."""
+        raise NoGradient(self.no_slope)
+
+
 @dataclass(frozen=True)
-class Elementwise:
+class Elementwise(Link):
     """One smooth function of each score.
 
     Attributes
     ----------
     name : {"identity", "exponential", "logistic"}
         All are strictly increasing. Linear responses have closed forms for them.
+    factor : float
+        What the scores are multiplied by first.
     """
 
     name: str
+    factor: float = 1.0
     smooth = True
 
     def __reduce__(self):
-        return self.name.upper()  # the constant below, so that `is` works in workers
+        if self.factor == 1.0:  # a constant below, so that `is` works in workers
+            return self.name.upper()
+        return Elementwise, (self.name, self.factor)
 
     def __call__(self, scores):
         """See the module."""
         if self.name == "identity":
             return scores, None
+        if self.factor != 1.0:
+            scores = self.factor * scores
         return np.exp(scores) if self.name == "exponential" else logistic(scores), None
 
     def inverse(self, outputs):
@@ -87,11 +124,7 @@ class Elementwise:
         steepness = outputs
         if self.name == "logistic":
             steepness = outputs * (1.0 - outputs)
-        return slopes * steepness[:, :, np.newaxis]
-
-    def n_outputs(self, n_scores):
-        """How many outputs a number of scores gives."""
-        return n_scores
+        return slopes * (self.factor * steepness)[:, :, np.newaxis]
 
 
 IDENTITY = Elementwise("identity")
@@ -99,38 +132,36 @@ EXPONENTIAL = Elementwise("exponential")
 LOGISTIC = Elementwise("logistic")
 
 
-class Link:
-    """As many outputs as scores and no gradient, unless a subclass says otherwise."""
+@dataclass(frozen=True)
+class Each(Link):
+    """Any other function of each score."""
 
-    name = ""
-    no_slope = "labels have no derivative"
-    smooth = False  # whether the outputs are analytic functions of the scores
-    convex = False  # whether the scores of each output are a convex region
+    function: object
 
-    def n_outputs(self, n_scores):
-        """How many outputs a number of scores gives."""
-        return n_scores
-
-    def chain(self, scores, slopes):
+    def __call__(self, scores):
         """See the module."""
-        raise NoGradient(self.no_slope)
+        return self.function(scores), None
 
 
+@dataclass(frozen=True)
 class Softmax(Link):
-    """exp(s_q) / sum_r exp(s_r)."""
+    """exp(factor s_q) / sum_r exp(factor s_r)."""
 
+    factor: float = 1.0
     smooth = True
 
     def __call__(self, scores):
         """See the module."""
+        if self.factor != 1.0:
+            scores = self.factor * scores
         powers = np.exp(scores - scores.max(axis=0))
         powers /= powers.sum(axis=0)
         return powers, None
 
     def chain(self, scores, slopes):
-        """See the module; dp_k = p_k (ds_k - sum_m p_m ds_m)."""
+        """See the module; dp_k = factor p_k (ds_k - sum_m p_m ds_m)."""
         p = self(scores)[0][:, :, np.newaxis]
-        return p * (slopes - (p * slopes).sum(axis=0))
+        return self.factor * p * (slopes - (p * slopes).sum(axis=0))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
-from skvarimp._models.links import Link, any_close
-from skvarimp._models.trees.links import Median
+from skvarimp._models.links import Link, Then, any_close
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +158,18 @@ class WeightedMedian(Link):
 
     def __call__(self, scores):
         """See the module."""
-        return Median(self.weights)(scores), None
+        return np.take_along_axis(scores, self._which(scores), axis=0), None
+
+    def _which(self, scores):
+        """Which score it is, (1, ...): the first that half the weight reaches."""
+        order = np.argsort(scores, axis=0)
+        mass = np.cumsum(self.weights[order], axis=0)
+        rank = (mass >= 0.5 * mass[-1]).argmax(axis=0)[np.newaxis]
+        return np.take_along_axis(order, rank, axis=0)
 
     def chain(self, scores, slopes):
         """See `links.py`; that of the member in the middle."""
-        which = Median(self.weights).which(scores)
+        which = self._which(scores)
         return np.take_along_axis(slopes, which[:, :, np.newaxis], axis=0)
 
 
@@ -243,13 +249,59 @@ class EachOutput(Link):
         """See `Link.n_outputs`."""
         return sum(1 if count == 2 else count for count in self.counts)
 
+    @property
+    def discrete(self):
+        """See `Link`."""
+        return self.label is not None
+
     def __call__(self, scores):
         """See the module."""
-        outputs, doubts, start = [], [], 0
-        for count in self.counts:
-            own, start = scores[start : start + count], start + count
-            if self.label is not None:
-                own, doubt = self.label(own)
-                doubts.append(doubt)
-            outputs.append(own[1:] if count == 2 else own)
+        outputs, doubts = [], []
+        for own in self._parts(scores):
+            own, doubt = (own, None) if self.label is None else self.label(own)
+            outputs.append(shown(own))
+            doubts.append(doubt)
         return np.concatenate(outputs), any_close(*doubts)
+
+    def _parts(self, scores):
+        return np.split(scores, np.cumsum(self.counts)[:-1])
+
+    def decided(self, scores):
+        """See `LabelLink.decided`."""
+        labels = [self.label.decided(part) for part in self._parts(scores)]
+        return np.concatenate([shown(part) for part in labels])
+
+    def lead(self, scores):
+        """See `LabelLink.lead`."""
+        return np.min([self.label.lead(part) for part in self._parts(scores)], axis=0)
+
+
+def shown(of_classes):
+    """The rows of the classes that are outputs: the second of two, or else all."""
+    return of_classes[1:] if len(of_classes) == 2 else of_classes
+
+
+def classifier_link(method, n_raw, link, zero_is_second=False):
+    """From a boosted classifier's raw outputs to what one of its methods returns.
+
+    Parameters
+    ----------
+    method : str
+    n_raw : int
+        1: of the second of two classes.
+    link : Link
+        To the probabilities of all classes, or of the second one where n_raw is 1.
+    zero_is_second : bool, default=False
+        Whether a raw output of 0 stands for the second of two classes.
+
+    Returns
+    -------
+    Link or None
+    """
+    if method == "decision_function":
+        return None
+    if method != "predict":
+        return Then(link, EachOutput((2,))) if n_raw == 2 else link
+    if n_raw == 1:
+        return AboveThreshold(-np.finfo(np.float64).tiny if zero_is_second else 0.0)
+    return EachOutput((n_raw,), LargestScore())

@@ -16,17 +16,12 @@ import numpy as np
 from skvarimp._data.table import Table
 from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.label_links import AboveThreshold, LargestScore
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax, Then
+from skvarimp._models.meta_links import EachOutput
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.encoders import Encoding
-from skvarimp._models.trees.links import (
-    EXPONENTIAL,
-    Labels,
-    Logistic,
-    Second,
-    Sign,
-    Softmax,
-)
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)
@@ -291,16 +286,16 @@ def _link(content, model, table, n_raw):
             return EXPONENTIAL, 0.0
         raise NotReadable(f"the predictions of the loss {loss} are not read")
     if n_raw > 1 and loss not in ("MultiLogloss", "MultiCrossEntropy"):
-        return Labels((n_raw,)), 0.0
+        return EachOutput((n_raw,), LargestScore()), 0.0
     threshold = model.estimator.get_probability_threshold() if n_raw == 1 else 0.5
-    return Sign(False), np.log(threshold) - np.log1p(-threshold)
+    return AboveThreshold(), np.log(threshold) - np.log1p(-threshold)
 
 
 def _probability_link(loss, n_raw, n_outputs):
     if n_raw > 1 and loss not in (*SOFTMAX, *EACH_CLASS):
         raise NotReadable(f"probabilities of the loss {loss} are not read")
-    link = Softmax() if n_raw > 1 and loss in SOFTMAX else Logistic()
-    return Second(link) if n_raw == 2 and n_outputs == 1 else link
+    link = Softmax() if n_raw > 1 and loss in SOFTMAX else LOGISTIC
+    return Then(link, EachOutput((2,))) if n_raw == 2 and n_outputs == 1 else link
 
 
 def _loss(content):

@@ -6,23 +6,18 @@ with 0 (none), in the direction that the split says (NaN), or there together wit
 (zero). A category goes left if the split names it. Missing categories go right.
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Elementwise, Softmax
+from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.encoders import Band, Encoding, Positions, Recoded
-from skvarimp._models.trees.links import (
-    EXPONENTIAL,
-    SIGNED_SQUARE,
-    SOFTPLUS,
-    Logistic,
-    Softmax,
-    classifier_link,
-)
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
@@ -232,21 +227,25 @@ def _link(header, model, native):
     return classifier_link(model.method, int(header["num_tree_per_iteration"]), link)
 
 
+def _signed_square(roots):
+    return np.sign(roots) * roots**2
+
+
 def _output_link(objective, options):
     """From raw outputs to what `predict` returns, by the objective's name."""
     if objective in ("poisson", "gamma", "tweedie"):
         return EXPONENTIAL
     if objective in ("binary", "multiclassova"):
-        return Logistic(float(options["sigmoid"]))
+        return Elementwise("logistic", float(options["sigmoid"]))
     if objective == "multiclass":
         return Softmax()
     if objective == "cross_entropy":
-        return Logistic()
+        return LOGISTIC
     if objective == "cross_entropy_lambda":
-        return SOFTPLUS
+        return Each(partial(np.logaddexp, 0.0))  # log(1 + exp(raw)): rates
     if objective not in IDENTITY:
         raise NotReadable(f"the objective {objective} of LightGBM is not known")
-    return SIGNED_SQUARE if "sqrt" in options else None
+    return Each(_signed_square) if "sqrt" in options else None
 
 
 LOSSES = {

@@ -7,9 +7,10 @@
 import numpy as np
 
 from skvarimp._data.values import is_missing
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
+from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.trees import Tree, Trees
 from skvarimp._models.trees.encoders import Encoding, Recoded
-from skvarimp._models.trees.links import EXPONENTIAL, Logistic, Softmax, classifier_link
 from skvarimp._running.private_sklearn import private
 
 
@@ -32,7 +33,7 @@ def read_hist_boosting(estimator, method, table):
         for k, predictor in enumerate(stage)
     ]
     if hasattr(estimator, "classes_"):
-        chances = Logistic() if n_raw == 1 else Softmax()
+        chances = LOGISTIC if n_raw == 1 else Softmax()
         link = classifier_link(method, n_raw, chances)
     else:
         link = EXPONENTIAL if estimator.loss in ("poisson", "gamma") else None

@@ -1,9 +1,19 @@
 """scikit-learn's trees and ensembles of trees."""
 
+from functools import partial
+
 import numpy as np
 
 from skvarimp._models.column_sources import replaced
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.label_links import LargestScore, Sign
+from skvarimp._models.links import LOGISTIC, Each, Elementwise, Softmax
+from skvarimp._models.meta_links import (
+    EachOutput,
+    WeightedMedian,
+    classifier_link,
+    shown,
+)
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.readers.sklearn_histograms import (
     in_column,
@@ -11,16 +21,6 @@ from skvarimp._models.readers.sklearn_histograms import (
     read_hist_boosting,
 )
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.links import (
-    Labels,
-    Logistic,
-    Median,
-    Outlier,
-    Softmax,
-    classifier_link,
-    path_length,
-    shown,
-)
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
@@ -166,7 +166,7 @@ def _read_forest(estimator, method, table):
     if method == "predict":
         # sums, not means: whole numbers where leaves are pure, whose ties are exact
         values = [np.hstack(blocks) for blocks in votes]
-        link = Labels(n_classes)
+        link = EachOutput(n_classes, LargestScore())
     else:
         join = np.hstack if method == VOTES else _shown
         values, link = [join(blocks) / n for blocks in votes], None
@@ -186,7 +186,7 @@ def _read_boosting(estimator, method, table):
     if hasattr(estimator, "classes_"):
         # the exponential loss models half of the log-odds
         factor = 2.0 if estimator.loss == "exponential" else 1.0
-        chances = Logistic(factor) if n_raw == 1 else Softmax(factor)
+        chances = Elementwise("logistic", factor) if n_raw == 1 else Softmax(factor)
         link = classifier_link(method, n_raw, chances, zero_is_second=True)
         raw_method = "decision_function"
     stages = np.repeat(np.arange(len(members)), n_raw)
@@ -234,7 +234,7 @@ def _read_adaboost(estimator, method, table):
             tree.values = np.where(tree.values > 0, share, others)
         trees.append(tree)
     two = n_classes == 2
-    chances = Logistic() if two else Softmax(1.0 / (n_classes - 1))
+    chances = LOGISTIC if two else Softmax(1.0 / (n_classes - 1))
     link = classifier_link(method, 1 if two else n_classes, chances)
     # Zhu et al. 2009: the additive model has weights (K - 1)^2 / K alpha, and the loss
     # divides its product with the codes by K
@@ -255,7 +255,8 @@ def _read_adaboost_regressor(estimator, method, table):
         else:
             tree.values = in_column(tree.values[:, 0], k, len(members))
         trees.append(tree)
-    return Trees(trees, shares=shares, link=None if method == MEAN else Median(weights))
+    link = None if method == MEAN else WeightedMedian(weights)
+    return Trees(trees, shares=shares, link=link)
 
 
 def _read_bagging(estimator, method, table):
@@ -278,7 +279,7 @@ def _read_bagging(estimator, method, table):
     weight = 1.0 if method == "predict" else 1.0 / len(forms)
     form = Trees.summed(forms, [weight] * len(forms), 0.0)
     if method == "predict":
-        form.link = Labels((int(estimator.n_classes_),))
+        form.link = EachOutput((int(estimator.n_classes_),), LargestScore())
     return form
 
 
@@ -297,10 +298,14 @@ def _read_isolation_forest(estimator, method, table):
     scale = float(_average_path_length(np.array([estimator.max_samples_]))[0])
     threshold = float(estimator.offset_)
     if method == "predict":
-        link = Outlier(-scale * np.log2(-threshold))
+        link = Sign(-scale * np.log2(-threshold))
     else:
-        link = path_length(scale, threshold)
+        link = Each(partial(_normality, scale=scale, threshold=threshold))
     return Trees(trees, link=link)
+
+
+def _normality(length, scale, threshold):
+    return -np.exp2(-length / scale) - threshold
 
 
 def _average_path_length(n):

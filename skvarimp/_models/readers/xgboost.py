@@ -14,6 +14,9 @@ import numpy as np
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.label_links import AboveThreshold, LargestNumber
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
+from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.native_boosters import missing_marker, rows_for
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.trees import Tree, Trees
@@ -23,14 +26,6 @@ from skvarimp._models.trees.encoders import (
     Marked,
     Positions,
     Recoded,
-)
-from skvarimp._models.trees.links import (
-    EXPONENTIAL,
-    LargestNumber,
-    Logistic,
-    Sign,
-    Softmax,
-    classifier_link,
 )
 from skvarimp._models.trees.table import NodeTable
 
@@ -49,12 +44,12 @@ IDENTITY = {
 }
 LINKS = {
     **dict.fromkeys(IDENTITY),
-    **dict.fromkeys(["binary:logistic", "reg:logistic"], Logistic()),
+    **dict.fromkeys(["binary:logistic", "reg:logistic"], LOGISTIC),
     **dict.fromkeys(
         ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"],
         EXPONENTIAL,
     ),
-    "binary:hinge": Sign(False),
+    "binary:hinge": AboveThreshold(),
     **dict.fromkeys(["multi:softprob", "multi:softmax"], Softmax()),
 }
 UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
@@ -232,12 +227,12 @@ def _link(objective, model, native, n_raw):
         raise NotReadable(f"the objective {objective} of XGBoost is not known")
     link = LINKS[objective]
     if native or not model.classifier:
-        return LargestNumber((n_raw,)) if objective == "multi:softmax" else link
-    if isinstance(link, Logistic):  # of one yes or no each
+        return LargestNumber() if objective == "multi:softmax" else link
+    if link is LOGISTIC:  # of one yes or no each
         return classifier_link(model.method, 1, link)
     if isinstance(link, Softmax):
         return classifier_link(model.method, n_raw, link)
-    if model.method == "predict" and not isinstance(link, Sign):
+    if model.method == "predict" and not isinstance(link, AboveThreshold):
         raise NotReadable(f"labels of the objective {objective} are not read")
     return link
 

@@ -80,7 +80,7 @@ class Trees(Form):
     trees : list of Tree
     encoding : Encoding
         How splits see the columns.
-    link : callable or None
+    link : Link or None
         From raw outputs to the response; None: they are the response.
     offset : ndarray of shape (n_raw,)
         Added to the sum of the trees.
@@ -179,4 +179,4 @@ class Trees(Form):
     def outputs(self, X):
         """See `Form.outputs`."""
         raw = self.scores(X)
-        return raw if self.link is None else self.link(raw)
+        return raw if self.link is None else self.link(raw)[0]

@@ -42,7 +42,7 @@ class Linked:
 
     Parameters
     ----------
-    link : callable
+    link : Link
     raw : ndarray of shape (n_raw, n_rows)
         Unmoved.
     base : ndarray of shape (n_outputs, n_rows)
@@ -57,13 +57,15 @@ class Linked:
     def __init__(self, link, raw, base, doubt=-1.0, ask=None):
         self.link, self.raw, self.doubt, self.ask = link, raw, doubt, ask
         # of a smooth link our own, so that what does not move is exactly 0
-        self.unmoved = base if link.discrete else link(raw)
+        self.unmoved = base if link.discrete else link(raw)[0]
 
     def __call__(self, moved, rows, cells):
         """(n_outputs, n) of moved (n_raw, n), rows and cells (n,)."""
         total = self.raw.take(rows, axis=1) + moved
-        result = self.link(total)
-        if self.link.discrete:
+        if not self.link.discrete:
+            result, _ = self.link(total)
+        else:
+            result = self.link.decided(total)
             unsure = np.flatnonzero(self.link.lead(total) <= self.doubt)
             if len(unsure):
                 result[:, unsure] = self.ask(rows[unsure], cells[unsure])

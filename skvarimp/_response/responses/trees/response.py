@@ -56,7 +56,7 @@ class TreeResponse(Response):
     model : Model
         Settles labels that hang on the last digit.
     trees : TreeTable
-    link : callable or None
+    link : Link or None
         From raw outputs to the response.
     """
 
@@ -72,7 +72,7 @@ class TreeResponse(Response):
         self.model, self.trees, self.link = model, trees, link
         self.n_outputs = trees.n_raw
         if link is not None:
-            self.n_outputs = len(link(np.zeros((trees.n_raw, 1))))
+            self.n_outputs = link.n_outputs(trees.n_raw)
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         # the table itself and the few rows of a probe
         self._coded, self._visits = Memo(most=2, travels=True), None
