@@ -543,11 +543,34 @@ def test_parquet_files_are_read_together(numbers, tmp_path):
     np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
 
 
-def test_no_rows():
-    """Only empty partitions, or one row."""
-    X = np.zeros((0, 2))
-    with pytest.raises(ValueError, match="no rows"):
-        MEASURES[0].fit(black_box, in_parts(pd.DataFrame(X), [0, 0, 0]))
+@pytest.mark.parametrize("measure", [*MEASURES[:8:7], FIRMImportance()], ids=str)
+def test_fewer_than_two_rows(measure, numbers):
+    """They are refused in the words of rows in memory, whatever the measure."""
+    X, y, weight = numbers
+    model = Ridge().fit(X, y)
+    one = np.arange(len(X)) == 240
+    for rows, target, weights in (
+        (X[:0], y[:0], None),
+        (X[:1], y[:1], None),
+        (X, y, 0.0 * weight),
+        (X, y, 2.0 * one),
+    ):
+        with pytest.raises(ValueError) as expected:
+            clone(measure).fit(model, rows, target, sample_weight=weights)
+        cuts = np.minimum(CUTS, len(rows))
+        given = (in_parts(values, cuts) for values in (rows, target, weights))
+        rows, target, weights = given
+        with pytest.raises(ValueError) as found:
+            clone(measure).fit(model, rows, target, sample_weight=weights)
+        assert str(found.value) == str(expected.value)
+
+
+def test_partitions_without_weight_count_as_nothing(numbers):
+    """Among others that have some, the first one too."""
+    X, y, _ = numbers
+    weight = np.repeat([0.0, 1.0, 2.0, 0.0], 100)
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    assert_alike(MEASURES[0], model, X, y, weight)
 
 
 # On a cluster

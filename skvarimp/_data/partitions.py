@@ -8,7 +8,12 @@ import numpy as np
 from skvarimp._data.base_table import Table
 from skvarimp._data.frame_table import FrameTable
 from skvarimp._data.table import as_table, rows_of_target
-from skvarimp._data.validation import check_length, check_target, check_weights
+from skvarimp._data.validation import (
+    check_length,
+    check_target,
+    check_two_rows,
+    check_weights,
+)
 from skvarimp._running.in_partitions import binned_over, merged_over
 
 HEAD_ROWS = 500  # that stand for the data where a few rows are enough
@@ -94,15 +99,22 @@ class Partitions:
         together = _together(X, given)
         gather = dask.delayed(_gathered, pure=False)
         self.delayed = [gather(p, *part) for p, part in enumerate(together)]
-        self.head, self._schema = self._first_rows()
+        self.head, self._schema = self._first_rows(sample_weight is not None)
 
-    def _first_rows(self):
+    def _first_rows(self, weighted):
+        """A few rows and the columns of the first partition that has some."""
+        found, n_rows, n_positive = None, 0, 0
+        read = _Read(None, self.feature_names)
         for gathered in self.delayed:
-            read = _Read(None, self.feature_names)
-            found = merged_over([gathered], _head, (read,), None)
-            if found is not None:
-                return found
-        raise ValueError("X has no rows of positive weight.")
+            n_given, some, schema = merged_over([gathered], _head, (read,), None)
+            n_rows += n_given
+            if some is not None:
+                n_positive += some.table.n_samples
+                found = found or (some, schema)
+            if n_positive > 1:
+                break
+        check_two_rows(n_rows, n_positive, weighted)
+        return found
 
     def passed(self, function, arguments, merge):
         """Merge function(part, *arguments) over all parts that have rows.
@@ -111,10 +123,7 @@ class Partitions:
         """
         read = _Read(self._schema, self.feature_names)
         arguments = read, function, arguments
-        result = merged_over(self.delayed, _on_part, arguments, merge)
-        if result is None:
-            raise ValueError("X has no rows of positive weight.")
-        return result
+        return merged_over(self.delayed, _on_part, arguments, merge)
 
     def in_bins(self, values, edges, reduce):
         """Reduce the values of all rows bin by bin.
@@ -258,13 +267,15 @@ def _on_part(gathered, read, function, arguments):
 
 
 def _head(gathered, read):
-    with _naming(gathered[0]):
+    """How many rows a partition has, a few of positive weight, and its columns."""
+    number, X, *_ = gathered
+    with _naming(number):
         part = read(gathered)
         if part is None:
-            return None
+            return len(X), None, None
         some = np.zeros(part.table.n_samples, dtype=bool)
         some[:HEAD_ROWS] = True
-        return _rows_of(part, some), schema_of(part.table)
+        return len(X), _rows_of(part, some), schema_of(part.table)
 
 
 class _naming:

@@ -121,17 +121,21 @@ def check_sample_weight(sample_weight, n_samples):
     At least two rows must have positive weight: one row cannot be perturbed.
     """
     weight = check_weights(sample_weight, n_samples)
-    n_positive = np.count_nonzero(weight)
+    check_two_rows(n_samples, np.count_nonzero(weight), sample_weight is not None)
+    return weight
+
+
+def check_two_rows(n_samples, n_positive, weighted):
+    """Raise where fewer than two rows have positive weight."""
     if n_positive == 0:
         raise ValueError(
             "X has no rows." if n_samples == 0 else "`sample_weight` is 0 everywhere."
         )
     if n_positive == 1:
-        where = "in X" if sample_weight is None else "has positive `sample_weight`"
+        where = "has positive `sample_weight`" if weighted else "in X"
         raise ValueError(
             f"Only one row {where}; at least two are needed to see the response change."
         )
-    return weight
 
 
 def check_weights(sample_weight, n_samples):

@@ -75,11 +75,6 @@ class PartitionedProblem(Problem):
                 kinds = False, True
         arguments = model, list(entries), kinds
         count = self.partitions.passed(Count.of, arguments, Count.merged)
-        if sum(count.n_rows.values()) == 1:
-            raise ValueError(
-                "Only one row of X has positive weight; at least two are needed to "
-                "see the response change."
-            )
         self._counts[frozenset(entries)] = count
         return count
 
