@@ -54,15 +54,14 @@ def in_parts(values, cuts=CUTS):
     return dd.from_delayed([dask.delayed(p) for p in parts], meta=values.iloc[:0])
 
 
-def assert_alike(measure, model, X, y, weight=None, rtol=1e-12):
+def assert_alike(measure, model, X, y, weight=None, rtol=1e-12, cuts=CUTS):
     """The importances, standard errors and curves of partitions and of memory."""
     with pytest.MonkeyPatch.context() as patch:
         if isinstance(measure, PartialDependenceImportance):  # sums of random groups
             patch.setattr(mean_slopes, "serves", lambda *_: False)
         expected = clone(measure).fit(model, X, y, sample_weight=weight)
-    found = clone(measure).fit(
-        model, in_parts(X), in_parts(y), sample_weight=in_parts(weight)
-    )
+    rows, target, weights = (in_parts(values, cuts) for values in (X, y, weight))
+    found = clone(measure).fit(model, rows, target, sample_weight=weights)
     size = max(np.abs(expected.importances_).max(), 1e-4)
     np.testing.assert_allclose(
         found.importances_, expected.importances_, rtol=0, atol=rtol * size
@@ -449,6 +448,50 @@ def test_moments_are_those_of_the_rows():
     added = rng.standard_normal(5)
     psi, of_points = factor @ numbers + added[cells], factor @ points + added[at]
     assert masses @ of_points**2 == pytest.approx(weights @ psi**2)
+
+
+class Unhurried:
+    """Two outputs, after a while that differs from call to call."""
+
+    random = np.random.default_rng(0)
+
+    def predict(self, X):
+        """Of numbers and a category."""
+        time.sleep(0.002 * self.random.random())
+        a, b = X["a"].to_numpy(), np.nan_to_num(X["b"].to_numpy(), nan=0.3)
+        is_u = (X["kind"] == "u").to_numpy()
+        return np.column_stack([a * b, np.sin(3 * b) + a * is_u])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_partitions_in_any_order(seed, frame):
+    """How many they are, how large, which has weight, and which is done first."""
+    random = np.random.default_rng(seed)
+    X, y, weight = frame
+    rows = random.permutation(len(X))[: random.integers(40, 120)]
+    X, y, weight = (values.iloc[rows].reset_index(drop=True) for values in frame)
+    n_cuts = random.integers(0, 12)
+    cuts = [0, *np.sort(random.integers(0, len(X), n_cuts)), len(X)]
+    weight = [None, weight, weight * random.random(len(X))][seed % 3]
+    trees = HistGradientBoostingRegressor(max_iter=4, categorical_features="from_dtype")
+    for model, names, rtol in (
+        (trees.fit(X, y), list(X.columns), 1e-12),
+        (Unhurried(), ["a", "b", "kind"], 1e-10),
+    ):
+        chosen = random.choice(len(MEASURES), 3, replace=False)
+        for measure in (clone(MEASURES[m]) for m in chosen):
+            scaled = "scale" in measure.get_params()
+            if model is not trees and scaled:
+                measure.set_params(scale=None)
+            if model is not trees and "loss" in measure.get_params():
+                measure.set_params(loss=first_output)
+            measure.set_params(features=names)
+            assert_alike(measure, model, X, y, weight, rtol, cuts)
+
+
+def first_output(y, outputs):
+    """Its distance from y."""
+    return np.abs(y - outputs[:, 0])
 
 
 # Failures

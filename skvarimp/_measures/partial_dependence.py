@@ -336,12 +336,9 @@ def complete_influences(plan, request, outcome, n_jobs):
 def _some_curves(plan, entry):
     """Some of the grid's values, and the responses of some rows there."""
     problem, (request,) = plan.problem, plan.requests
-    table, base = problem.table, problem.base
-    rows = np.linspace(0, table.n_samples - 1, min(table.n_samples, ROWS_KEPT))
-    rows = np.unique(rows.round().astype(np.intp))
-    move = problem.move(entry, request.grid, request.categorical)
-    response = problem.response(plan.entries)
-    curves = response.curves(table, rows, move, base[:, rows])
+    last = problem.table.n_samples - 1
+    rows = np.unique(np.linspace(0, last, ROWS_KEPT).round().astype(np.intp))
+    move, curves = problem.curves(plan.entries, entry, request, rows)
     cells = spread_cells(move, VALUES_KEPT)
     return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
 

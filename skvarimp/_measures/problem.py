@@ -104,6 +104,12 @@ class Problem:
         """The move of one entry, see `make_move`."""
         return make_move(self.table, self.weights, entry, grid, categorical_columns)
 
+    def curves(self, entries, entry, request, rows):
+        """The move of one of the entries, and the curves of some rows of `table`."""
+        move = self.move(entry, request.grid, request.categorical)
+        response, base = self.response(entries), self.base[:, rows]
+        return move, response.curves(self.table, rows, move, base)
+
     def distinct_values(self, entry):
         """The observed values of an entry and their probabilities."""
         return distinct_values(self.table, self.weights, entry)

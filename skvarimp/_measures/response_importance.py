@@ -73,7 +73,7 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
     problems = {}
     for method in dict.fromkeys(m.response_method for m in measures):
         if in_partitions:
-            problems[method] = partitioned_problem(estimator, rows, method)
+            problems[method] = partitioned_problem(estimator, rows, method, entries[0])
         else:
             given = estimator, table, y, sample_weight
             problems[method] = make_problem(*given, method)

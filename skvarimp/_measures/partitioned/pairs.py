@@ -46,6 +46,9 @@ class PartitionedCurves:
 
     predicted = MeanCurves.predicted
 
+    def __post_init__(self):
+        self.problem.foreseen = list(dict.fromkeys(chain(*self.pairs)))
+
     @property
     def table(self):
         """The few rows that stand for all."""
@@ -57,7 +60,7 @@ class PartitionedCurves:
 
     @cached_property
     def _of_pairs(self):
-        problem, entries = self.problem, list(dict.fromkeys(chain(*self.pairs)))
+        problem, entries = self.problem, self.problem.foreseen
         count = problem.count(entries)
         sums = problem.partitions.passed(
             _joint_curves,

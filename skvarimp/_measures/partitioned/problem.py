@@ -10,6 +10,7 @@ from skvarimp._data.table import stacked
 from skvarimp._measures.partitioned.targets import (
     mean_loss,
     merge_moments,
+    observed_targets,
     relative_deviation,
     response_moments,
     scale_over,
@@ -33,6 +34,7 @@ from skvarimp._response.partitioned.walk import (
     PartitionedWalk,
     PartModel,
     Sums,
+    moves_on,
 )
 from skvarimp._response.reductions.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -47,8 +49,14 @@ class PartitionedProblem(Problem):
     """A problem whose table is a few rows, which stand for all in `Partitions`.
 
     What depends on all rows asks each partition and merges the answers.
+
+    Attributes
+    ----------
+    foreseen : list of Entry
+        Counted together as soon as one of them, or the number of rows, is asked for.
     """
 
+    foreseen: list = field(default_factory=list)
     _counts: dict = field(default_factory=dict, repr=False)
 
     @property
@@ -68,6 +76,8 @@ class PartitionedProblem(Problem):
         for known, count in self._counts.items():
             if set(entries) <= known:
                 return count
+        if set(entries) < set(self.foreseen):
+            return self.count(self.foreseen)
         model, kinds = self._no_form(), (False,)
         if entries:
             model = self.part_model(entries)
@@ -114,6 +124,16 @@ class PartitionedProblem(Problem):
         """See `Problem.move`; on the few rows of `table` its donors mean nothing."""
         observed = self.count([entry]).observed[entry, False]
         return observed.move(entry, grid, categorical_columns)
+
+    def curves(self, entries, entry, request, rows):
+        """See `Problem.curves`."""
+        observed = self.count([entry]).observed[entry, False]
+        move = self.move(entry, request.grid, request.categorical)
+        bare = GlobalMove(replace(move, codes=None), observed)
+        head, model = self.partitions.head, self.part_model(entries)
+        response, table, (there,), n_donors = moves_on(head, model, [bare])
+        rows_there, base = n_donors + rows, self.base[:, rows]
+        return move, response.curves(table, rows_there, there, base)
 
     def global_move(self, entry, move):
         """The `GlobalMove` of an entry whose values are all known."""
@@ -237,6 +257,11 @@ class PartitionedProblem(Problem):
     def _deviation(self):
         return relative_deviation(self)
 
+    @cached_property
+    def targets(self):
+        """`Observed` of what each output is compared with."""
+        return observed_targets(self)
+
     def mean_loss(self, loss):
         """See `Problem.mean_loss`."""
         return mean_loss(self, loss)
@@ -277,8 +302,8 @@ def _too_many(names, trees):
     )
 
 
-def partitioned_problem(estimator, partitions, response_method):
-    """A problem of a model on rows in partitions."""
+def partitioned_problem(estimator, partitions, response_method, entries):
+    """A problem of a model on rows in partitions, some of whose entries are known."""
     head = partitions.head
     model = Model(estimator, response_method)
     base = unmoved_response(model, head.table)
@@ -292,4 +317,5 @@ def partitioned_problem(estimator, partitions, response_method):
         base,
         np.ones(n_rows, dtype=bool),
         partitions=partitions,
+        foreseen=entries,
     )

@@ -28,14 +28,13 @@ def scale_over(problem, contrast):
     model, n_outputs = problem.model, len(problem.base)
     if contrast not in STATISTICS:
         return np.ones(n_outputs)
-    values = partial(_compared, model=model, n_outputs=n_outputs)
-    observed = _observed(problem.partitions, values, n_outputs)
+    observed, values = problem.targets, _values_of(problem)
     if contrast == "range":
         return checked_scale(model, [float(np.ptp(_values(o))) for o in observed])
     statistics = [
         gini_mean_difference(_values(o), o.masses / o.masses.sum())
         if o.distinct
-        else _gini(problem.partitions, partial(_row, values=values, row=row), o)
+        else _gini(problem, partial(_row, values=values, row=row), o)
         for row, o in enumerate(observed)
     ]
     return checked_scale(model, statistics)
@@ -51,7 +50,7 @@ def mean_loss(problem, loss):
 
 def relative_deviation(problem):
     """Huh & Lee's GoFit of one numeric output; None where y is constant."""
-    (observed,) = _observed(problem.partitions, _target, 1)
+    (observed,) = problem.targets
     median = _median(problem.partitions, observed)
     around, off, _ = problem.partitions.passed(
         _deviations, (problem.model, median), summed
@@ -91,9 +90,14 @@ def _values(observed):
     return observed.rows.column(0).astype(np.float64)
 
 
-def _observed(partitions, values, n_vectors):
-    """`Observed` of each of several numbers of a row."""
-    return partitions.passed(_observe, (values,), _merge_observed)
+def observed_targets(problem):
+    """`Observed` of what each output is compared with."""
+    values = _values_of(problem)
+    return problem.partitions.passed(_observe, (values,), _merge_observed)
+
+
+def _values_of(problem):
+    return partial(_compared, model=problem.model, n_outputs=len(problem.base))
 
 
 def _observe(part, values):
@@ -128,12 +132,11 @@ def _edges(observed, n_rows):
     return np.unique(values[np.searchsorted(below, shares)])
 
 
-def _gini(partitions, values, observed):
+def _gini(problem, values, observed):
     """Gini's mean difference of one number per row, whatever the number of rows."""
     total = observed.masses.sum()
-    n_rows = partitions.passed(_n_rows, (), summed)
-    edges = _edges(observed, n_rows)
-    bins = partitions.in_bins(values, edges, partial(_of_bin, total=total))
+    edges = _edges(observed, problem.n_rows)
+    bins = problem.partitions.in_bins(values, edges, partial(_of_bin, total=total))
     result, below, last = 0.0, 0.0, None
     for first, end, mass, even, squares in filter(None, bins):
         if last is not None:
@@ -143,10 +146,6 @@ def _gini(partitions, values, observed):
         result += (1.0 - 2.0 * below) * even - squares
         below, last = below + mass, end
     return 2.0 * result
-
-
-def _n_rows(part):
-    return part.table.n_samples
 
 
 def _of_bin(values, weights, total):

@@ -48,7 +48,8 @@ class Moments:
         """
         if cells is None:
             cells, n_cells = np.zeros(len(weights), dtype=np.intp), 1
-        of_cell = np.bincount(cells, weights, n_cells)
+        # of no rows the counts are integers
+        of_cell = np.bincount(cells, weights, n_cells).astype(np.float64)
         sums = [np.bincount(cells, weights * of_one, n_cells) for of_one in numbers]
         means = np.divide(
             sums, of_cell, out=np.zeros((len(sums), n_cells)), where=of_cell > 0
