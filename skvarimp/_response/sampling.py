@@ -81,7 +81,7 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     scale : ndarray of shape (n_outputs,)
     n_repeats : int
     seeds : ndarray of shape (n_positions,)
-        One a position, so that the numbers do not depend on n_jobs.
+        One per position, so that the numbers do not depend on n_jobs.
 
     Returns
     -------
@@ -158,9 +158,9 @@ def contributions(walk, move, draw, rows, cells):
 def of_single_rows(batch, walk, move, donor_factor):
     """Influences and contributions of single rows from a `Batch` of draws.
 
-    Each row's mean, and that of each donor value, is estimated by its draws divided by
-    how many were expected: 0 for rows that were not drawn, and without bias. So the
-    weighted mean of the contributions is the importance.
+    The mean of each row, and of each donor value, is the sum of its draws divided by
+    their expected number. This is 0 for rows that were not drawn, and unbiased, so that
+    the weighted mean of the contributions is the importance.
 
     Returns
     -------
@@ -181,8 +181,8 @@ def of_single_rows(batch, walk, move, donor_factor):
 class DonorDraws:
     """Single draws of a row by its weight together with its donors.
 
-    The first heuristic of Lemaire & Clérot, section II.C: rows and donors are drawn
-    at once, and independently from draw to draw.
+    This is the first heuristic of Lemaire & Clérot, section II.C: rows and donors are
+    drawn together, and each draw is independent of the others.
 
     Parameters
     ----------
@@ -245,8 +245,8 @@ def influence(walk, move, draw, rows, cells, values):
     donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). Products of two
     different draws t, s of the same row estimate r_i^2, of the same donor d_k^2, and
     of t's row with s's donor r_i d_k(i); each is divided by its chance to coincide.
-    Within parts d_k is compared with the mean of the part: the variance of these means
-    is taken off, estimated from draws whose rows share a part.
+    Within parts d_k is compared with the mean of the part. The variance of these means
+    is subtracted; it is estimated from draws whose rows share a part.
 
     Parameters
     ----------
