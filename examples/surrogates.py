@@ -47,7 +47,7 @@ axes[1].set_title("Splits and surrogate splits")
 # concave points best (0.79), then perimeter (0.70).
 
 display = with_surrogates.plot_association()
-display.ax_.set_title("How well columns stand in for the tree's splits")
+display.ax_.set_title("How well columns can replace the tree's splits")
 
 # %%
 # A forest is trained on complete rows and must predict rows with missing values, which
