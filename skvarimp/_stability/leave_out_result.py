@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control, t
 
 from skvarimp._data.statistics import holm
+from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._measures.base import entry_frame, ranking
 from skvarimp._types import Axes, Floats, Frame, Integers
@@ -173,11 +174,7 @@ class LeaveOutImportances:
 
     def _bounds(self, confidence):
         """Lower and upper ends, each of shape (n_entries,)."""
-        if not 0.0 < confidence < 1.0:
-            raise ValueError(
-                f"`confidence` must be between 0 and 1, got {confidence!r}. Use for "
-                "example 0.95."
-            )
+        check_confidence(confidence)
         z = t.isf((1.0 - confidence) / 2.0, self.degrees_of_freedom)
         m, s = self.importances, self.standard_errors
         positive = np.maximum(m, 0.0)

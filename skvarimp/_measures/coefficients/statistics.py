@@ -95,43 +95,38 @@ def family_of(estimator):
 
 def check_has_statistic(estimator):
     """Raise an error that says why an estimator's coefficients have no statistic."""
-    name = type(estimator).__name__
-    way_out = "Use statistic='standardized', or refit without it."
-    if type(estimator) is LinearRegression:
-        if estimator.positive:
-            raise ValueError(
-                "LinearRegression(positive=True) has no t statistics: at the bound 0 "
-                f"a coefficient has no normal distribution. {way_out}"
-            )
-    elif type(estimator) is LogisticRegression:
-        penalised = getattr(estimator, "penalty", "deprecated") is not None
-        if penalised and np.isfinite(estimator.C):
-            raise ValueError(
-                f"LogisticRegression(C={estimator.C:g}) has no Wald statistics: its "
-                "penalty shrinks the coefficients, so that they are biased and the "
-                "information does not give their errors. Use statistic='standardized', "
-                "or refit with C=np.inf."
-            )
-        if estimator.class_weight is not None:
-            raise ValueError(
-                "LogisticRegression with `class_weight` has no Wald statistics: it "
-                "counts rows more or less often than they were observed. "
-                f"{way_out}"
-            )
-    elif family_of(estimator) is not None:
-        if estimator.alpha > 0:
-            raise ValueError(
-                f"{name}(alpha={estimator.alpha:g}) has no Wald statistics: its "
-                "penalty shrinks the coefficients, so that they are biased and the "
-                "information does not give their errors. Use "
-                "statistic='standardized', or refit with alpha=0."
-            )
-    else:
+    name, is_logistic = type(estimator).__name__, type(estimator) is LogisticRegression
+    if not is_logistic and family_of(estimator) is None:
         raise TypeError(
             f"{name} has no t or Wald statistics: {_reason(estimator)}. Use "
             "statistic='standardized', or fit LinearRegression, "
             "LogisticRegression(C=np.inf), or PoissonRegressor, GammaRegressor or "
             "TweedieRegressor with alpha=0."
+        )
+    way_out = "Use statistic='standardized', or refit without it."
+    if getattr(estimator, "positive", False):
+        raise ValueError(
+            f"{name}(positive=True) has no t statistics: at the bound 0 a coefficient "
+            f"has no normal distribution. {way_out}"
+        )
+    if is_logistic:
+        penalised = getattr(estimator, "penalty", "deprecated") is not None
+        penalised = penalised and np.isfinite(estimator.C)
+        parameter, without = "C", "C=np.inf"
+    else:
+        penalised = getattr(estimator, "alpha", 0) > 0
+        parameter, without = "alpha", "alpha=0"
+    if penalised:
+        raise ValueError(
+            f"{name}({parameter}={getattr(estimator, parameter):g}) has no Wald "
+            "statistics: its penalty shrinks the coefficients, so that they are biased "
+            "and the information does not give their errors. Use "
+            f"statistic='standardized', or refit with {without}."
+        )
+    if getattr(estimator, "class_weight", None) is not None:
+        raise ValueError(
+            f"{name} with `class_weight` has no Wald statistics: it counts rows more "
+            f"or less often than they were observed. {way_out}"
         )
 
 
