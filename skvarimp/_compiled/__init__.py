@@ -19,6 +19,7 @@ KERNELS = (
     "surrogate_ranks",
     "surrogates",
     "tree_credit",
+    "tree_walk",
 )
 
 

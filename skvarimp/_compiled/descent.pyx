@@ -2,11 +2,10 @@
 # cython: initializedcheck=False
 """Rows go down trees: the pieces of each row's curve of each entry that moves.
 
-Up to 512 rows go down a tree together, each node with a list of what reaches it: a row
-by its own values, or a row of which one feature is moved. Each leaf reached off a row's
-own path is a step up and a step down in one curve. Tree by tree, so that a tree's nodes
-stay in the cache, the steps are listed by row; row by row they are added up in one
-array over all cells, whose touched places are kept as bits, and read off as pieces.
+Each leaf that `TreeWalk` reaches off a row's own path is a step up and a step down in
+one curve. Tree by tree, so that a tree's nodes stay in the cache, the steps are listed
+by row; row by row they are added up in one array over all cells, whose touched places
+are kept as bits, and read off as pieces.
 
 Cells are *flat*: those of all members of a walk in a row, each member's from a multiple
 of 64 on.
@@ -16,6 +15,8 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
+
+from skvarimp._compiled.tree_walk cimport CUT, FEATURE, TreeWalk
 
 cdef extern from *:
     """
@@ -33,19 +34,9 @@ cdef extern from *:
     int lowest_bit(uint64_t bits) nogil
 
 cdef enum:
-    FEATURE = 0  # columns of `nodes`
-    CUT = 1
-    RIGHT = 2
-    LEFT = 3
-    NODE = 4
     BLOCK = 512  # rows that go down a tree together, at most
     NUMBERS = 1048576  # in the lists of rows on their way, but those of one row
     WORD = 64  # cells whose bits share a number
-    MOVED = 10  # an item of a list: the row, from here on the feature plus 1,
-    EDGE = 32  # from here on the last edge on that feature
-    OF_ROW = 0x3FF
-
-FEATURES = 2**(EDGE - MOVED) - 2  # there may be no more
 
 
 @cython.final
@@ -55,14 +46,7 @@ cdef class Descent:
     Parameters
     ----------
     trees : tuple
-        nodes : ndarray of shape (n_nodes, 4), int32
-            Feature (-1 at a leaf), cut (at a categorical split -1 minus the row of
-            `sets`), right and left child.
-        missing_left : ndarray of shape (n_nodes,), uint8
-        missing_code : ndarray of shape (n_features,), int32
-        sets : ndarray of shape (n_sets, n_codes), uint8
-            Codes that go left.
-        values : ndarray of shape (n_nodes, n_raw)
+        See `TreeWalk`; then leaf values of shape (n_nodes, n_raw).
     forest : tuple
         roots : ndarray of shape (n_trees,), int32
             Of the trees that rows go down.
@@ -73,7 +57,7 @@ cdef class Descent:
             Of the deepest leaf of all.
     members : tuple
         opens : ndarray of shape (n_nodes,), uint8
-            Whether the edge to a node admits a cell of any member.
+            See `TreeWalk`.
         marks : ndarray of shape (n_marks,), int32
             Flat cells where what an edge admits begins; minus one less, where it ends.
         spans : ndarray of shape (n_nodes, 2), int64
@@ -84,24 +68,17 @@ cdef class Descent:
             Number of flat cells.
     """
 
-    cdef const int32_t[:, ::1] nodes, questions
-    cdef const uint8_t[::1] missing_left, opens
-    cdef const int32_t[::1] missing_code, roots, marks
-    cdef const uint8_t[:, ::1] sets
+    cdef TreeWalk walk
+    cdef const int32_t[:, ::1] questions
+    cdef const int32_t[::1] roots, marks
     cdef const double[:, ::1] leaf_values
     cdef const int64_t[:, ::1] spans_of_marks
     cdef const int64_t[::1] first_cell, n_cells
-    cdef Py_ssize_t n_raw, n_trees, n_members, size
-    cdef bint remembers
-    # rows on their way, and what they visit in one tree
-    cdef int32_t[:, ::1] codes, todo, visits
-    cdef int64_t[::1] items
-    cdef int32_t[::1] own
+    cdef Py_ssize_t n_raw, n_trees, n_members, size, n_events, n_pieces
     # steps of all trees, row by row: from where to where they are
     cdef int64_t[:, :, ::1] spans
     cdef int32_t[::1] event_cells
     cdef double[:, ::1] event_changes
-    cdef Py_ssize_t n_events
     # small trees: what each code answers, what answers lead to
     cdef int64_t[:, ::1] slots
     cdef int64_t[::1] first_slot
@@ -114,32 +91,24 @@ cdef class Descent:
     # pieces of all rows
     cdef int32_t[::1] cells
     cdef double[:, ::1] moved
-    cdef Py_ssize_t n_pieces
 
     def __init__(self, trees, forest, members):
-        self.nodes, self.missing_left, self.missing_code, self.sets = trees[:4]
-        self.leaf_values = trees[4]
         self.roots, self.questions, depth = forest
-        self.opens, self.marks, self.spans_of_marks = members[:3]
+        self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
+        self.walk = TreeWalk(trees, members[0], depth, self.size)
+        self.leaf_values = trees[4]
+        self.marks, self.spans_of_marks = members[1:3]
         self.first_cell, self.n_cells, n_flat = members[3:]
         self.n_raw, self.n_trees = self.leaf_values.shape[1], len(self.roots)
         self.n_members = len(self.n_cells)
-        self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
-        self.items = np.empty((2 * depth + 3) * self.size, np.int64)
-        self.todo = np.empty((depth + 2, 3), np.int32)
-        self.codes = np.empty((len(self.missing_code), self.size), np.int32)
-        self.own = np.empty(self.size, np.int32)
-        self.visits = np.empty((4 * self.size, 3), np.int32)
         self.spans = np.empty((self.n_trees, self.size, 2), np.int64)
         self.event_cells = np.empty(0, np.int32)
         self.event_changes = np.empty((0, self.n_raw))
         self.jumps = np.zeros((n_flat, self.n_raw))
         self.touched = np.zeros(n_flat // WORD, np.uint64)
-        self.cells = np.empty(0, np.int32)
-        self.moved = np.empty((0, self.n_raw))
+        self.cells, self.moved = np.empty(0, np.int32), np.empty((0, self.n_raw))
         n_questions = self.questions.shape[1]
-        self.remembers = n_questions > 0
-        if self.remembers:
+        if n_questions:
             self.read_answers()
             self.given = np.empty(self.size, np.uint8)
             self.known = np.empty((self.n_trees, 1 << n_questions, 2), np.int64)
@@ -243,107 +212,19 @@ cdef class Descent:
         double[:, ::1] raw,
     ) noexcept nogil:
         """List the steps of n_rows rows in all trees; add their own leaves to raw."""
-        cdef Py_ssize_t i, u, t, o
-        for i in range(n_rows):
-            for u in range(codes.shape[1]):
-                self.codes[u, i] = codes[first + i, u]
-        if not self.remembers:
+        cdef Py_ssize_t i, t, o
+        cdef bint remembers = self.questions.shape[1] > 0
+        self.walk.take(codes, first, n_rows)
+        if not remembers:
             self.n_events = 0
         for t in range(self.n_trees):
-            if self.remembers:
+            if remembers:
                 self.recall(t, n_rows)
             else:
                 self.list_steps(t, 0, n_rows)
             for i in range(n_rows):
                 for o in range(self.n_raw):
-                    raw[first + i, o] += self.leaf_values[self.own[i], o]
-
-    cdef Py_ssize_t go_down(
-        self, int32_t root, Py_ssize_t first, Py_ssize_t last
-    ) noexcept nogil:
-        """Fill `own` and `visits` with the leaves of a tree that some rows reach.
-
-        A visit is the row, the last edge on the moved feature, and the leaf. Returns
-        the number of visits.
-        """
-        cdef const int32_t *nodes = &self.nodes[0, 0]
-        cdef const uint8_t *opens = &self.opens[0]
-        cdef const uint8_t *missing_left = &self.missing_left[0]
-        cdef int64_t *items = &self.items[0]
-        cdef int32_t *todo = &self.todo[0, 0]
-        cdef int32_t *own = &self.own[0]
-        cdef int32_t *visits = &self.visits[0, 0]
-        cdef Py_ssize_t most = self.visits.shape[0], width = self.codes.shape[1]
-        cdef const int32_t *codes_of_rows = &self.codes[0, 0] if width else NULL
-        cdef const int32_t *codes
-        cdef const int32_t *here
-        cdef Py_ssize_t n = 0, top = 1, start, stop, k, to_right, to_left, first_left
-        cdef int32_t node, feature, cut, missing_code, left, right, i, code
-        cdef int64_t item, of_item, tag, tag_right, tag_left
-        cdef int goes, free, same, follows, opens_right, opens_left, to_missing
-        for k in range(first, last):
-            items[k - first] = k
-        todo[0], todo[1], todo[2] = root, 0, <int32_t>(last - first)
-        while top > 0:
-            top -= 1
-            node, start, stop = todo[3 * top], todo[3 * top + 1], todo[3 * top + 2]
-            here = &nodes[NODE * <Py_ssize_t>node]
-            feature = here[FEATURE]
-            if feature < 0:
-                if n + stop - start > most:
-                    self.more_visits(n, stop - start)
-                    visits, most = &self.visits[0, 0], self.visits.shape[0]
-                for k in range(start, stop):
-                    item = items[k]
-                    i = item & OF_ROW
-                    visits[3 * n], visits[3 * n + 1] = i, <int32_t>(item >> EDGE)
-                    visits[3 * n + 2] = node
-                    if item <= OF_ROW:
-                        own[i] = node
-                    n += item > OF_ROW
-                continue
-            cut, right, left = here[CUT], here[RIGHT], here[LEFT]
-            missing_code, to_missing = self.missing_code[feature], missing_left[node]
-            codes = codes_of_rows + feature * width
-            opens_right, opens_left = opens[right], opens[left]
-            tag = <int64_t>(feature + 1) << MOVED
-            tag_right = tag | <int64_t>right << EDGE
-            tag_left = tag | <int64_t>left << EDGE
-            # the left list behind the right one, which waits; no branches inside
-            to_right, first_left = stop, 2 * stop - start
-            to_left = first_left
-            for k in range(start, stop):
-                item = items[k]
-                i, of_item = item & OF_ROW, item & (0xFFFFFFFFLL - OF_ROW)
-                code = codes[i]
-                if cut < 0:
-                    goes = self.sets[-1 - cut, code]
-                else:
-                    goes = code < cut
-                    goes = to_missing if code == missing_code else goes
-                free, same = of_item == 0, of_item == tag
-                follows = goes & (1 - same)
-                items[to_left] = item if follows else i | tag_left
-                to_left += follows | ((same | (free & (1 - goes))) & opens_left)
-                follows = (1 - goes) & (1 - same)
-                items[to_right] = item if follows else i | tag_right
-                to_right += follows | ((same | (free & goes)) & opens_right)
-            if to_right > stop:
-                todo[3 * top], todo[3 * top + 1] = right, <int32_t>stop
-                todo[3 * top + 2] = <int32_t>to_right
-                top += 1
-            if to_left > first_left:
-                todo[3 * top], todo[3 * top + 1] = left, <int32_t>first_left
-                todo[3 * top + 2] = <int32_t>to_left
-                top += 1
-        return n
-
-    cdef void more_visits(self, Py_ssize_t n, Py_ssize_t more) noexcept nogil:
-        """Make room for n visits and so many more, and as many again."""
-        with gil:
-            visits = np.empty((2 * (n + more), 3), np.int32)
-            visits[:n] = self.visits[:n]
-            self.visits = visits
+                    raw[first + i, o] += self.leaf_values[self.walk.own[i], o]
 
     # From the leaves to steps, listed by row
 
@@ -351,10 +232,10 @@ cdef class Descent:
         self, Py_ssize_t t, Py_ssize_t first, Py_ssize_t last
     ) noexcept nogil:
         """List the steps of some rows in one tree."""
-        cdef Py_ssize_t n = self.go_down(self.roots[t], first, last)
+        cdef Py_ssize_t n = self.walk.go_down(self.roots[t], first, last)
         cdef Py_ssize_t v, i, s, o, at = self.n_events, n_more, n_raw = self.n_raw
         cdef int64_t *spans = &self.spans[t, 0, 0]
-        cdef const int32_t *visits = &self.visits[0, 0]
+        cdef const int32_t *visits = &self.walk.visits[0, 0]
         cdef const int64_t *marks = &self.spans_of_marks[0, 0]
         cdef const double *values = &self.leaf_values[0, 0]
         cdef double *changes
@@ -385,7 +266,7 @@ cdef class Descent:
                 cells[at] = self.marks[s] ^ ends
                 for o in range(n_raw):
                     changes[at * n_raw + o] = sign * (
-                        values[leaf * n_raw + o] - values[self.own[i] * n_raw + o]
+                        values[leaf * n_raw + o] - values[self.walk.own[i] * n_raw + o]
                     )
                 at += 1
             spans[2 * i + 1] = at
@@ -404,12 +285,13 @@ cdef class Descent:
         """What each code of a feature answers to a tree's questions on that feature."""
         cdef Py_ssize_t t, q, s, code, n_questions = self.questions.shape[1]
         cdef int32_t node, feature, cut
+        cdef TreeWalk walk = self.walk
         slots, first_slot, n_bits = [], np.zeros(self.n_trees + 1, np.int64), 0
         for t in range(self.n_trees):
-            on = np.asarray(self.nodes)[np.asarray(self.questions[t]), FEATURE]
+            on = np.asarray(walk.nodes)[np.asarray(self.questions[t]), FEATURE]
             for feature in np.unique(on[np.asarray(self.questions[t]) >= 0]):
                 slots.append((feature, n_bits))
-                n_bits += self.missing_code[feature] + 1
+                n_bits += walk.missing_code[feature] + 1
             first_slot[t + 1] = len(slots)
         self.slots = np.array(slots, np.int64).reshape(-1, 2)
         self.first_slot, self.bits = first_slot, np.zeros(n_bits, np.uint8)
@@ -418,14 +300,14 @@ cdef class Descent:
                 feature = <int32_t>self.slots[s, 0]
                 for q in range(n_questions):
                     node = self.questions[t, q]
-                    if node < 0 or self.nodes[node, FEATURE] != feature:
+                    if node < 0 or walk.nodes[node, FEATURE] != feature:
                         continue
-                    cut = self.nodes[node, CUT]
-                    for code in range(self.missing_code[feature] + 1):
+                    cut = walk.nodes[node, CUT]
+                    for code in range(walk.missing_code[feature] + 1):
                         if cut < 0:
-                            goes = self.sets[-1 - cut, code]
-                        elif code == self.missing_code[feature]:
-                            goes = self.missing_left[node]
+                            goes = walk.sets[-1 - cut, code]
+                        elif code == walk.missing_code[feature]:
+                            goes = walk.missing_left[node]
                         else:
                             goes = code < cut
                         self.bits[self.slots[s, 1] + code] |= <uint8_t>(goes << q)
@@ -441,17 +323,17 @@ cdef class Descent:
             given[i] = 0
         for s in range(self.first_slot[t], self.first_slot[t + 1]):
             bits = &self.bits[self.slots[s, 1]]
-            codes = &self.codes[self.slots[s, 0], 0]
+            codes = &self.walk.codes[self.slots[s, 0], 0]
             for i in range(n_rows):
                 given[i] |= bits[codes[i]]
         for i in range(n_rows):
             answers = given[i]
             if self.known_own[t, answers] < 0:
                 self.list_steps(t, i, i + 1)
-                self.known_own[t, answers] = self.own[i]
+                self.known_own[t, answers] = self.walk.own[i]
                 self.known[t, answers, 0] = self.spans[t, i, 0]
                 self.known[t, answers, 1] = self.spans[t, i, 1]
-            self.own[i] = self.known_own[t, answers]
+            self.walk.own[i] = self.known_own[t, answers]
             self.spans[t, i, 0] = self.known[t, answers, 0]
             self.spans[t, i, 1] = self.known[t, answers, 1]
 

@@ -203,7 +203,7 @@ def test_pairs_of_one_curve(n):
 
 def test_items_of_lists_hold_every_feature():
     """A row, a feature and an edge share a number on the way down."""
-    from skvarimp._compiled.descent import FEATURES
+    from skvarimp._compiled.tree_walk import FEATURES
 
     assert response.COMPILED_FEATURES <= FEATURES
 
