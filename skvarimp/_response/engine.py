@@ -195,12 +195,14 @@ class _Outcomes:
         walk = self.walk
         request = positions[0] // walk.n_entries
         moves = [walk.moves[p] for p in positions]
-        result = []
+        result, sample, seen = [], None, None
         for state, reduction, scale in zip(
             states, walk.reductions_of(positions[0]), walk.scales[request]
         ):
             cells = state.cell_of_value
-            finished = reduction.finish(state, walk.sample(moves, scale, cells))
+            if sample is None or cells is not seen:
+                sample, seen = walk.sample(moves, scale, cells), cells
+            finished = reduction.finish(state, replace(sample, scale=scale))
             if cells is not None and finished.curves is not None:
                 finished = replace(finished, curves=finished.curves[..., cells])
             result.append(finished)

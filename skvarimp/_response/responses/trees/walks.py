@@ -72,7 +72,9 @@ def _tasks_of(response, walk, members):
     if plan is not None:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
     _means_alone(response, walk, positions, members)  # before the tasks part
-    for part in even_slices(len(walk.rows), step):
+    n_tasks = -(-len(walk.rows) // step)
+    n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
+    for part in even_slices(len(walk.rows), -(-len(walk.rows) // n_tasks)):
         yield Task(positions, part)
 
 
