@@ -2,21 +2,28 @@
 
     python benchmarks/partial_dependence_speed.py curves h
     python benchmarks/partial_dependence_speed.py permutation --sizes small
+    python benchmarks/partial_dependence_speed.py woodelf hstats
 
 `curves`: exact partial dependence of all features over every distinct value, beside
 woodelf-explainer (where installed) over the same values and scikit-learn's brute
 force on a grid of 100. `h`: Friedman's H of all 45 pairs of Friedman 1, and the
 conditional standard deviations. `pairs`: Friedman's H of all pairs and in total of
 XGBoost, 500 x 20, and the conditional standard deviations of all 1225 pairs of 50
-columns, 100 000 rows. `permutation`: the exact squared-error permutation
-importance over all pairs of row and donor beside scikit-learn's ten shuffles. Results
-are compared first; times are the best of several runs, one process, one thread.
+columns, 100 000 rows. `woodelf`: the joint partial dependence of all 190 pairs,
+XGBoost, 10 000 x 20, and the partial dependence of all columns, 100 000 x 50, beside
+woodelf-explainer on its own points; aims: a ratio of 0.2, a difference of 1e-6 of the
+largest value. `hstats`: Friedman's H of all 21 pairs at all rows, as the R package
+hstats computes it, XGBoost, 500 x 7; aim: 0.15 seconds. `permutation`: the exact
+squared-error permutation importance over all pairs of row and donor beside
+scikit-learn's ten shuffles. Results are compared first; times are the best of several
+runs, one process, one thread.
 """
 
 import argparse
 import time
 import warnings
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -139,6 +146,71 @@ def pairs(runs):
             print(f"{statistic:16s} {wall:7.3f} s, CPU {cpu:7.3f} s, {path}")
 
 
+def xgboost(n, p, depth=6):
+    """100 trees, fitted to Friedman 1, and its rows as a frame."""
+    from xgboost import XGBRegressor
+
+    X, y = make_friedman1(n, p, noise=1.0, random_state=0)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
+    return XGBRegressor(n_estimators=100, max_depth=depth, n_jobs=1).fit(X, y), frame
+
+
+def woodelf(runs):
+    """woodelf-explainer's joint and single partial dependence, on the same points."""
+    from woodelf.pdp import woodelf_pdp, woodelf_pdp_joint
+
+    quiet = {"centered": False, "verbose": False}
+    model, X = xgboost(10_000, 20)
+    pairs = list(combinations(X.columns, 2))
+    theirs = best(lambda: woodelf_pdp_joint(model, X, k=5, verbose=False), runs)
+    surfaces, first, second = theirs[2]
+    grid = {name: np.unique(first[pair]) for pair in pairs for name in pair[:1]}
+    grid[X.columns[-1]] = np.unique(second[pairs[-1]])
+    joint = PartialDependenceImportance(grid=grid, pairs=pairs)
+    mine = best(lambda: joint.fit(model, X), runs)
+    by_value = {pair: np.lexsort([second[pair], first[pair]]) for pair in pairs}
+    compared(
+        "all 190 pairs, 5 points each, 10 000 x 20",
+        mine,
+        theirs,
+        [joint.surfaces_[pair][2].ravel() for pair in pairs],
+        [surfaces[pair][by_value[pair]] for pair in pairs],
+    )
+    model, X = xgboost(100_000, 50)
+    theirs = best(lambda: woodelf_pdp(model, X, k=100, **quiet), runs)
+    curves, points = theirs[2]
+    alone = PartialDependenceImportance(grid={c: points[c].to_numpy() for c in X})
+    mine = best(lambda: alone.fit(model, X), runs)
+    names = [name for name in X if name in curves]  # those that a tree splits on
+    compared(
+        "all columns, 100 points each, 100 000 x 50",
+        mine,
+        theirs,
+        [alone.curves_[name][1] for name in names],
+        [curves[name] for name in names],
+    )
+
+
+def compared(name, mine, theirs, values, others):
+    """Lines of a table: times, their ratio, and how far the numbers are apart."""
+    heading(f"XGBoost, 100 trees of depth 6, {name}")
+    row("woodelf-explainer", theirs, theirs)
+    row("skvarimp", mine, theirs)
+    values, others = np.concatenate(values), np.concatenate(others)
+    gap = np.abs(values - others).max() / np.abs(values).max()
+    print(f"largest difference: {gap:.1e} of the largest (at most 1e-6)")
+
+
+def hstats(runs):
+    """Friedman's H of all pairs at all rows."""
+    model, X = xgboost(500, 7, depth=5)
+    imp = InteractionImportance(statistic="h")
+    imp.fit(model, X)  # imports aside
+    wall, cpu, _ = best(lambda: imp.fit(model, X), runs)
+    print("\nFriedman's H of all 21 pairs, XGBoost, 100 trees of depth 5, 500 x 7")
+    print(f"{wall:.3f} s, CPU {cpu:.3f} s (at most 0.15), {imp.response_path_}")
+
+
 def permutation_problems(sizes):
     """(name, model, n, p) as in the reductions' own benchmark."""
     small = [
@@ -211,6 +283,10 @@ def main():
             h(options.runs)
         if "pairs" in options.tables:
             pairs(options.runs)
+        if "woodelf" in options.tables:
+            woodelf(options.runs)
+        if "hstats" in options.tables:
+            hstats(options.runs)
         if "permutation" in options.tables:
             permutation(options.runs, options.sizes)
 
