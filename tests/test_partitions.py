@@ -30,6 +30,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
+from skvarimp._data import partitions
 from skvarimp._response.partitioned import draws, observed
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.responses.trees import mean_slopes
@@ -415,6 +416,35 @@ def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
         assert found.goodness_of_fit_ == pytest.approx(
             expected.goodness_of_fit_, rel=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    ("measure", "n_passes"),
+    [
+        (SensitivityImportance(scale=None), 2),
+        (PartialDependenceImportance(grid=5), 2),
+        (PermutationImportance(), 3),
+        (PermutationImportance(estimation="sampled"), 3),
+        (InteractionImportance(grid=3), 2),
+        (InteractionImportance(statistic="h"), 3),
+        (ImpurityImportance(rows="unseen"), 1),
+    ],
+    ids=str,
+)
+def test_passes_over_the_partitions(measure, n_passes, numbers, monkeypatch):
+    """As many as the user's guide says: each reads all rows anew."""
+    X, y, _ = numbers
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    merged_over, passes = partitions.merged_over, []
+
+    def counted(parts, *arguments):
+        passes.append(len(parts))
+        return merged_over(parts, *arguments)
+
+    monkeypatch.setattr(partitions, "merged_over", counted)
+    needs_y = isinstance(measure, PermutationImportance | ImpurityImportance)
+    clone(measure).fit(model, in_parts(X), in_parts(y) if needs_y else None)
+    assert len(passes) - 1 == n_passes  # the first looks at one partition
 
 
 def test_compared_in_one_walk(numbers):
