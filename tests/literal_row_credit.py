@@ -27,13 +27,34 @@ def value(node):
 
 
 def path(node, x):
-    """(column, change of the value) of each split that a row passes."""
+    """(split, child taken) of each split that a row passes."""
     result = []
     while "value" not in node:
         child = node["left"] if node["goes_left"](x) else node["right"]
-        result.append((node["column"], value(child) - value(node)))
+        result.append((node, child))
         node = child
     return result
+
+
+def centred(at_splits, shape):
+    """Credit of each row and column, from what came to each split.
+
+    Parameters
+    ----------
+    at_splits : dict
+        Any key of a split -> list of (row, column, weight, step, value of the child).
+    shape : tuple
+    """
+    credit = np.zeros(shape)
+    for came in at_splits.values():
+        total = sum(weight for _, _, weight, _, _ in came)
+        mean_step = sum(weight * step for _, _, weight, step, _ in came) / total
+        mean_value = (
+            sum(weight * of_child for _, _, weight, _, of_child in came) / total
+        )
+        for i, column, _, step, of_child in came:
+            credit[i, column] += (step - mean_step) @ (of_child - mean_value)
+    return credit
 
 
 def boosted(stages, X, y, offset, step):
@@ -49,22 +70,30 @@ def boosted(stages, X, y, offset, step):
     step : callable
         step(y, raw) of one row, minus the loss's derivative.
     """
-    credit = np.zeros((len(X), len(X[0])))
+    at_splits = {}
     for i, x in enumerate(X):
-        raw = np.array(offset, dtype=float)
-        added = np.zeros((len(X[0]), len(raw)))  # by each column, in earlier stages
+        # by all earlier stages, up to their first split on each column
+        before = [np.array(offset, dtype=float) for _ in x]
         for trees in stages:
-            paths = [path(tree, x) for tree in trees]
-            for tree, passed in zip(trees, paths):
-                for column, change in passed:
-                    without_it = raw + value(tree) - added[column]
-                    credit[i, column] += step(y[i], without_it) @ change
-            for tree, passed in zip(trees, paths):
-                raw = raw + value(tree)
-                for column, change in passed:
-                    raw = raw + change
-                    added[column] += change
-    return credit
+            for tree in trees:
+                for split, child in path(tree, x):
+                    j = split["column"]
+                    size = step(y[i], before[j] + value(tree))
+                    came = (i, j, 1.0, size, value(child))
+                    at_splits.setdefault(id(split), []).append(came)
+            for tree in trees:
+                for j in range(len(x)):
+                    before[j] = before[j] + value(where_first(tree, x, j))
+    return centred(at_splits, (len(X), len(X[0])))
+
+
+def where_first(tree, x, j):
+    """The first split on a column that a row passes, or its leaf."""
+    passed = path(tree, x)
+    for split, _ in passed:
+        if split["column"] == j:
+            return split
+    return passed[-1][1] if passed else tree
 
 
 def averaged(trees, X, y, rows_of_trees, weights=None):
@@ -74,11 +103,13 @@ def averaged(trees, X, y, rows_of_trees, weights=None):
     for tree, rows in zip(trees, rows_of_trees):
         if not len(rows):
             continue
-        credit = np.zeros(len(X[0]))
+        at_splits = {}
         for i in rows:
-            for column, change in path(tree, X[i]):
-                credit[column] += weights[i] * (y[i] - value(tree)) @ change
-        total += credit / weights[rows].sum()
+            for split, child in path(tree, X[i]):
+                came = (i, split["column"], weights[i], y[i], value(child))
+                at_splits.setdefault(id(split), []).append(came)
+        credit = centred(at_splits, (len(X), len(X[0])))
+        total += weights[rows] @ credit[rows] / weights[rows].sum()
         used += 1
     return total / used
 

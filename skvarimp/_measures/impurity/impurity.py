@@ -20,7 +20,7 @@ from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
 from skvarimp._measures.impurity.checks import check_training_only
-from skvarimp._measures.impurity.earned import Earned, earned_over
+from skvarimp._measures.impurity.earned import earned_over
 from skvarimp._measures.impurity.readers import not_trees
 from skvarimp._measures.impurity.registry import READERS
 from skvarimp._measures.impurity.training import fit_training_rows
@@ -50,9 +50,9 @@ class ImpurityImportance(BaseImportance):
     values, because trees can split on their noise.
 
     On other rows (`rows="oob"` or `"unseen"`), a split earns only if it is right about
-    rows that it was not chosen for. A column that has nothing to do with the target
-    then has a mean of nearly 0, however many values it has. Without surrogates nothing
-    is left for the second of two columns that carry the same information.
+    rows that it was not chosen for. A column that has nothing to do with the target and
+    the other columns then has mean 0, however many values it has. Without surrogates
+    nothing is left for the second of two columns that carry the same information.
 
     Parameters
     ----------
@@ -167,23 +167,29 @@ class ImpurityImportance(BaseImportance):
     above 0 make surrogates. Thresholds lie midway between adjacent distinct values;
     ties within 1e-10 go to the lowest threshold, then to the lowest column.
 
-    On other rows, a row that passes a split earns minus the derivative of the loss at
-    the prediction so far, times the change of the value from the node to the child
-    taken. The value of an inner node is the mean of its leaves by their training
-    weight. The prediction so far is the value at the tree's root plus what the earlier
-    stages of boosting predict, without what they predict by the split's own column:
-    later stages repeat the noise that earlier ones fitted to a column, and would charge
-    the column for it. Trees of forests and bagging each predict alone, by half the
-    squared error of the target or of all class indicators; boosting has its own loss,
-    AdaBoostClassifier the exponential loss, and AdaBoostRegressor is the weighted mean
-    of its trees. For one regression tree this is Li et al.'s MDI-oob [3]_ of the
-    target centred at the root, the covariance of the target with what the column's
-    splits predict; on the training rows it equals the unnormalised decrease of
+    On other rows, a split of the node n earns from the rows i that come to it
+
+        sum_i w_i (g_i - g_n) (v_i - v_n),
+
+    weights w over all rows summing to 1, v_i the value of the child that row i goes to,
+    g_i minus the derivative of the loss at the prediction so far, and g_n and v_n their
+    weighted means over these rows. The value of an inner node is the mean of its leaves
+    by their training weight. The prediction so far is the value at the tree's root plus
+    what the earlier stages of boosting predict before they ask for the split's own
+    column: the value at the first split on it that the row comes to. Later stages
+    repeat the noise that earlier ones fitted to a column, and would charge the column
+    for it. So the side where a column of pure noise sends a row says nothing about g_i.
+
+    Trees of forests and bagging each predict alone, by half the squared error of the
+    target or of all class indicators; boosting has its own loss, AdaBoostClassifier the
+    exponential loss, and AdaBoostRegressor is the weighted mean of its trees. For one
+    regression tree this is Li et al.'s MDI-oob [3]_ with the target and the values
+    centred at each node; on the training rows it equals the unnormalised decrease of
     impurity, which for regression sums to the variance that the tree explains.
 
-    Cost on other rows: each row's way down each tree, and n_samples times n_features
-    numbers of memory. For losses other than the squared error and the log loss, also
-    the loss's derivative for each row, tree and column split on.
+    Cost on other rows: each row's way down each tree and twice up again, and n_samples
+    times n_features numbers of memory. For losses other than the squared error and the
+    log loss, also the loss's derivative for each row, tree and column split on.
 
     Cost: n_features times the rows of every level of every tree, about the cost of
     growing the trees; n_features times n_samples numbers are sorted once, and a sparse
@@ -221,16 +227,18 @@ class ImpurityImportance(BaseImportance):
     >>> imp.surrogate_splits_["threshold"]
     array([1.5])
 
-    Two rows that the stump has not seen, of which it is right about one. The step of
-    the right one, minus the derivative of half the squared error of each class
-    indicator, is (1/2, -1/2), and its split changes the shares by the same: it earns
-    1/2. The wrong one earns -1/2, so that the mean is 0.
+    Two rows that the stump has not seen, one on each side and both of the first class.
+    The class does not depend on the side, so the split earns nothing. Had the second
+    row been of the other class, the indicators and the values of the children would be
+    1/2 off their means in both rows and both classes: 1/4 + 1/4.
 
     >>> unseen = ImpurityImportance(rows="unseen", keep_rows=True)
     >>> unseen.fit(stump, [[0, 2], [1, 2]], [0, 0]).importances_
     array([0., 0.])
+    >>> unseen.fit(stump, [[0, 2], [1, 2]], [0, 1]).importances_
+    array([0.5, 0. ])
     >>> unseen.row_importances_[:, 0]
-    array([ 0.5, -0.5])
+    array([0.5, 0.5])
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
@@ -346,25 +354,25 @@ class ImpurityImportance(BaseImportance):
         if isinstance(rows, Partitions):
             self._set_entries(rows.head.table, None, estimator)
             check_has_target(y)
-            self._store_earned(earned_over(self, estimator, rows))
+            self._store_earned(*earned_over(self, estimator, rows))
             return
         self._set_entries(rows, None, estimator)
         given = read_rows(estimator, rows, y, sample_weight)
         if self.rows == "oob":
             given.outside = out_of_bag_rows(estimator, given, rows, y, sample_weight)
-        credit = given.credit()
-        self._store_earned(Earned.of(given, credit))
+        credit = (in_trees := given.in_trees()).credit(in_trees.sums())
+        variance = given.weights @ credit.influences**2
+        weight = given.total_weight
+        self._store_earned(credit.columns, credit.totals, variance, weight)
         if self.keep_rows:
-            influences, contributions = np.zeros((2, *given.table.native.shape))
-            influences[:, credit.columns] = credit.influences
-            contributions[:, credit.columns] = credit.rows
-            store_rows(self, Rows.of(given, influences, contributions))
+            kept = np.zeros((2, *given.table.native.shape))
+            kept[:, :, credit.columns] = credit.influences, credit.rows
+            store_rows(self, Rows.of(given, *kept))
 
-    def _store_earned(self, earned):
-        n_columns, n_outputs = self.n_features_in_, earned.totals.shape[1]
+    def _store_earned(self, columns, totals, variance, weight):
+        n_columns, n_outputs = self.n_features_in_, totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
-        importances[earned.columns] = earned.totals
-        errors[earned.columns] = np.sqrt(earned.variance / earned.weight)
+        importances[columns], errors[columns] = totals, np.sqrt(variance / weight)
         self._store(
             importances,
             column_names(getattr(self, "feature_names_in_", None), n_columns),

@@ -1,30 +1,65 @@
-"""What splits earn on rows that the trees were not grown on, row by row.
+"""What splits earn on rows that the trees were not grown on.
 
-A split earns, for a row that passes it, the step that the loss asks of the prediction
-so far times the change of the value from the node to the child taken. The values of
-inner nodes are the means of their leaves by training weight, so that a split that
-tells nothing changes nothing on average.
+A split earns, from all rows that come to it, their weighted covariance of the step that
+the loss asks of the prediction so far with the value of the child taken:
+
+    sum_i w_i (g_i - mean of g) (v_child(i) - mean of v)
+
+with both means over the same rows. A column whose values say nothing about the target
+and the other columns is dealt out to the rows of a split at random, so that it earns 0
+on average, whatever the tree. The values of inner nodes are the means of their leaves
+by training weight.
 
 The prediction so far is the tree's value at its root plus, in boosting, what the
-earlier stages predict; but not what they predict by the split's own column. Otherwise
-a column of noise would be charged for the noise that earlier stages fitted to it, the
-more the more values it has: later stages repeat their mistakes.
+earlier stages predict before they ask for the split's own column: of each of their
+trees, the value at the first split on it. Otherwise a column of noise would be charged
+for the noise that earlier stages fitted to it, the more the more values it has: later
+stages repeat their mistakes.
 
 For one regression tree this is Li et al. 2019, equation (5), with the target centred at
-the root, on whatever rows are given.
+each node.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.special import expit
 
 from skvarimp._compiled import use_compiled
 from skvarimp._models.trees.losses import TreeLoss
 from skvarimp._models.trees.sums import Upwards
 from skvarimp._models.trees.table import NodeTable
-from skvarimp._running.memory import CACHE, slices
+from skvarimp._running.memory import CACHE, slices, working_bytes
+
+LARGEST = 300.0  # raw outputs whose exponentials may be multiplied
+
+
+@dataclass
+class Sums:
+    """What the rows that come to each node add up to.
+
+    A *group* is the raw outputs that earn together: those of one output in boosting,
+    all of them elsewhere.
+
+    Attributes
+    ----------
+    weight : float
+        Of all rows.
+    reached : ndarray of shape (n_groups, n_nodes)
+        Weights of the rows at each leaf.
+    asked : ndarray of shape (n_raw, n_nodes)
+        Weights times steps of the rows that come from a split to its child.
+    """
+
+    weight: float
+    reached: np.ndarray
+    asked: np.ndarray
+
+    def merged(self, other):
+        """Those of two sets of rows."""
+        self.weight += other.weight
+        self.reached += other.reached
+        self.asked += other.asked
+        return self
 
 
 @dataclass
@@ -50,45 +85,66 @@ class Credit:
 
 
 @dataclass
-class Step:
+class Steps:
     """The step that the loss asks of each raw output, for a row and a feature.
 
-    sizes + scale * added, where `added` is what earlier stages added by the feature; or
-    scale * (y - expit(scale * (raw - added))).
+    Either `sizes` holds it, or it is
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_slots, n_raw, n_rows)
-    slot : ndarray of shape (n_features,)
-        Which of `sizes` is for each feature.
-    scale : float
-    logistic : bool
-        Whether the second formula holds.
-    y, raw : ndarray of shape (n_raw, n_rows)
+        y + z,                          z = state + down + without
+        scale (y - 1 / (1 + z)),        z = state * down * without
+
+    with `down` at a tree's root; the second where there is a `scale`. There, `state` is
+    minus the raw output so far, `without` what earlier stages added from their first
+    split on the feature on, and `up` and `down` are the value of each node and minus
+    that value; or the exponentials of `scale` times these.
     """
 
-    sizes: np.ndarray
-    slot: np.ndarray
-    scale: float = 0.0
-    logistic: bool = False
-    y: np.ndarray | None = None
-    raw: np.ndarray | None = None
+    up: np.ndarray | None = None  # (n_raw, n_nodes)
+    down: np.ndarray | None = None  # (n_raw, n_nodes)
+    offset: np.ndarray | None = None  # (n_raw,) the state at the start
+    first: np.ndarray | None = None  # (n_nodes,) no split above is on the same feature
+    scale: float | None = None
+    y: np.ndarray | None = None  # (n_raw, n)
+    state: np.ndarray | None = None  # (n_raw, n)
+    without: np.ndarray | None = None  # (n_raw, n, n_features)
+    sizes: np.ndarray | None = None  # (n_slots, n_raw, n)
+    slot: np.ndarray | None = None  # (n_features,) which of `sizes` is for a feature
 
-    def __post_init__(self):
-        self.sizes = np.ascontiguousarray(self.sizes)
-        if self.y is None:
-            self.y = self.raw = np.zeros((0, 0))
+    def start(self, y, n_features):
+        """Take other rows, (n_raw, n), before the first stage."""
+        nothing = 0.0 if self.scale is None else 1.0
+        self.y = np.ascontiguousarray(y, dtype=np.float64)
+        self.state = np.repeat(self.offset[:, np.newaxis], y.shape[1], axis=1)
+        self.without = np.full((*y.shape, n_features), nothing)
 
-    def at(self, rows, feature, added):
-        """(n_raw, n) at some rows, each with its feature and what that added."""
-        if self.logistic:
-            raw = self.raw[:, rows] - added
-            return self.scale * (self.y[:, rows] - expit(self.scale * raw))
-        return self.sizes[self.slot[feature], :, rows].T + self.scale * added
+    def at(self, i, feature, root):
+        """(n_raw, n) of rows, each with its feature, in the tree of a root."""
+        if self.sizes is not None:
+            return self.sizes[self.slot[feature], :, i].T
+        parts = self.state[:, i], self.down[:, [root]], self.without[:, i, feature]
+        if self.scale is None:
+            return self.y[:, i] + sum(parts)
+        odds = parts[0] * parts[1] * parts[2]
+        return self.scale * (self.y[:, i] - 1.0 / (1.0 + odds))
+
+    def add(self, i, feature, leaf, node):
+        """Let a stage count from its first split on a feature on."""
+        change = self.up[:, leaf], self.down[:, node]
+        if self.scale is None:
+            self.without[:, i, feature] += change[0] + change[1]
+        else:
+            self.without[:, i, feature] *= change[0] * change[1]
+
+    def predict(self, leaf):
+        """Let a stage count for later ones."""
+        if self.scale is None:
+            self.state += self.down[:, leaf]
+        else:
+            self.state *= self.down[:, leaf]
 
 
-def row_credit(form, table, y, outputs, weights, outside=None):
-    """What every column earns on rows that trees were not grown on.
+class RowsInTrees:
+    """Rows, and trees for them to go down.
 
     Parameters
     ----------
@@ -99,207 +155,236 @@ def row_credit(form, table, y, outputs, weights, outside=None):
     outputs : list of ndarray
         Raw outputs that belong to each output.
     weights : ndarray of shape (n_rows,)
-        Sum to 1.
     outside : list of ndarray, default=None
         Rows of the table that each tree was not grown on; trees without any are left
         out. None: all rows, for every tree.
-
-    Returns
-    -------
-    Credit
     """
-    return _Descent(form, table, y, outputs, weights).credit(outside)
 
-
-class _Descent:
-    """Rows, and trees for them to go down; holds what was earned so far."""
-
-    def __init__(self, form, table, y, outputs, weights):
-        self.form, self.y, self.outputs, self.weights = form, y, outputs, weights
+    def __init__(self, form, table, y, outputs, weights, outside=None):
+        self.form, self.y, self.outputs, self.outside = form, y, outputs, outside
+        self.boosts, self.weights = form.stages is not None, weights
+        self.groups = outputs if self.boosts else [np.arange(len(y))]
         self.nodes = NodeTable(form.trees, form.encoding)
         self.codes = self.nodes.codes_of(table)
-        weight = np.concatenate([tree.weight for tree in form.trees])
         self.upwards = Upwards(self.nodes)
+        weight = np.concatenate([tree.weight for tree in form.trees])
         self.values = self.upwards.means(weight)
-        parent, roots = self.nodes.parent, self.nodes.roots
-        self.changes = np.where(parent >= 0, self.values - self.values[:, parent], 0.0)
-        self.at_root = self.values[:, roots]  # (n_raw, n_trees)
-        self.changing = np.logical_or.reduceat(self.changes != 0.0, roots, axis=1)
-        self.earned = np.zeros(self.codes.shape)
-        self.one_slot = np.zeros(self.codes.shape[1], dtype=np.int32)
-        self.go_down = _kernel()
+        self.below = np.flatnonzero(self.nodes.parent >= 0)
+        self.above = self.nodes.parent[self.below]
+        self.feature = self.nodes.feature[self.above]
+        self.climb, self._kept = _kernel(), {}
 
-    def credit(self, outside):
-        """See `row_credit`."""
-        if self.form.stages is not None:
-            totals = np.array([self._boosted(output) for output in self.outputs])
-            means = totals.mean(axis=0)
-        else:
-            totals, means = self._averaged(outside)
-        return Credit(self.nodes.columns, totals.T, self.earned, self.earned - means)
+    def sums(self):
+        """`Sums` of these rows."""
+        reached = np.zeros((len(self.groups), self.values.shape[1]))
+        asked = np.zeros(self.values.shape)
+        for group, at_leaf in zip(self.groups, reached):
+            of_group = asked[group]
+            self._climb_all(group, at_leaf, of_group, None)
+            asked[group] = of_group
+        return Sums(self.weights.sum(), reached, asked)
 
-    def _boosted(self, output):
-        """One output, stage after stage; its mean over the rows."""
-        loss = TreeLoss(*self.form.loss)
-        first = np.flatnonzero(np.diff(self.form.stages, prepend=-1))
-        stages = np.split(np.arange(len(self.form.stages)), first[1:])
-        offset = np.broadcast_to(self.form.offset, len(self.values))[output]
-        n_rows, n_features = self.codes.shape
-        parts = slices(n_rows, n_features * len(output), CACHE)
-        earned = np.zeros(self.earned.shape)
-        for part in parts if loss.of_single_rows else [slice(0, n_rows)]:
-            rows = np.arange(n_rows)[part]
-            y = np.ascontiguousarray(self.y[output, part])
-            raw = np.repeat(offset[:, np.newaxis], len(rows), axis=1).astype(float)
-            added = np.zeros((len(output), len(rows), n_features))
-            for trees in stages:
-                before, alone = raw.copy(), len(trees) == 1
-                for t in trees:
-                    at_root = before + self.at_root[output, t, np.newaxis]
-                    step = self._step(loss, t, y, at_root, added)
-                    leaves = self._down(t, output, rows, step, added, alone, earned)
-                    raw += self.values[output].take(leaves, axis=1)
-                for t in () if alone else trees:
-                    self._down(t, output, rows, None, added, True, earned)
-        self.earned += earned / len(self.outputs)
-        return self.weights @ earned
+    def credit(self, sums):
+        """`Credit` of these rows.
 
-    def _step(self, loss, t, y, raw, added):
-        """What the loss asks for in tree t of the rows of a block."""
-        loss = loss.settled(y, raw)
-        if loss.is_logistic:
-            none = np.zeros((0, 0, 0))
-            return Step(none, self.one_slot, loss.parameter, True, y, raw)
-        if loss.is_squared:
-            return Step(loss.steps(y, raw)[np.newaxis], self.one_slot, 1.0)
-        feature = self.nodes.feature[self._own(t)]
-        used = np.unique(feature[feature >= 0])
-        slot = np.zeros_like(self.one_slot)
-        slot[used] = np.arange(len(used))
-        sizes = np.array([loss.steps(y, raw - added[:, :, u]) for u in used])
-        return Step(sizes, slot)
+        Parameters
+        ----------
+        sums : Sums
+            Of these rows, or of more.
+        """
+        n_outputs, width = len(self.outputs), self.codes.shape[1]
+        change, centre = self._centred(sums)
+        earning = (sums.asked * change)[:, self.below] / sums.weight
+        of_outputs = [earning[output].sum(axis=0) for output in self.outputs]
+        totals = [np.bincount(self.feature, one, width) for one in of_outputs]
+        rows, means = np.zeros(self.codes.shape), np.mean(totals, axis=0)
+        for group in self.groups:
+            at_split = centre[group].sum(axis=0) / n_outputs
+            self._climb_all(group, at_split, change[group] / n_outputs, rows)
+        if self.outside is not None:
+            means = self._shared_out(earning.sum(axis=0) / n_outputs)
+        return Credit(self.nodes.columns, np.transpose(totals), rows, rows - means)
 
-    def _averaged(self, outside):
-        """Tree by tree, each of which predicts alone.
+    def _centred(self, sums):
+        """By how much each node's value is off the mean over the rows at its parent.
 
         Returns
         -------
-        totals : ndarray of shape (n_outputs, n_features)
-        means : ndarray of shape (n_rows, n_features) or (n_features,)
-            Each tree's mean, added up for the rows that it is a mean of.
+        change : ndarray of shape (n_raw, n_nodes)
+            That, times how much the tree counts for a row that reaches it.
+        centre : ndarray of shape (n_raw, n_nodes)
+            The same times the mean step of the rows at the parent.
         """
-        n_rows, trees = len(self.codes), np.arange(len(self.form.trees))
-        rows, everything = np.arange(n_rows), np.arange(len(self.values))
-        shares = np.broadcast_to(self.form.shares, len(trees))
-        used = trees if outside is None else [t for t in trees if len(outside[t])]
-        reached, nothing = np.zeros(self.values.shape), np.zeros((0, 0, 0))
-        for t in used:
-            rows = rows if outside is None else outside[t]
-            steps = self.y[:, rows] - self.at_root[:, [t]] / shares[t]
-            steps /= self.weights[rows].sum() * shares[used].sum()
-            step = Step(steps[np.newaxis] / len(self.outputs), self.one_slot)
-            leaves = self._down(t, everything, rows, step, nothing, False, self.earned)
-            own, steps = self._own(t), steps * self.weights[rows]
-            for at_leaves, of_raw in zip(reached, steps):
-                length = own.stop - own.start
-                at_leaves[own] = np.bincount(leaves - own.start, of_raw, length)
-        inner = np.flatnonzero(self.nodes.parent >= 0)
-        earned = np.zeros((len(self.outputs), len(inner)))
-        for output, of_output in zip(self.outputs, earned):
-            for o in output:
-                of_output += (self.upwards.sums(reached[o]) * self.changes[o])[inner]
-        feature = self.nodes.feature[self.nodes.parent[inner]]
-        width = self.codes.shape[1]
-        totals = np.array([np.bincount(feature, one, width) for one in earned])
-        if outside is None:
-            return totals, totals.mean(axis=0)
-        place = self.nodes.tree[inner] * np.intp(width) + feature
-        of_trees = np.bincount(place, earned.mean(axis=0), len(trees) * width)
-        of_trees = of_trees.reshape(len(trees), width)
-        return totals, self._shared_out(outside, of_trees)
+        nodes, below, above = self.nodes, self.below, self.above
+        change, centre = np.zeros((2, *self.values.shape))
+        for group, at_leaf in zip(self.groups, sums.reached):
+            weight, size = self.upwards.sums(at_leaf), len(at_leaf)
+            share = weight[nodes.roots] / sums.weight
+            if not self.boosts:
+                share *= np.broadcast_to(self.form.shares, len(share))[share > 0].sum()
+            often = _ratio(1.0, share)[nodes.tree[below]] * (weight[above] > 0)
+            for k in group:
+                value, asked = self.values[k, below], sums.asked[k, below]
+                mean = _ratio(np.bincount(above, weight[below] * value, size), weight)
+                step = _ratio(np.bincount(above, asked, size), weight)
+                change[k, below] = (value - mean[above]) * often
+                centre[k, below] = change[k, below] * step[above]
+        return change, centre
 
-    def _shared_out(self, outside, of_trees):
+    def _shared_out(self, earning):
         """Each tree's total as the mean of its rows, added up over the trees."""
-        shares = [1.0 / self.weights[rows].sum() for rows in outside if len(rows)]
-        sizes = np.array([len(rows) for rows in outside])
-        at = np.concatenate(outside), np.cumsum([0, *sizes])
-        shape = len(outside), len(self.codes)
-        belongs = sparse.csr_array((np.repeat(shares, sizes[sizes > 0]), *at), shape)
-        return belongs.T @ of_trees
+        means, width = np.zeros(self.codes.shape), self.codes.shape[1]
+        place = self.nodes.tree[self.below] * np.intp(width) + self.feature
+        of_trees = np.bincount(place, earning, len(self.outside) * width)
+        of_trees = of_trees.reshape(-1, width) * self.weights.sum()
+        for rows, of_tree in zip(self.outside, of_trees):
+            means[rows] += of_tree / self.weights[rows].sum() if len(rows) else 0.0
+        return means
 
-    def _own(self, t):
-        root = int(self.nodes.roots[t])
-        return slice(root, root + len(self.form.trees[t].column))
+    def _climb_all(self, group, one, each, earned):
+        """All rows on their way up all trees; see `climb`."""
+        visits = self._boosted(group) if self.boosts else self._averaged()
+        nodes, weights = self.nodes, self.weights
+        for trees, rows, *how in visits:
+            leaves, roots = self._leaves(trees, rows), nodes.roots[trees]
+            self.climb(leaves, roots, rows, nodes, *how, weights, one, each, earned)
 
-    def _down(self, t, output, rows, step, added, adds, earned):
-        """The leaves of some rows, which earn and add on the way."""
-        root = self.nodes.roots[t]
-        leaves = np.full(len(rows), root, dtype=np.int32)
-        changes = np.ascontiguousarray(self.changes[output])
-        self.go_down(
-            self.codes,
-            rows,
-            self.nodes,
-            root,
-            changes,
-            step,
-            added,
-            adds,
-            earned,
-            leaves,
-        )
+    def _leaves(self, trees, rows):
+        """Leaves, (n_trees, n), kept for the next pass where there is room for all."""
+        key = trees.tobytes(), rows[0]
+        leaves = self._kept.get(key)
+        if leaves is None:
+            codes = self.codes if len(rows) == len(self.codes) else self.codes[rows]
+            leaves = self.nodes.leaves(codes, trees)
+            if 4 * len(self.codes) * len(self.nodes.roots) <= working_bytes():
+                self._kept[key] = leaves
         return leaves
+
+    def _averaged(self):
+        """Trees, rows, steps, whether trees are used, whether added: tree by tree."""
+        rows, slot = np.arange(len(self.codes)), self._slot(())
+        for t in range(len(self.nodes.roots)):
+            rows = rows if self.outside is None else self.outside[t]
+            if len(rows):
+                sizes = np.ascontiguousarray(self.y[np.newaxis, :, rows])
+                yield np.array([t]), rows, Steps(sizes=sizes, slot=slot), True, False
+
+    def _boosted(self, group):
+        """The same for rows block by block, each through all stages."""
+        loss, (n_rows, n_features) = TreeLoss(*self.form.loss), self.codes.shape
+        of_trees = np.any(self.values[group] != 0.0, axis=0)
+        trees = np.flatnonzero(np.logical_or.reduceat(of_trees, self.nodes.roots))
+        stages = np.split(trees, np.flatnonzero(np.diff(self.form.stages[trees])) + 1)
+        steps = self._steps(loss, group)
+        known = loss.is_squared or steps.scale is not None
+        in_turn = known and len(stages) == len(trees)
+        size = CACHE // 8 if in_turn else CACHE
+        parts = slices(n_rows, n_features * len(group), size)
+        for part in parts if loss.of_single_rows else [slice(0, n_rows)]:
+            rows, y = np.arange(n_rows)[part], self.y[group, part]
+            steps.start(loss.steps(y, 0.0) if loss.is_squared else y, n_features)
+            for stage in [trees] if in_turn else stages:
+                alone = in_turn or len(stage) == 1
+                for one in [stage] if known else stage[:, np.newaxis]:
+                    if not known:
+                        self._ask(loss, steps, one[0], y)
+                    yield one, rows, steps, True, alone
+                if not alone:
+                    yield stage, rows, steps, False, True
+
+    def _steps(self, loss, group):
+        """`Steps` of a group, before any row."""
+        values, nodes = self.values[group], self.nodes
+        offset = np.broadcast_to(self.form.offset, len(self.values))[group]
+        first = first_on_path(nodes)
+        largest = np.maximum.reduceat(np.abs(values).max(axis=0), nodes.roots)
+        largest = loss.parameter * (largest.sum() + np.abs(offset).max())
+        if loss.is_logistic and largest < LARGEST:
+            grown = np.exp(loss.parameter * values)
+            at_start = np.exp(-loss.parameter * offset)
+            return Steps(grown, 1.0 / grown, at_start, first, loss.parameter)
+        return Steps(values, -values, -offset, first)
+
+    def _ask(self, loss, steps, t, y):
+        """Ask the loss for its steps in tree t, for each feature that splits it."""
+        root = self.nodes.roots[t]
+        raw = -steps.state - steps.down[:, [root]]
+        feature = self.nodes.feature[self.nodes.tree == t]
+        used = np.unique(feature[feature >= 0])
+        steps.slot = self._slot(used)
+        loss = loss.settled(y, raw)
+        without = steps.without
+        steps.sizes = np.array([loss.steps(y, raw - without[:, :, u]) for u in used])
+
+    def _slot(self, used):
+        slot = np.zeros(self.codes.shape[1], dtype=np.int32)
+        slot[list(used)] = np.arange(len(used))
+        return slot
+
+
+def first_on_path(nodes):
+    """Whether no split above a node is on the node's feature, (n_nodes,) bool."""
+    at, first = nodes.parent.copy(), np.ones(len(nodes.parent), dtype=bool)
+    while len(below := np.flatnonzero(at >= 0)):
+        first[below] &= nodes.feature[at[below]] != nodes.feature[below]
+        at[below] = nodes.parent[at[below]]
+    return first
+
+
+def _ratio(part, whole):
+    """part / whole, 0 where the whole is."""
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
 
 def _kernel():
     """The compiled kernel, or what does the same."""
     if not use_compiled():
-        return go_down
-    from skvarimp._compiled.tree_credit import go_down as compiled
+        return climb
+    from skvarimp._compiled.tree_credit import climb as compiled
 
     return compiled
 
 
-def go_down(codes, rows, nodes, root, changes, step, added, adds, earned, leaves):
-    """Let rows go down one tree.
+def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, earned):
+    """Let rows go up from their leaves, tree after tree.
 
     Parameters
     ----------
-    codes : ndarray of shape (n_samples, n_features)
+    leaves : ndarray of shape (n_trees, n)
+    roots : ndarray of shape (n_trees,)
     rows : ndarray of shape (n,)
-        Distinct rows of `codes` and `earned`.
+        Distinct rows of `weights` and `earned`.
     nodes : NodeTable
-    root : int
-    changes : ndarray of shape (n_raw, n_nodes)
-        What each node adds to the values of its parent.
-    step : Step or None
-        None: nothing is earned.
-    added : ndarray of shape (n_raw, n, n_features)
-        What earlier stages added by each feature.
+    steps : Steps
+    uses : bool
+        Whether splits add up or earn.
     adds : bool
-        Whether this tree adds to it, once its rows are at their leaves.
-    earned : ndarray of shape (n_samples, n_features)
+        Whether each tree counts for the next one.
+    weights : ndarray of shape (n_samples,)
+    one, each : ndarray of shape (n_nodes,) and (n_raw, n_nodes)
+        `Sums.reached` and `Sums.asked`, which grow; or where rows earn, what a row gets
+        for coming to a node, `each` times its step minus `one`.
+    earned : ndarray of shape (n_samples, n_features) or None
         Changed in place.
-    leaves : ndarray of shape (n,)
-        Filled.
     """
-    any_missing = bool(np.any(codes == nodes.missing_code))
-    moving, node, passed = np.arange(len(rows)), np.full(len(rows), root), []
-    while True:
-        feature = nodes.feature.take(node)
-        inner = feature >= 0
-        leaves[moving[~inner]] = node[~inner]
-        moving, node, feature = moving[inner], node[inner], feature[inner]
-        if not len(moving):
-            break
-        code = codes[rows[moving], feature].astype(np.int32)
-        left = nodes.goes_left(node, feature, code, any_missing)
-        node = nodes.children.take(2 * node + left)
-        change = changes[:, node]
-        if step is not None:
-            before = added[:, moving, feature] if added.size else 0.0
-            size = step.at(moving, feature, before)
-            earned[rows[moving], feature] += np.sum(size * change, axis=0)
-        passed.append((moving, feature, change))
-    for moving, feature, change in passed if adds else ():
-        added[:, moving, feature] += change
+    for at_end, root in zip(leaves, roots):
+        if uses and earned is None:
+            one += np.bincount(at_end, weights[rows], len(one))
+        i, at = np.arange(len(rows)), at_end
+        while len(i := i[at != root]):
+            at = at[at != root]
+            above = nodes.parent[at]
+            feature = nodes.feature[above]
+            if uses:
+                size = steps.at(i, feature, root)
+                if earned is None:
+                    for of_raw, asked in zip(each, size * weights[rows[i]]):
+                        of_raw += np.bincount(at, asked, len(one))
+                else:
+                    earned[rows[i], feature] += np.sum(size * each[:, at], 0) - one[at]
+            if adds:
+                top = steps.first[above]
+                steps.add(i[top], feature[top], at_end[i[top]], above[top])
+            at = above
+        if adds:
+            steps.predict(at_end)

@@ -12,7 +12,7 @@ from skvarimp._measures.impurity.readers import (
     Forest,
 )
 from skvarimp._measures.impurity.registry import READERS, read_trees
-from skvarimp._measures.impurity.row_credit import row_credit
+from skvarimp._measures.impurity.row_credit import RowsInTrees
 from skvarimp._measures.impurity.tables import check_training
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
@@ -37,7 +37,7 @@ AVERAGED_CLASSIFIERS = (
 
 @dataclass
 class GivenRows:
-    """Rows of positive weight, as `row_credit` takes them.
+    """Rows of positive weight, as `RowsInTrees` takes them.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class GivenRows:
     kept: np.ndarray
     outside: list | None = None
 
-    def credit(self):
-        """What each column earned, see `row_credit`."""
-        return row_credit(
+    def in_trees(self):
+        """What earns, see there."""
+        return RowsInTrees(
             self.form, self.table, self.y, self.outputs, self.weights, self.outside
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from skvarimp._compiled import use_compiled
 from skvarimp._data.values import factorized, is_missing
 from skvarimp._models.forms import NotReadable
 
@@ -141,3 +142,17 @@ def single(values):
     """Numbers in single precision; those too large become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(values).astype(np.float32)
+
+
+def codes_counter():
+    """`count_below`: the compiled kernel, or what does the same."""
+    if not use_compiled():
+        return count_below
+    from skvarimp._compiled.tree_credit import count_below as compiled
+
+    return compiled
+
+
+def count_below(cuts, numbers, codes):
+    """Fill `codes` with how many cuts lie below each number; all below NaN."""
+    codes[:] = np.searchsorted(cuts, numbers)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
+from skvarimp._models.trees.encoders import codes_counter
 from skvarimp._running.memory import CACHE, at_once
 
 
@@ -71,6 +72,19 @@ class NodeTable:
     def n_raw(self):
         """Number of raw outputs."""
         return len(self.values)
+
+    @cached_property
+    def packed(self):
+        """Feature, cut, right, left and the missing code that goes left, (n_nodes, 5).
+
+        A leaf is its own child, on feature 0.
+        """
+        leaf, itself = self.feature < 0, np.arange(len(self.feature))[:, np.newaxis]
+        feature = np.where(leaf, 0, self.feature)
+        children = np.where(leaf[:, np.newaxis], itself, self.children.reshape(-1, 2))
+        missing = np.where(self.missing_left, self.missing_code[feature], -1)
+        columns = [feature, self.cut, *children.T, missing]
+        return np.stack(columns, axis=1).astype(np.int32)
 
     def _read_splits(self, trees, n_categories):
         column = _joined(trees, "column", np.intp)
@@ -144,7 +158,7 @@ class NodeTable:
             codes = np.where(missing, 0, numbers).astype(dtype)
         else:
             codes = np.empty(len(numbers), dtype=dtype)
-            _count_below()(self.cuts[feature], np.ascontiguousarray(numbers), codes)
+            codes_counter()(self.cuts[feature], np.ascontiguousarray(numbers), codes)
         codes[missing] = self.missing_code[feature]
         return codes
 
@@ -180,6 +194,11 @@ class NodeTable:
         """
         roots = self.roots if trees is None else self.roots[trees]
         leaves = np.empty((len(roots), len(codes)), dtype=np.int32)
+        if use_compiled() and self.columns.size:
+            from skvarimp._compiled.tree_credit import go_down
+
+            go_down(np.ascontiguousarray(codes), self, roots, leaves)
+            return leaves
         step = at_once(len(roots), CACHE)
         for start in range(0, len(codes), step):
             part = np.ascontiguousarray(codes[start : start + step])
@@ -373,20 +392,6 @@ class TreeTable(NodeTable):
                 step = np.nextafter(rounded, np.float32(toward))
                 near.append(step.astype(np.float64))
         return np.unique(np.concatenate(near))
-
-
-def _count_below():
-    """The compiled kernel, or what does the same."""
-    if not use_compiled():
-        return count_below
-    from skvarimp._compiled.tree_credit import count_below as compiled
-
-    return compiled
-
-
-def count_below(cuts, numbers, codes):
-    """Fill `codes` with how many cuts lie below each number; all below NaN."""
-    codes[:] = np.searchsorted(cuts, numbers)
 
 
 def _joined(trees, name, dtype):
