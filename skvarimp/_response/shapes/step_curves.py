@@ -24,7 +24,6 @@ class StepCurves(Shape):
     def __init__(self, margins, steps, gap=0.0):
         super().__init__(margins)
         self.steps, self.gap = steps, gap
-        self.parallel = len(steps.positions) == 0
 
     def parts(self):
         """See `Shape.parts`."""
