@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
+from sklearn.tree import DecisionTreeRegressor
 from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
@@ -44,6 +45,20 @@ def test_groups_either_way(by_rows, monkeypatch):
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
     groups = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
     check_equal(model.fit(X, y), X, None, "auto", groups, ["all"])
+
+
+def test_blocks_of_rows_that_nothing_moves(monkeypatch):
+    """They merge with those that an entry does move."""
+    X = np.column_stack([np.arange(60.0), np.arange(60.0) % 2])
+    model = DecisionTreeRegressor().fit(X, (X[:, 0] > 29) * X[:, 1])
+    monkeypatch.setenv("SKVARIMP_COMPILED", "0")
+    _, reference = walked(model, X, features=None)
+    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 10)
+    _, parts = walked(model, X, features=None)
+    for a, b in zip(reference, parts):
+        assert np.all(a.standard_errors > 0)
+        np.testing.assert_allclose(a.importances, b.importances, rtol=1e-12)
+        np.testing.assert_allclose(a.standard_errors, b.standard_errors, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["forest", "hist, classes", "forest, impure labels"])
