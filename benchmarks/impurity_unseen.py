@@ -9,8 +9,8 @@ bias: y depends on one column of six; the others are noise with 2, 10, 100 and 1
 values and continuous. The signal has half the variance of the noise. Means over the
 data sets in per cent of the true column's.
 auc: of telling used from unused columns, against permutation importance with ten
-shuffles on the same rows and against impurity on the training rows. The design is that
-of Li et al. 2019, section 4 (arXiv 1906.10845): 1000 rows; of 50 columns, the j-th is
+shuffles on the same rows and against impurity on the training rows. The design is
+one after Li et al. 2019, section 4 (arXiv 1906.10845): 1000 rows; the j-th of 50 is
 uniform on 0, ..., j; five of the first ten are used; two classes by a logistic function
 of (2/5) sum x_j / j - 1. To have all types of columns, the last ten, which are never
 used, are continuous here. Regression has that number plus standard logistic noise
@@ -28,10 +28,10 @@ import lightgbm
 import numpy as np
 import xgboost
 from sklearn import ensemble
-from sklearn.inspection import permutation_importance
 from sklearn.metrics import roc_auc_score
 
 from skvarimp import ImpurityImportance, PermutationImportance
+from skvarimp.inspection import permutation_importance
 
 QUIET = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
 
