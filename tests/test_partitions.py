@@ -427,7 +427,7 @@ def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
         (PermutationImportance(estimation="sampled"), 3),
         (InteractionImportance(grid=3), 2),
         (InteractionImportance(statistic="h"), 3),
-        (ImpurityImportance(rows="unseen"), 1),
+        (ImpurityImportance(rows="unseen"), 2),
     ],
     ids=str,
 )
@@ -703,7 +703,8 @@ def test_a_killed_worker_changes_nothing(client, numbers, tmp_path):
 def test_an_interrupted_fit_leaves_nothing_running(client, numbers):
     """Its tasks are forgotten by the scheduler."""
     X, _, _ = numbers
-    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    main = threading.get_ident()
+    timer = threading.Timer(1.0, signal.pthread_kill, [main, signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         SensitivityImportance(scale=None, grid=3).fit(slow, in_parts(X))

@@ -252,7 +252,7 @@ class EachOutput(Link):
     @property
     def discrete(self):
         """See `Link`."""
-        return self.label is not None
+        return self.label is not None and self.label.discrete
 
     def __call__(self, scores):
         """See the module."""

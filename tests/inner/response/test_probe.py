@@ -116,7 +116,7 @@ def test_rounding_and_another_number_are_said_apart(monkeypatch):
         LinearResponse, "curves", lambda *a: np.float32(curves(*a)).astype(float)
     )
     measure = SensitivityImportance(scale=None)
-    with pytest.warns(ResponseWarning, match="agrees with its own predict but for ro"):
+    with pytest.warns(ResponseWarning, match="agrees with its own predict up to ro"):
         measure.fit(model, X)
     assert measure.response_path_ == "black box (rounding of the fast response)"
 

@@ -59,7 +59,7 @@ def counting(monkeypatch, owner, name, size):
     ("model", "owner", "name"),
     [
         (KNeighborsRegressor(metric="l1").fit(X, Y), BlackBoxResponse, "at"),
-        (SVR().fit(X, Y), KernelResponse, "_scores_at"),
+        (SVR().fit(X, Y), KernelResponse, "scores_one_by_one"),
         (NETWORK.fit(X, Y), ProjectionResponse, "moved_scores"),
         (LogisticRegression().fit(X, LABELS), ProjectionResponse, "moved_scores"),
     ],
