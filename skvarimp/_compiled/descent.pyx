@@ -161,47 +161,6 @@ cdef class Descent:
         n = self.n_pieces
         return starts_of_rows, cells[:n], moved[:n].T, raw_of_rows.T
 
-    def along(
-        self,
-        const int32_t[:, ::1] codes,
-        const double[:, ::1] behind,
-        const int32_t[::1] member_of_word,
-    ):
-        """Sums over the cells of some rows' curves, each cell with a factor.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_rows, n_features), int32
-        behind : ndarray of shape (n_flat, n_raw)
-            Sum of the factors from each flat cell of a member on.
-        member_of_word : ndarray of shape (n_flat / 64,), int32
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_members, n_raw)
-        """
-        cdef Py_ssize_t n_rows = codes.shape[0], first = 0, n, i, t, o, n_raw = self.n_raw
-        cdef int64_t e
-        cdef int32_t cell, m
-        sums_of_rows = np.zeros((n_rows, self.n_members, n_raw))
-        cdef double[:, :, ::1] sums = sums_of_rows
-        cdef double[:, ::1] raw = np.zeros((n_rows, n_raw))
-        with nogil:
-            while first < n_rows:
-                n = min(self.size, n_rows - first)
-                self.meet(codes, first, n, raw)
-                for i in range(n):
-                    for t in range(self.n_trees):
-                        for e in range(self.spans[t, i, 0], self.spans[t, i, 1]):
-                            cell = self.event_cells[e]
-                            m = member_of_word[cell // WORD]
-                            for o in range(n_raw):
-                                sums[first + i, m, o] += (
-                                    self.event_changes[e, o] * behind[cell, o]
-                                )
-                first += n
-        return sums_of_rows
-
     # From the root of a tree to the leaves
 
     cdef void meet(

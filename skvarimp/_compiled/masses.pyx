@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Weight of rows by leaf and by the features whose conditions they violate."""
+"""Rows by leaf and by the features whose conditions they violate."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -21,21 +21,24 @@ cdef struct Frame:
     int64_t start, stop, free  # its rows, and where rows may be listed
 
 
-def count_masses(
+def lists_of_rows(
     trees,
     const int32_t[::1] roots,
     const int32_t[::1] rank,
     Py_ssize_t depth,
     const int32_t[:, ::1] codes,
-    const double[::1] weights,
     firsts,
-    masses,
+    masses=(),
+    const double[::1] weights=None,
+    const int32_t[::1] features=None,
+    const double[:, :, ::1] amounts=None,
+    double[:, :, ::1] sums=None,
 ):
-    """Add the weight of rows to the masses of the sets of violated features.
+    """Send rows down trees in lists, and add up what they bring or find at the leaves.
 
-    Rows go down in lists, each with the features that all of its rows violated so far:
-    those that agree with a child's side go there, and the others, having violated one
-    feature more, if it moves.
+    All rows of a list have violated the same features so far. Those that agree with a
+    child's side go there, and the others, having violated one feature more, if it
+    moves.
 
     Parameters
     ----------
@@ -48,22 +51,31 @@ def count_masses(
     depth : int
         Of the deepest leaf.
     codes : ndarray of shape (n_features, n_rows), int32
-    weights : ndarray of shape (n_rows,)
     firsts : list of ndarray of shape (n_nodes + 1,), int64
         Where the sets of 0, 1, ... features of each leaf begin.
     masses : list of ndarray of shape (n_sets,)
-        Of these sets; added to.
+        Of these sets; the weights of rows are added.
+    weights : ndarray of shape (n_rows,)
+    features : ndarray of shape (n_sets,), int32, or None
+        The features of the sets of one; then `masses` and `weights` are not used.
+    amounts : ndarray of shape (2, n_raw, n_sets)
+        For each set of one feature what a row finds that violates none on the way to
+        the leaf, and what one finds that violates this one.
+    sums : ndarray of shape (n_features, n_raw, n_rows)
+        Added to.
     """
     cdef const int32_t[:, ::1] nodes = trees[0]
     cdef const uint8_t[::1] missing_left = trees[1]
     cdef const int32_t[::1] missing_code = trees[2]
     cdef const uint8_t[:, ::1] sets = trees[3]
-    cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(masses) - 1
+    cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(firsts) - 1
+    cdef bint finds = features is not None
     cdef const int64_t[::1] first0, first1, first2, first3
     cdef double[::1] mass0, mass1, mass2, mass3
     cdef double *mass
     first0, first1, first2, first3 = [firsts[min(k, order)] for k in range(ORDER + 1)]
-    mass0, mass1, mass2, mass3 = [masses[min(k, order)] for k in range(ORDER + 1)]
+    if not finds:
+        mass0, mass1, mass2, mass3 = [masses[min(k, order)] for k in range(ORDER + 1)]
     cdef int32_t[::1] rows = np.empty((depth + 2) * n_rows, np.int32)
     frames = np.empty((4 * depth + 4) * sizeof(Frame), np.uint8)
     cdef uint8_t[::1] room = frames
@@ -72,8 +84,10 @@ def count_masses(
     cdef int32_t feature, cut, code, last_code, row
     cdef const int32_t *of_feature
     cdef bint goes, to_missing
-    cdef Py_ssize_t top, n_left
-    cdef int64_t r0, r1, r2
+    cdef Py_ssize_t top, n_left, o, n_raw = amounts.shape[1] if finds else 0
+    cdef int64_t r0, r1, r2, s, last
+    cdef double amount
+    cdef double *found
     with nogil:
         for k in range(n_rows):
             rows[k] = <int32_t>k
@@ -85,6 +99,19 @@ def count_masses(
                 top -= 1
                 here = stack[top]
                 feature = nodes[here.node, FEATURE]
+                if feature < 0 and finds:
+                    s, last = first1[here.node], first1[here.node + 1]
+                    if here.size:
+                        s += here.ranks[0]
+                        last = s + 1
+                    while s < last:
+                        for o in range(n_raw):
+                            amount = amounts[here.size, o, s]
+                            found = &sums[features[s], o, 0]
+                            for k in range(here.start, here.stop):
+                                found[rows[k]] += amount
+                        s += 1
+                    continue
                 if feature < 0:
                     r0, r1, r2 = here.ranks[0], here.ranks[1], here.ranks[2]
                     if here.size == 0:

@@ -158,18 +158,6 @@ class Steps:
         """Number of rows."""
         return len(self.starts) - 1
 
-    def along(self, slopes):
-        """Products of the curves with numbers of the cells, (n_outputs, n_rows).
-
-        Parameters
-        ----------
-        slopes : ndarray of shape (n_outputs, n_cells)
-        """
-        behind = np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1]
-        jumps, rows = self.jumps * behind[:, self.positions], self.rows
-        sums = np.stack([np.bincount(rows, of, self.n_rows) for of in jumps])
-        return self.first * behind[:, :1] + sums
-
     @property
     def rows(self):
         """The row of each step."""

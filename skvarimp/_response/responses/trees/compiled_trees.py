@@ -103,20 +103,30 @@ def cut(curves, spans, cell_of, own):
 
 def count_masses(paths, roots, codes, weights, masses):
     """As `masses.count_masses`."""
-    table = paths.table
-    codes = np.ascontiguousarray(codes, dtype=np.int32)
-    firsts = [paths.first(size) for size in range(len(masses))]
-    for rows in slices(codes.shape[1], table.max_depth + 2, 4 * BLOCK):
-        kernels.count_masses(
-            table.flat,
-            roots,
-            paths.rank,
-            table.max_depth,
-            np.ascontiguousarray(codes[:, rows]),
-            weights[rows],
-            firsts,
-            masses,
+    for rows in _in_lists(paths, codes):
+        kernels.lists_of_rows(
+            *_lists(paths, roots, codes[:, rows], len(masses)), masses, weights[rows]
         )
+
+
+def add_found(paths, roots, codes, amounts, sums):
+    """As `masses.add_found`."""
+    for rows in _in_lists(paths, codes):
+        found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
+        of_sets = {"features": paths.features, "amounts": amounts, "sums": found}
+        kernels.lists_of_rows(*_lists(paths, roots, codes[:, rows], 2), **of_sets)
+        sums[..., rows] += found
+
+
+def _in_lists(paths, codes):
+    return slices(codes.shape[1], paths.table.max_depth + 2, 4 * BLOCK)
+
+
+def _lists(paths, roots, codes, n_sizes):
+    """The first arguments of `lists_of_rows`, with sets of so many sizes."""
+    table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
+    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    return table.flat, roots, paths.rank, table.max_depth, codes, firsts
 
 
 class Plan:
@@ -261,32 +271,6 @@ class Plan:
             yield rows, Pieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
             first = rows.stop
-
-    def along(self, codes, slopes):
-        """Products of rows' curves with numbers of the cells.
-
-        result[m][o, i] = sum_k slopes[m][o, k] (curve of row i, moved minus unmoved)
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_rows, n_features)
-        slopes : list of ndarray of shape (n_raw, n_cells)
-            Of each member.
-
-        Returns
-        -------
-        ndarray of shape (n_members, n_raw, n_rows)
-        """
-        *_, first_cell, _, n_flat = self.arrays
-        behind = np.zeros((n_flat, self.table.n_raw))
-        for first, slope in zip(first_cell, slopes):
-            sums = np.cumsum(slope[:, ::-1], axis=1)[:, ::-1]
-            behind[first : first + sums.shape[1]] = sums.T
-        words = np.arange(0, n_flat, WORD)
-        member = np.searchsorted(first_cell, words, side="right") - 1
-        descent = Descent(self.table.flat, self.forest(False), self.arrays)
-        codes = np.ascontiguousarray(codes, dtype=np.int32)
-        return descent.along(codes, behind, member.astype(np.int32)).transpose(1, 2, 0)
 
 
 def _inner_nodes(table):

@@ -96,6 +96,11 @@ class Paths:
         return edges
 
     @cached_property
+    def features(self):
+        """The features of the sets of one, (n_sets,)."""
+        return self.table.edge_feature[self.edges].astype(np.int32)
+
+    @cached_property
     def values(self):
         """The leaves' values from each tree's first on: constant trees move by 0."""
         table = self.table
@@ -141,8 +146,40 @@ def count_masses(paths, roots, codes, weights, masses):
     masses : list of ndarray of shape (n_sets,)
         Of the sets of 0, 1, ... features, as `Paths.sets` has them; added to.
     """
-    table, order = paths.table, len(masses) - 1
-    first = [paths.first(k).tolist() for k in range(order + 1)]
+    for leaf, violated, rows in lists_of_rows(paths, roots, codes, len(masses) - 1):
+        number = paths.first(len(violated))[leaf] + set_number(violated)
+        masses[len(violated)][number] += weights.take(rows).sum()
+
+
+def add_found(paths, roots, codes, amounts, sums):
+    """Add up what rows find at the leaves that they reach as one feature moves.
+
+    Parameters
+    ----------
+    paths, roots, codes : see `count_masses`
+    amounts : ndarray of shape (2, n_raw, n_sets)
+        For each set of one feature what a row finds that violates none on the way to
+        the leaf, and what one finds that violates this one.
+    sums : ndarray of shape (n_features, n_raw, n_rows)
+        Added to.
+    """
+    for leaf, violated, rows in lists_of_rows(paths, roots, codes, 1):
+        first, last = paths.first(1)[leaf : leaf + 2]
+        found = amounts[len(violated)]
+        for s in [first + violated[0]] if violated else range(first, last):
+            sums[paths.features[s]][:, rows] += found[:, [s]]
+
+
+def lists_of_rows(paths, roots, codes, order):
+    """Yield leaves, the ranks of features violated on the way, and the rows that did.
+
+    Parameters
+    ----------
+    paths, roots, codes : see `count_masses`
+    order : int
+        Of how many features the conditions may be violated.
+    """
+    table = paths.table
     features, children = table.feature.tolist(), table.children.tolist()
     ranks, missing = paths.rank.tolist(), answers.some_missing(table, codes)
     stack = [(root, (), np.arange(codes.shape[1])) for root in roots.tolist()]
@@ -150,8 +187,7 @@ def count_masses(paths, roots, codes, weights, masses):
         node, violated, rows = stack.pop()
         feature, rank = features[node], ranks[node]
         if feature < 0:
-            number = first[len(violated)][node] + set_number(violated)
-            masses[len(violated)][number] += weights.take(rows).sum()
+            yield node, violated, rows
             continue
         right, left = children[2 * node], children[2 * node + 1]
         if rank in violated:
@@ -187,20 +223,15 @@ class Means:
         codes, unit = np.ascontiguousarray(codes.T), 1.0
         if np.all(weights == weights[0]):  # sums of ones are exact
             weights, unit = np.ones(len(weights)), weights[0]
-        for roots, *of_rows in self._rows(codes, np.ascontiguousarray(weights, float)):
-            count(paths, roots, *of_rows, self.masses)
+        weights = np.ascontiguousarray(weights, float)
+        for roots, kind, codes_of in answers.alike(self.table, codes):
+            of_rows = weights
+            if kind is not None:
+                of_rows = np.bincount(kind, weights, answers.KINDS)
+            count(paths, roots, codes_of, of_rows, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets = {}
-
-    def _rows(self, codes, weights):
-        """Yield roots, and the codes and weights of what goes down from there."""
-        if not answers.serves(self.table, len(weights)):
-            yield self.table.roots, codes, weights
-            return
-        for trees, kind, codes_of_kinds in answers.kinds(self.table, codes):
-            of_kinds = np.bincount(kind, weights, answers.KINDS)
-            yield self.table.roots[trees], codes_of_kinds, of_kinds
 
     def below(self, features):
         """The leaves below splits on some features, and the ranks of these there.

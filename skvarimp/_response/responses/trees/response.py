@@ -25,7 +25,12 @@ from skvarimp._response.responses.trees.curves import (
 from skvarimp._response.responses.trees.descent import Descent, own_raw
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
-from skvarimp._response.responses.trees.masses import ORDER, Averaged, count_masses
+from skvarimp._response.responses.trees.masses import (
+    ORDER,
+    Averaged,
+    add_found,
+    count_masses,
+)
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memo import Memo
 from skvarimp._running.memory import HELD, even_slices
@@ -314,6 +319,11 @@ class TreeResponse(Response):
     def mass_counter(self):
         """Of `count_masses` the compiled one, or that in NumPy."""
         return self.kernels().count_masses if self.compiled else count_masses
+
+    @property
+    def add_found(self):
+        """Of `masses.add_found` the compiled one, or that in NumPy."""
+        return self.kernels().add_found if self.compiled else add_found
 
     def tasks(self, walk):
         """See `Response.tasks`: moves of one feature share the way down the trees."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.states import Merging, State
-from skvarimp._response.responses.trees import answers, mean_slopes
+from skvarimp._response.responses.trees import mean_slopes
 from skvarimp._response.responses.trees.curves import Member, distinct
 from skvarimp._response.shapes.dense import Dense
 from skvarimp._response.shapes.shape import reduced
@@ -71,7 +71,9 @@ def _tasks_of(response, walk, members):
     step = task_rows(response, sum(member.n_cells for member in members))
     if plan is not None:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
-    _means_alone(response, walk, positions, members)  # before the tasks part
+    if _means_alone(response, walk, positions, members) is not None:
+        numbers = response.trees.n_raw * len(response.trees.columns)
+        step = max(1, numbers_at_once(HELD) // numbers)
     n_tasks = -(-len(walk.rows) // step)
     n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
     for part in even_slices(len(walk.rows), -(-len(walk.rows) // n_tasks)):
@@ -112,7 +114,7 @@ def run(response, walk, task):
         states = _states_of_group(response, walk, first, task.rows)
         return [(task.positions, states)]
     members, plan = _planned(response, walk, task.positions)
-    served = _along(response, walk, task, members, plan)
+    served = _along(response, walk, task, members)
     if served is None:
         served = {} if plan is None else _served(response, walk, plan, task)
     rest = [member for member in members if member.position not in served]
@@ -135,7 +137,7 @@ def run(response, walk, task):
     ]
 
 
-def _along(response, walk, task, members, plan):
+def _along(response, walk, task, members):
     """Position -> states of the members whose mean curves alone are wanted, or None."""
     means = _means_alone(response, walk, task.positions, members)
     if means is None:
@@ -144,14 +146,7 @@ def _along(response, walk, task, members, plan):
     slopes = [means[member.position][1] for member in used]
     rows = walk.rows[task.rows]
     codes = response.codes(walk.table)[rows]
-    if answers.serves(response.trees, len(rows)):
-        along = answers.along(response.trees, codes, used, slopes)
-    elif plan is not None:
-        along = plan.along(codes, slopes)
-    else:
-        base, move_of = walk.base[:, task.rows], walk.moves.__getitem__
-        steps = response.steps(walk.table, rows, base, used, move_of)
-        along = [curves.along(slope) for curves, slope in zip(steps, slopes)]
+    products = mean_slopes.products(response, codes, used, slopes)
     share = walk.weights[task.rows].sum()
     return {
         member.position: [
@@ -160,7 +155,7 @@ def _along(response, walk, task, members, plan):
                 cells=share * means[member.position][0][np.newaxis],
             )
         ]
-        for member, of_rows in zip(used, along)
+        for member, of_rows in zip(used, products)
     }
 
 
