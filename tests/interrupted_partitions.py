@@ -1,0 +1,55 @@
+"""A fit over partitions that is interrupted: says so, and how many tasks are left.
+
+A program of its own that does not inherit how the test runner takes the signal.
+"""
+
+import signal
+import sys
+import threading
+import time
+
+import dask.array as da
+import distributed
+import numpy as np
+
+from skvarimp import SensitivityImportance
+
+
+def slow(X):
+    """Takes longer than anyone waits."""
+    if len(X) > 50:
+        time.sleep(2)
+    return X[:, 0]
+
+
+def n_tasks(dask_scheduler):
+    """How many tasks a scheduler knows."""
+    return len(dask_scheduler.tasks)
+
+
+def main():
+    """Interrupt the main thread in the middle of a walk on two processes."""
+    X = np.random.default_rng(0).random((160, 5))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupt = threading.get_ident(), signal.SIGINT
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2)
+        threading.Timer(1.0, signal.pthread_kill, interrupt).start()
+        try:
+            measure = SensitivityImportance(scale=None, grid=3)
+            measure.fit(slow, da.from_array(X, chunks=(40, 5)))
+        except KeyboardInterrupt:
+            sys.stdout.write("interrupted\n")
+        deadline = time.monotonic() + 20
+        while client.run_on_scheduler(n_tasks) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        sys.stdout.write(f"{client.run_on_scheduler(n_tasks)} tasks left\n")
+
+
+if __name__ == "__main__":
+    main()
