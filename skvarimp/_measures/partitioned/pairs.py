@@ -23,8 +23,8 @@ SETS_AT_ONCE = 32  # whose observed values are held together
 
 
 @dataclass
-class PartitionedCurves:
-    """`MeanCurves` of some pairs, which one pass computes together.
+class _OfPartitions:
+    """What curves over partitions start from.
 
     Attributes
     ----------
@@ -33,14 +33,24 @@ class PartitionedCurves:
         Of the few rows that stand for all.
     n_columns : int
         How many columns move at once, at most.
-    pairs : list of (Entry, Entry)
-    move : callable
-        move(entry) -> Move over all partitions.
     """
 
     problem: object
     response: object
     n_columns: int
+
+
+@dataclass
+class PartitionedCurves(_OfPartitions):
+    """`MeanCurves` of some pairs, which one pass computes together.
+
+    Attributes
+    ----------
+    pairs : list of (Entry, Entry)
+    move : callable
+        move(entry) -> Move over all partitions.
+    """
+
     pairs: list
     move: object
 
@@ -77,24 +87,16 @@ class PartitionedCurves:
 
 
 @dataclass
-class PartitionedH:
+class PartitionedH(_OfPartitions):
     """`JointH` over partitions: mean curves at the values that occur together.
 
     Attributes
     ----------
-    problem : PartitionedProblem
-    response : Response
-        Of the few rows that stand for all.
-    n_columns : int
-        How many columns move at once, at most.
     joint : list of Entry
         The entries of each set as one; without sets the entries themselves.
     sets : list of list of Entry
     """
 
-    problem: object
-    response: object
-    n_columns: int
     joint: list
     sets: list
 
