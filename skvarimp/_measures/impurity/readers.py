@@ -336,6 +336,7 @@ def declined(estimator, reason):
 def not_trees(what):
     """The error for a model that is neither a tree nor made of trees."""
     return TypeError(
-        "ImpurityImportance needs a tree or an ensemble of trees of scikit-learn, got "
+        "ImpurityImportance needs a tree or an ensemble of trees of scikit-learn, and "
+        "with rows='unseen' also takes those of XGBoost, LightGBM and CatBoost, got "
         f"{what}. Use SensitivityImportance for other models."
     )
