@@ -12,6 +12,7 @@ Some measurements are nearly the same: radius, perimeter and area correlate at 0
 """
 
 import matplotlib.pyplot as plt
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
@@ -66,10 +67,8 @@ display.ax_.set_title("Two of thirty columns score within 3% of the best subset"
 plt.show()
 
 # %%
-# On the test rows, two columns make a few more errors than all thirty:
+# On the test rows, two columns make a few more errors than all thirty, with the same C:
 
-everything = make_pipeline(StandardScaler(), SVC(gamma=0.02, C=10)).fit(
-    X_train, y_train
-)
+everything = clone(best.estimator).fit(X_train, y_train)
 print(f"accuracy with {best.n_features_} columns: {search.score(X_test, y_test):.3f}")
 print(f"accuracy with all 30: {everything.score(X_test, y_test):.3f}")

@@ -335,7 +335,7 @@ def _check_numeric_target(y):
             ) from None
     y = y.astype(np.float64)
     if not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity.")
+        raise ValueError("y contains NaN or infinity. Leave those rows out.")
     if y.max() == y.min():
         raise ValueError("y is constant: there is no variance to explain.")
     return y

@@ -29,7 +29,9 @@ def test_curves_are_drawn_least_flat_first():
     ticks = display.axes_[names.index("color")].get_xticklabels()
     assert [t.get_text() for t in ticks] == ["blue", "green", "red"]
     assert len({ax.get_ylim() for ax in display.axes_[:4]}) == 1
-    assert len(imp.plot_curves(max_entries=2).axes_) == 2
+    few = imp.plot_curves(max_entries=2)
+    assert len(few.axes_) == 2
+    assert few.figure_.get_supxlabel() == "2 of 4 entries are not shown"
     with pytest.raises(ValueError, match="2 axes for 4 panels"):
         imp.plot_curves(ax=display.axes_[:2])
     groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)

@@ -257,7 +257,7 @@ def check_target(y, n_samples, structured=False):
             "Make them numbers, such as days since the first one."
         )
     if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
-        raise ValueError("y contains NaN or infinity.")
+        raise ValueError("y contains NaN or infinity. Leave those rows out.")
     if y.dtype.kind == "O" and any(map(is_missing, y.flat)):
         raise ValueError("y has missing labels or numbers. Leave those rows out.")
     return y

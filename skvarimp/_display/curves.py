@@ -207,12 +207,9 @@ class CurvesDisplay(Display):
         self._check_asked(kind, band, effect)
         if max_entries is not None:
             check_count("max_entries", max_entries)
-        curves, own_figure = self.curves[:max_entries], ax is None
-        panels = [
-            (surface, o)
-            for surface in self.surfaces[:max_entries]
-            for o in range(len(self.output_names))
-        ]
+        curves, surfaces = self.curves[:max_entries], self.surfaces[:max_entries]
+        n_all, own_figure = len(self.curves) + len(self.surfaces), ax is None
+        panels = [(s, o) for s in surfaces for o in range(len(self.output_names))]
         n = len(curves) + len(panels)
         if n == 0:
             raise ValueError("`curves` is empty: there is nothing to draw.")
@@ -231,6 +228,10 @@ class CurvesDisplay(Display):
         if panels:
             axes = self.axes_[len(curves) : n]
             self._draw_surfaces(axes, panels, effect, ylabel)
+        left = n_all - len(curves) - len(surfaces)
+        if left and own_figure:
+            note = f"{left} of {n_all} entries are not shown"
+            self.figure_.supxlabel(note, fontsize="medium")
         entitle(self.axes_, title, own_figure)
         return self
 
