@@ -71,6 +71,12 @@ class Member:
         start = (np.cumsum(count) - count).astype(np.int32)
         return start, count.astype(np.int16), steps.astype(np.int32)
 
+    @cached_property
+    def factors(self):
+        """As `edges`, of what an edge admits minus 1: from -1 at the first cell on."""
+        start, count, steps = self.edges
+        return start + np.arange(len(start)), count + 1, np.insert(steps, start, 0)
+
     def first_values(self):
         """The first grid value of each cell on the way down the trees."""
         values = first_of_each(self.cell_of_value)

@@ -231,7 +231,7 @@ class Means:
             count(paths, roots, codes_of, of_rows, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
-        self._sets = {}
+        self._sets, self._alone = {}, {}
 
     def below(self, features):
         """The leaves below splits on some features, and the ranks of these there.
@@ -279,62 +279,49 @@ class Means:
         return result
 
     def joint(self, members):
-        """I_S of the module's formula, of shape as `mean`."""
+        """I_S of the module's formula, of shape as `mean`; that of one is kept."""
+        if len(members) > 1:
+            return self._joint(members)
+        (member,) = members
+        if member not in self._alone:
+            self._alone[member] = self._joint(members)
+        return self._alone[member]
+
+    def _joint(self, members):
+        """Sums over steps: each factor is 1[v meets] for features in U, else -1."""
         leaf, ranks = self.below([member.feature for member in members])
-        edges, values = self._edges(leaf, ranks), self.values[:, leaf]
-        masses = dict(self._masses(leaf, ranks))
-        result = np.zeros((len(values), *(member.n_cells for member in members)))
-        for meets in product((False, True), repeat=len(members)):
-            mass = sum(
-                mass
-                for violated, mass in masses.items()
-                if not any(v and not m for v, m in zip(violated, meets))
-            )
-            sign = (-1) ** meets.count(False)
-            result += self._over_cells(members, edges, meets, sign * mass * values)
-        return result
-
-    def _masses(self, leaf, ranks):
-        """Yield which of some features are violated, and the mass of such rows."""
-        for violated in product((False, True), repeat=len(ranks)):
-            some, size = np.sort(ranks[list(violated)], axis=0), sum(violated)
-            at = self.paths.first(size)[leaf] + set_number(some)
-            yield violated, self.masses[size][at]
-
-    def _over_cells(self, members, edges, meets, amounts):
-        """Sums of amounts over the leaves whose conditions, where asked, a cell meets.
-
-        Parameters
-        ----------
-        members : list of Member
-        edges : ndarray of shape (n_members, n_leaves)
-        meets : tuple of bool
-            Of which members the conditions are asked.
-        amounts : ndarray of shape (n_raw, n_leaves)
-
-        Returns
-        -------
-        ndarray of shape (n_raw, n_cells or 1, ...)
-        """
-        which = np.arange(amounts.shape[1])
-        place, sign, shape = np.zeros(len(which), int), np.ones(len(which)), []
-        for member, edge, asked in zip(members, edges, meets):
-            shape.append(member.n_cells if asked else 1)
-            if asked:
-                rank = self.table.edge_rank[edge[which]]
-                start, count, steps = member.edges
-                count = count[rank].astype(np.intp)
-                turn = np.arange(count.sum()) - (np.cumsum(count) - count).repeat(count)
-                cell = steps[start[rank].repeat(count) + turn]
-                place = place.repeat(count) * member.n_cells + cell
-                sign = sign.repeat(count) * (1 - 2 * (turn % 2))
-                which = which.repeat(count)
-        size = int(np.prod(shape))
-        sums = [np.bincount(place, sign * of_raw[which], size) for of_raw in amounts]
+        amounts = self._masses(leaf, ranks) * self.values[:, np.newaxis, leaf]
+        edges = self.table.edge_rank[self._edges(leaf, ranks)]
+        which, sign = np.arange(len(leaf)), np.ones(len(leaf))
+        place, inside = np.zeros((2, len(leaf)), dtype=np.intp)
+        for member, edge in zip(members, edges):
+            start, count, steps = member.factors
+            first, count = start[edge[which]], count[edge[which]]
+            each = np.arange(len(which)).repeat(count)
+            turn = np.arange(len(each)) - (np.cumsum(count) - count)[each]
+            which, sign = which[each], sign[each] * (2 * (turn % 2) - 1)
+            place = place[each] * member.n_cells + steps[first[each] + turn]
+            inside = 2 * inside[each] + (turn > 0)
+        shape = [member.n_cells for member in members]
+        sums = [
+            np.bincount(place, sign * of_raw[inside, which], np.prod(shape))
+            for of_raw in amounts
+        ]
         sums = np.reshape(sums, (len(amounts), *shape))
-        for axis in np.flatnonzero(meets) + 1:
+        for axis in range(1, sums.ndim):
             np.cumsum(sums, axis=axis, out=sums)
         return sums
+
+    def _masses(self, leaf, ranks):
+        """The mass of the rows that violate features in U alone, (2^n, n_leaves)."""
+        masses = np.empty((2,) * len(ranks) + leaf.shape)
+        for violated in product((0, 1), repeat=len(ranks)):
+            some = np.sort(ranks[np.flatnonzero(violated)], axis=0)
+            at = self.paths.first(len(some))[leaf] + set_number(some)
+            masses[violated] = self.masses[len(some)][at]
+        for axis in range(len(ranks)):
+            np.cumsum(masses, axis=axis, out=masses)
+        return masses.reshape(2 ** len(ranks), len(leaf))
 
 
 class Averaged:
@@ -355,7 +342,7 @@ class Averaged:
     def __init__(self, response, table, rows, weights, features, order):
         self.response, self.table = response, table
         self.rows, self.weights, self.order = rows, weights, order
-        self.means = self._means(features, order)
+        self.means, self._members = self._means(features, order), {}
 
     def _means(self, features, order):
         """`Means` of some features; None where masses of too many sets were kept."""
@@ -374,10 +361,12 @@ class Averaged:
         features, codes = response.grid_codes(self.table, move)
         if not features:
             return np.zeros((response.n_outputs, move.n_cells))
-        members = [
-            Member(trees, 0, move, [feature], codes[:, [k]])
-            for k, feature in enumerate(features)
-        ]
+        members = []
+        for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
+            key = feature, of_feature.tobytes()
+            if key not in self._members:
+                self._members[key] = Member(trees, 0, move, [feature], of_feature)
+            members.append(self._members[key])
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
         means = self.means
         if means is None or len(features) > self.order:
