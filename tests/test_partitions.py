@@ -34,7 +34,6 @@ from skvarimp import (
 from skvarimp._data import partitions
 from skvarimp._response.partitioned import draws, observed
 from skvarimp._response.partitioned.moments import Moments
-from skvarimp._response.responses.trees import mean_slopes
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -58,10 +57,7 @@ def in_parts(values, cuts=CUTS):
 
 def assert_alike(measure, model, X, y, weight=None, rtol=1e-12, cuts=CUTS):
     """The importances, standard errors and curves of partitions and of memory."""
-    with pytest.MonkeyPatch.context() as patch:
-        if isinstance(measure, PartialDependenceImportance):  # sums of random groups
-            patch.setattr(mean_slopes, "serves", lambda *_: False)
-        expected = clone(measure).fit(model, X, y, sample_weight=weight)
+    expected = clone(measure).fit(model, X, y, sample_weight=weight)
     rows, target, weights = (in_parts(values, cuts) for values in (X, y, weight))
     found = clone(measure).fit(model, rows, target, sample_weight=weights)
     size = max(np.abs(expected.importances_).max(), 1e-4)
@@ -423,7 +419,7 @@ def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
     ("measure", "n_passes"),
     [
         (SensitivityImportance(scale=None), 2),
-        (PartialDependenceImportance(grid=5), 2),
+        (PartialDependenceImportance(grid=5), 3),
         (PermutationImportance(), 3),
         (PermutationImportance(estimation="sampled"), 3),
         (InteractionImportance(grid=3), 2),
@@ -455,10 +451,15 @@ def test_compared_in_one_walk(numbers):
         "few": HistGradientBoostingRegressor(max_iter=3).fit(X, y),
         "more": HistGradientBoostingRegressor(max_iter=6).fit(X, y),
     }
-    measures = {"s": MEASURES[0], "p": MEASURES[6], "d": MEASURES[4]}
+    bins = PartialDependenceImportance(grid=5)
+    measures = {"s": MEASURES[0], "p": MEASURES[6], "d": MEASURES[4], "b": bins}
     expected = compare_importances(models, X, y, measures)
     found = compare_importances(models, in_parts(X), in_parts(y), measures)
     np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-12)
+    # on a grid of its own, exact beside others though a sketch has fewer groups
+    compared = found["few/b/standard_error"].sort_index()
+    errors = clone(bins).fit(models["few"], X).standard_errors_
+    np.testing.assert_allclose(compared, errors, rtol=1e-10)
 
 
 def test_moments_are_those_of_the_rows():

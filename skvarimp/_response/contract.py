@@ -52,8 +52,9 @@ class Walk:
     keep_rows : bool
         Whether the numbers of single rows are wanted, too.
     final : bool
-        Whether all rows are evaluated and only finished numbers wanted, so that
-        `Response.run` may give `Finished` in place of states.
+        Whether all rows are evaluated, and `Response.run` may give `Finished`.
+    means : dict
+        Position -> mean curve of all rows and its slope, where some are evaluated.
     """
 
     response: object
@@ -68,6 +69,7 @@ class Walk:
     scales: list = field(default_factory=list)
     keep_rows: bool = False
     final: bool = False
+    means: dict = field(default_factory=dict)
 
     @property
     def n_entries(self):

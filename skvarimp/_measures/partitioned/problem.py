@@ -27,6 +27,7 @@ from skvarimp._response.partitioned.draws import (
     pool_points,
     pool_rows,
 )
+from skvarimp._response.partitioned.means import after_means
 from skvarimp._response.partitioned.observed import MOST_VALUES, Observed
 from skvarimp._response.partitioned.walk import (
     Count,
@@ -202,6 +203,7 @@ class PartitionedProblem(Problem):
             self.in_one_place("keep_rows=True")
         moves = self.global_moves(entries, requests)
         walk = self._walk(self.part_model(entries), entries, moves, requests)
+        walk = after_means(walk, self.partitions)
         sums = self.partitions.passed(Sums.of, (walk,), Sums.merged)
         outcomes = walk.finished(sums, [request.scales for request in requests])
         if on_done is not None:

@@ -1,6 +1,6 @@
 """A walk over partitions: each by the same code as rows in memory, then merged."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -230,6 +230,8 @@ class PartitionedWalk:
         Whether a reduction looks at y.
     level : ndarray of shape (n_outputs,)
         Mean of the response, where a reduction needs deviations from it.
+    means : dict
+        See `Walk`.
     """
 
     model: PartModel
@@ -241,6 +243,7 @@ class PartitionedWalk:
     weight: float
     needs_y: bool
     level: np.ndarray
+    means: dict = field(default_factory=dict)
 
     def of(self, part):
         """The walk over one partition."""
@@ -264,6 +267,7 @@ class PartitionedWalk:
             unmoved_response(self.model.model, part.table),
             self.weight,
             part.target() if self.needs_y else None,
+            means=self.means,
         )
 
     @property

@@ -12,36 +12,31 @@ that meet leaf L's conditions on j add up to s_j(L), and the product is
 so that no row's curve is formed. The lists of rows that count the masses add it up.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from skvarimp._response.reductions.reductions import PartialDependence
 from skvarimp._response.responses.trees import answers
+from skvarimp._response.responses.trees.curves import first_of_each
 from skvarimp._response.responses.trees.masses import Averaged, Paths
 
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
 
 
-def serves(response, walk, members):
-    """Whether mean curves of different features are all that is wanted of members."""
-    members = [member for member in members if member.feature >= 0]
-    if response.link is not None or not walk.final or not members:
+def serves(response, walk, member, n_rows):
+    """Whether the mean curve over `n_rows` rows is all that is wanted of a member."""
+    if response.link is not None or member.feature < 0 or member.parts is not None:
         return False
-    trees = response.trees
-    n_leaves = np.count_nonzero(trees.feature < 0)
-    if len(walk.rows) * len(trees.roots) < ROWS_OF_LEAF * n_leaves:
+    n_leaves = np.count_nonzero(response.trees.feature < 0)
+    if n_rows * len(response.trees.roots) < ROWS_OF_LEAF * n_leaves:
         return False
-    if len({member.feature for member in members}) < len(members):
-        return False
-    return all(
-        member.parts is None
-        and [type(r) for r in walk.reductions_of(member.position)]
-        == [PartialDependence]
-        for member in members
-    )
+    wanted = walk.reductions_of(member.position)
+    return [type(reduction) for reduction in wanted] == [PartialDependence]
 
 
 def mean_curves(response, walk, members):
-    """Mean moved minus unmoved of each member, and the slope of its flatness.
+    """Weighted sums over the rows of a walk, moved minus unmoved.
 
     Parameters
     ----------
@@ -51,20 +46,39 @@ def mean_curves(response, walk, members):
 
     Returns
     -------
-    dict
-        Position of each member with a feature -> (mean, slope), ndarrays of shape
-        (n_outputs, n_cells).
+    list of ndarray of shape (n_outputs, n_cells)
+        One per member.
     """
-    members = [member for member in members if member.feature >= 0]
     features = [member.feature for member in members]
     averaged = Averaged(response, walk.table, walk.rows, walk.weights, features, 1)
+    return [
+        averaged(walk.moves[m.position])[:, first_of_each(m.cell_of_value)]
+        for m in members
+    ]
+
+
+def with_slopes(walk, members, means, size):
+    """Position of each member -> its mean curve over all rows, and the slope of that.
+
+    Parameters
+    ----------
+    walk : Walk
+        Over any rows.
+    members : list of Member
+    means : list of ndarray of shape (n_outputs, n_cells)
+    size : ndarray of shape (n_outputs,)
+        Of the largest response of all rows.
+
+    Returns
+    -------
+    dict
+        int -> (mean, slope), ndarrays of shape (n_outputs, n_cells).
+    """
     found = {}
-    for member in members:
-        move = walk.moves[member.position]
-        _, first = np.unique(member.cell_of_value, return_index=True)
-        mean = averaged(move)[:, first]
-        scale = np.ones(len(mean))
-        sample = walk.sample([move], scale, member.cell_of_value)
+    for member, mean in zip(members, means):
+        move, cells = walk.moves[member.position], member.cell_of_value
+        sample = walk.sample([move], np.ones(len(mean)), cells)
+        sample = replace(sample, base=size[:, np.newaxis])
         (reduction,) = walk.reductions_of(member.position)
         found[member.position] = mean, reduction.slope(mean[np.newaxis], sample)[0]
     return found

@@ -1,5 +1,6 @@
 """Walks over the rows of tree ensembles: what tasks share, and what they reduce."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -27,33 +28,45 @@ def task_rows(response, n_cells):
 def tasks(response, walk):
     """The tasks of a walk; moves of one feature share the way down the trees.
 
+    Where mean curves are all that is wanted, those of different features do.
     Tasks carry positions alone: what they share is made once in every process.
     """
-    together, size = [], 0.0
+    batches, times = {}, Counter()
     for position in range(len(walk.moves)):
         if response.is_group(walk.entry_of(position)):
             yield from response.tasks_of(walk, position)
             continue
-        member = _member(response, walk, position)
-        more = _state_bytes(response, walk, member)
+        member = member_of(response, walk, position)
+        alone = _means_serve(response, walk, member)
+        times[member.feature] += alone
+        which = alone and times[member.feature]
+        together, size = batches.get(which, ([], 0.0))
+        more = _state_bytes(response, walk, member, alone)
         if together and size + more > working_bytes() / 4:
             yield from _tasks_of(response, walk, together)
             together, size = [], 0.0
-        together.append(member)
-        size += more
-    yield from _tasks_of(response, walk, together)
+        batches[which] = [*together, member], size + more
+    for together, _ in batches.values():
+        yield from _tasks_of(response, walk, together)
 
 
-def _member(response, walk, position):
+def member_of(response, walk, position):
+    """The `Member` of a position whose entry is no group."""
     move = walk.moves[position]
     features, codes = response.grid_codes(walk.table, move)
     return Member(response.trees, position, move, features, codes)
 
 
-def _state_bytes(response, walk, member):
+def _means_serve(response, walk, member):
+    """Whether the mean curve over all rows is all that is wanted of a member."""
+    if not walk.final:
+        return member.position in walk.means
+    return mean_slopes.serves(response, walk, member, len(walk.rows))
+
+
+def _state_bytes(response, walk, member, alone):
     """What is kept of a move until the last row is in, twice while it is merged."""
     numbers = 0
-    alone = mean_slopes.serves(response, walk, [member])
     for reduction in walk.reductions_of(member.position):
         groups = 0
         if hasattr(reduction, "n_kept") and not alone:
@@ -64,14 +77,12 @@ def _state_bytes(response, walk, member):
 
 
 def _tasks_of(response, walk, members):
-    if not members:
-        return
     positions = tuple(member.position for member in members)
     members, plan = _planned(response, walk, positions, members)
     step = task_rows(response, sum(member.n_cells for member in members))
     if plan is not None:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
-    if _means_alone(response, walk, positions, members) is not None:
+    if _means(response, walk, positions, members) is not None:
         numbers = response.trees.n_raw * len(response.trees.columns)
         step = max(1, numbers_at_once(HELD) // numbers)
     n_tasks = -(-len(walk.rows) // step)
@@ -80,13 +91,17 @@ def _tasks_of(response, walk, members):
         yield Task(positions, part)
 
 
-def _means_alone(response, walk, positions, members):
-    """`mean_curves` of members where no more is wanted, else None."""
+def _means(response, walk, positions, members):
+    """Mean curves and slopes of some positions, where no more is wanted, else None."""
 
     def found():
-        if not mean_slopes.serves(response, walk, members):
+        if not _means_serve(response, walk, members[0]):
             return None
-        return mean_slopes.mean_curves(response, walk, members)
+        if walk.means:
+            return walk.means
+        means = mean_slopes.mean_curves(response, walk, members)
+        size = np.abs(walk.base).max(axis=1)
+        return mean_slopes.with_slopes(walk, members, means, size)
 
     return response.plans.get((walk.moves, positions, "means"), found)
 
@@ -95,7 +110,7 @@ def _planned(response, walk, positions, members=None):
     """Members of some positions, and the `Plan` of the compiled descent or None."""
 
     def plan():
-        every = members or [_member(response, walk, p) for p in positions]
+        every = members or [member_of(response, walk, p) for p in positions]
         used = [member for member in every if member.feature >= 0]
         if not (response.compiled and used):
             return every, None
@@ -138,15 +153,13 @@ def run(response, walk, task):
 
 
 def _along(response, walk, task, members):
-    """Position -> states of the members whose mean curves alone are wanted, or None."""
-    means = _means_alone(response, walk, task.positions, members)
+    """Position -> states, where mean curves alone are wanted of members; or None."""
+    means = _means(response, walk, task.positions, members)
     if means is None:
         return None
-    used = [member for member in members if member.position in means]
-    slopes = [means[member.position][1] for member in used]
-    rows = walk.rows[task.rows]
-    codes = response.codes(walk.table)[rows]
-    products = mean_slopes.products(response, codes, used, slopes)
+    slopes = [means[position][1] for position in task.positions]
+    codes = response.codes(walk.table)[walk.rows[task.rows]]
+    products = mean_slopes.products(response, codes, members, slopes)
     share = walk.weights[task.rows].sum()
     return {
         member.position: [
@@ -155,7 +168,7 @@ def _along(response, walk, task, members):
                 cells=share * means[member.position][0][np.newaxis],
             )
         ]
-        for member, of_rows in zip(used, products)
+        for member, of_rows in zip(members, products)
     }
 
 
