@@ -218,9 +218,25 @@ class _Race:
     """
 
     def __init__(self, D, t, values, k, size):
-        self.D, self.t, self.values, self.k = D, t, values, k
-        self.size, n = size, D.shape[1]
-        self.among = min(n, max(CANDIDATES, 4 * k))
+        self.D, self.t, self.values, self.k, self.size = D, t, values, k, size
+
+    def run(self):
+        """Where the nearest rows change; see `halved`.
+
+        The states are ascending numbers of training rows.
+        """
+        if not (use_compiled() and self.k <= FEW):
+            self._rank()
+            return halved(self._looked, len(self.D), len(self.values))
+        from skvarimp._compiled.nearest import nearest
+
+        t = np.ascontiguousarray(self.t)
+        return nearest(self.D, t, TIED * self.size, self.values, self.k)
+
+    def _rank(self):
+        """Put those training rows first that are nearest by the other columns."""
+        D, n = self.D, self.D.shape[1]
+        self.among = min(n, max(CANDIDATES, 4 * self.k))
         self.beyond = np.full(len(D), np.inf)
         if self.among < n:
             self.ids = np.argpartition(D, self.among, axis=1)
@@ -232,19 +248,7 @@ class _Race:
         else:
             self.ids = np.argsort(D, axis=1)
         self.near = np.take_along_axis(D, self.ids, axis=1)
-        self.near_t = t[self.ids]
-
-    def run(self):
-        """Where the nearest rows change; see `halved`.
-
-        The states are ascending numbers of training rows.
-        """
-        if not (use_compiled() and self.k <= FEW):
-            return halved(self._looked, len(self.D), len(self.values))
-        from skvarimp._compiled.nearest import nearest
-
-        candidates = self.near, self.near_t, self.ids, self.beyond, self.among
-        return nearest(*candidates, TIED * self.size, self.values, self.k)
+        self.near_t = self.t[self.ids]
 
     def _looked(self, rows, cells):
         """The k nearest of each row at a cell each, and whether a tie decides."""
