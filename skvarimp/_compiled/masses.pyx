@@ -2,7 +2,7 @@
 # cython: initializedcheck=False
 """Rows by leaf and by the features whose conditions they violate."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 import numpy as np
 
@@ -12,6 +12,11 @@ cdef enum:
     CUT = 1
     RIGHT = 2
     LEFT = 3
+
+ctypedef fused Code:  # small ones are read faster
+    uint8_t
+    uint16_t
+    int32_t
 
 cdef struct Frame:
     # rows that reach a node having violated the conditions on features of these ranks
@@ -26,13 +31,13 @@ def lists_of_rows(
     const int32_t[::1] roots,
     const int32_t[::1] rank,
     Py_ssize_t depth,
-    const int32_t[:, ::1] codes,
+    const Code[:, ::1] codes,
     firsts,
-    masses=(),
-    const double[::1] weights=None,
-    const int32_t[::1] features=None,
-    const double[:, :, ::1] amounts=None,
-    double[:, :, ::1] sums=None,
+    masses,
+    const double[::1] weights,
+    const int32_t[::1] features,
+    const double[:, :, ::1] amounts,
+    double[:, :, ::1] sums,
 ):
     """Send rows down trees in lists, and add up what they bring or find at the leaves.
 
@@ -50,14 +55,15 @@ def lists_of_rows(
         not move.
     depth : int
         Of the deepest leaf.
-    codes : ndarray of shape (n_features, n_rows), int32
+    codes : ndarray of shape (n_features, n_rows), uint8, uint16 or int32
     firsts : list of ndarray of shape (n_nodes + 1,), int64
         Where the sets of 0, 1, ... features of each leaf begin.
     masses : list of ndarray of shape (n_sets,)
         Of these sets; the weights of rows are added.
     weights : ndarray of shape (n_rows,)
     features : ndarray of shape (n_sets,), int32, or None
-        The features of the sets of one; then `masses` and `weights` are not used.
+        The features of the sets of one; then `masses` and `weights` are not used. None:
+        what is below is not used.
     amounts : ndarray of shape (2, n_raw, n_sets)
         For each set of one feature what a row finds that violates none on the way to
         the leaf, and what one finds that violates this one.
@@ -73,16 +79,16 @@ def lists_of_rows(
     cdef const int64_t[::1] first0, first1, first2, first3
     cdef double[::1] mass0, mass1, mass2, mass3
     cdef double *mass
-    first0, first1, first2, first3 = [firsts[min(k, order)] for k in range(ORDER + 1)]
+    first0, first1, first2, first3 = (firsts + ORDER * firsts[order:])[:ORDER + 1]
     if not finds:
-        mass0, mass1, mass2, mass3 = [masses[min(k, order)] for k in range(ORDER + 1)]
+        mass0, mass1, mass2, mass3 = (masses + ORDER * masses[order:])[:ORDER + 1]
     cdef int32_t[::1] rows = np.empty((depth + 2) * n_rows, np.int32)
     frames = np.empty((4 * depth + 4) * sizeof(Frame), np.uint8)
     cdef uint8_t[::1] room = frames
     cdef Frame *stack = <Frame *>&room[0]
     cdef Frame here
     cdef int32_t feature, cut, code, last_code, row
-    cdef const int32_t *of_feature
+    cdef const Code *of_feature
     cdef bint goes, to_missing
     cdef Py_ssize_t top, n_left, o, n_raw = amounts.shape[1] if finds else 0
     cdef int64_t r0, r1, r2, s, last

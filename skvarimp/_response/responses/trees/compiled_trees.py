@@ -105,7 +105,10 @@ def count_masses(paths, roots, codes, weights, masses):
     """As `masses.count_masses`."""
     for rows in _in_lists(paths, codes):
         kernels.lists_of_rows(
-            *_lists(paths, roots, codes[:, rows], len(masses)), masses, weights[rows]
+            *_lists(paths, roots, codes[:, rows], len(masses)),
+            masses,
+            weights[rows],
+            *(None, None, None),
         )
 
 
@@ -113,19 +116,24 @@ def add_found(paths, roots, codes, amounts, sums):
     """As `masses.add_found`."""
     for rows in _in_lists(paths, codes):
         found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
-        of_sets = {"features": paths.features, "amounts": amounts, "sums": found}
-        kernels.lists_of_rows(*_lists(paths, roots, codes[:, rows], 2), **of_sets)
+        kernels.lists_of_rows(
+            *_lists(paths, roots, codes[:, rows], 2),
+            *(None, None),
+            *(paths.features, amounts, found),
+        )
         sums[..., rows] += found
 
 
 def _in_lists(paths, codes):
-    return slices(codes.shape[1], paths.table.max_depth + 2, 4 * BLOCK)
+    # all nodes are read once per call: many of them are worth many rows
+    most = max(CACHE, min(4 * BLOCK, 4 * len(paths.table.feature)))
+    return slices(codes.shape[1], paths.table.max_depth + 2, most)
 
 
 def _lists(paths, roots, codes, n_sizes):
     """The first arguments of `lists_of_rows`, with sets of so many sizes."""
     table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
-    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    codes = np.ascontiguousarray(codes)
     return table.flat, roots, paths.rank, table.max_depth, codes, firsts
 
 
