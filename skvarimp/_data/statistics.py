@@ -3,6 +3,8 @@
 Weights are non-negative and sum to 1.
 """
 
+import math
+
 import numpy as np
 
 
@@ -13,8 +15,18 @@ def gini_mean_difference(values, weights):
     constant sample; self-pairs count.
     """
     order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])[:-1]
+    below = running_sums(weights[order])[:-1]
     return float(2.0 * np.sum(np.diff(values[order]) * below * (1.0 - below)))
+
+
+def running_sums(values):
+    """np.cumsum block by block, so that rounding errors of many values stay few."""
+    width = max(math.isqrt(len(values)), 1)
+    blocks = np.zeros((-(-len(values) // width), width))
+    blocks.ravel()[: len(values)] = values
+    np.cumsum(blocks, axis=1, out=blocks)
+    blocks[1:] += np.cumsum(blocks[:-1, -1])[:, np.newaxis]
+    return blocks.ravel()[: len(values)]
 
 
 def weighted_median(values, weights):

@@ -13,7 +13,11 @@ import numpy as np
 from skvarimp._data.base_table import ArrayTable
 from skvarimp._data.entries import Entry
 from skvarimp._data.partitions import summed
-from skvarimp._data.statistics import gini_mean_difference, weighted_median
+from skvarimp._data.statistics import (
+    gini_mean_difference,
+    running_sums,
+    weighted_median,
+)
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import Observed
 from skvarimp._response.reductions.losses import loss_of_rows
@@ -151,7 +155,7 @@ def _gini(problem, values, observed):
 def _of_bin(values, weights, total):
     """Ends and mass of a bin, and the integrals of its mass and of its square."""
     order = np.argsort(values, kind="stable")
-    values, up_to = values[order], np.cumsum(weights[order]) / total
+    values, up_to = values[order], running_sums(weights[order]) / total
     gaps = np.diff(values)
     return values[0], values[-1], up_to[-1], gaps @ up_to[:-1], gaps @ up_to[:-1] ** 2
 

@@ -23,3 +23,12 @@ def test_gini_mean_difference_and_median_with_weights():
     for counts in ([1, 2, 3, 1], [1, 1, 1, 1], [0, 1, 2, 1], [4, 1, 1, 2]):
         expected = np.median(np.repeat(v, counts))
         assert weighted_median(v, np.array(counts) / 7) == pytest.approx(expected)
+
+
+def test_gini_mean_difference_of_many_values():
+    """200 000 steps of equal weight: rounding does not add up."""
+    n = 200_000
+    # of 0, 1, ..., n - 1: (n^2 - 1) / (3 n)
+    expected = (n - 1 / n) / 3
+    found = gini_mean_difference(np.arange(n, dtype=float), np.full(n, 1 / n))
+    assert found == pytest.approx(expected, rel=1e-13)
