@@ -244,6 +244,7 @@ def main():
     for problem in PROBLEMS:
         if options.only not in problem.name:
             continue
+        start = time.perf_counter()
         try:
             walks, rows = run_problem(problem, wanted)
         except Exception as error:  # the others are still worth their time
@@ -253,6 +254,7 @@ def main():
         second.extend(rows)
         for line in (*walks, *rows):
             print(" | ".join(line), flush=True)
+        print(f"{time.perf_counter() - start:.0f} s", flush=True)
         if options.write:  # after every problem: a long run may break off
             page = Path(options.write)
             head = page.read_text().split(MARK)[0]

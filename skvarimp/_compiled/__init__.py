@@ -10,6 +10,7 @@ from importlib import import_module
 
 KERNELS = (
     "descent",
+    "kinks",
     "marks",
     "masses",
     "nearest",

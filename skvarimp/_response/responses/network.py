@@ -1,11 +1,19 @@
 """Multilayer perceptrons: only the first layer sees the moved columns."""
 
+from functools import partial
+
 import numpy as np
 
+from skvarimp._compiled import use_compiled
 from skvarimp._models.array_forms import ACTIVATIONS
+from skvarimp._models.links import IDENTITY
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
-from skvarimp._response.responses.scores import TYPICAL_NODES
+from skvarimp._response.responses.scores import (
+    TYPICAL_NODES,
+    numeric_values,
+    own_values,
+)
 from skvarimp._response.shapes.chebyshev import (
     cosine_nodes,
     interpolation,
@@ -13,7 +21,8 @@ from skvarimp._response.shapes.chebyshev import (
     nodes,
     tanh_nodes,
 )
-from skvarimp._response.shapes.kinks import kinked_curves
+from skvarimp._response.shapes.kinks import KinkedCurves, kinked_curves
+from skvarimp._running.memory import at_once
 
 NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes, "cosine": cosine_nodes}
 
@@ -55,6 +64,27 @@ class NetworkResponse(ProjectionResponse):
             W, b = self.layers[0]
             return kinked_curves(others, weights[0], values[:, 0], W, b)
         return self._smooth_scores(others, weights, values)
+
+    def offers(self, n_cells):
+        """See `ScoreResponse.offers`; squares between kinks are compiled."""
+        kinked = self.activation == "relu" and len(self.layers) == 1
+        if kinked and self.link is IDENTITY and n_cells >= self.LEAST_CELLS:
+            return {"moments"} if use_compiled() else set()
+        return super().offers(n_cells)
+
+    def shapes(self, table, rows, move, margins):
+        """See `Response.shapes`; lines between kinks of one rectified layer."""
+        columns = list(move.entry.columns)
+        kinked = not self.smooth and self.offers(move.n_cells)
+        if not (kinked and len(columns) == 1 and self.changes(move)):
+            yield from super().shapes(table, rows, move, margins)
+            return
+        slopes, values = self.weights[columns[0]], numeric_values(move)[:, 0]
+        for part, of_part in margins.parts(at_once(len(slopes))):
+            own = own_values(table, rows[part], columns)
+            others = self.sums(table, rows[part]) - own * slopes
+            parts = partial(self.dense, table, rows[part], move, of_part)
+            yield KinkedCurves(of_part, parts, others, slopes, values, *self.layers[0])
 
     def _smooth_scores(self, others, weights, values):
         """A smooth hidden layer: Chebyshev nodes where they are fewer than cells."""

@@ -8,6 +8,42 @@ sums, so that a row's curve takes O(h log h + n_cells) and not O(h n_cells).
 
 import numpy as np
 
+from skvarimp._response.shapes.shape import Shape
+
+
+class KinkedCurves(Shape):
+    """Curves of one entry that `kinked_curves` gives, reduced by a compiled kernel.
+
+    Parameters
+    ----------
+    margins : Margins
+    parts : callable
+        See `Shape.parts`.
+    others, slopes, values, output, bias
+        See `kinked_curves`.
+    """
+
+    def __init__(self, margins, parts, others, slopes, values, output, bias):
+        super().__init__(margins)
+        self.parts, self.slopes, self.output = parts, slopes, output
+        middle = np.median(values)  # around 0, few digits cancel
+        self.values, self.others = values - middle, others + slopes * middle
+        self.levels = margins.base[0] - bias[:, np.newaxis]
+
+    def squares(self, offsets):
+        """See `Shape.squares`."""
+        from skvarimp._compiled.kinks import kinked_squares
+
+        order = np.argsort(self.values)
+        grid = self.values[order], self.margins.probabilities[0, order]
+        rows = np.empty((1, *self.levels.shape))
+        cells = np.empty((1, len(self.levels), len(order)))
+        for o, level in enumerate(self.levels):
+            of_rows = level, offsets[0, o], self.margins.weights
+            units = self.others, self.slopes, self.output[:, o]
+            rows[0, o], cells[0, o, order] = kinked_squares(*units, *of_rows, *grid)
+        return rows, cells
+
 
 def kinked_curves(others, slopes, values, output, bias):
     """bias[q] + sum_h output[h, q] max(0, others[i, h] + slopes[h] values[k]).

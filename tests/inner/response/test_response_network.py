@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
+from skvarimp._compiled import built
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.responses.few_values import batches, few_values, n_distinct
 from skvarimp._response.shapes.kinks import kinked_curves
@@ -157,6 +158,38 @@ def test_kinks():
     found = kinked_curves(others, slopes, np.array([at_kink]), output, bias)
     units = np.maximum(others + at_kink * slopes, 0)
     np.testing.assert_allclose(found[:, :, 0], (units @ output + bias).T, atol=1e-11)
+
+
+@pytest.mark.skipif(not built(), reason="kernels are not built")
+@pytest.mark.parametrize("spread", [1.0, 1e6])
+def test_squares_between_kinks(spread):
+    """The kernel's sums, of every row's whole curve; one value far from the others."""
+    random = np.random.RandomState(1)
+    values = np.sort(np.append(random.randn(150), spread))
+    others, slopes, outputs = random.randn(40, 12), random.randn(12), random.randn(12)
+    slopes[[3, 7]] = 0.0
+    others[:2, 0] = -slopes[0] * values[[20, 0]]  # kinks at values
+    levels, errors, weights = random.randn(40), random.randn(40), random.rand(40)
+    chances = random.rand(151)
+    chances /= chances.sum()
+    middle = np.median(values)
+    from skvarimp._compiled.kinks import kinked_squares
+
+    rows, cells = kinked_squares(
+        others + slopes * middle,
+        slopes,
+        outputs,
+        levels,
+        errors,
+        weights,
+        values - middle,
+        chances,
+    )
+    units = np.maximum(others[:, np.newaxis] + values[:, np.newaxis] * slopes, 0.0)
+    moved = units @ outputs - levels[:, np.newaxis]
+    squares = moved * (moved - 2.0 * errors[:, np.newaxis])
+    np.testing.assert_allclose(rows, squares @ chances, rtol=1e-9)
+    np.testing.assert_allclose(cells, weights @ squares, rtol=1e-9)
 
 
 def test_two_labels_decline():
