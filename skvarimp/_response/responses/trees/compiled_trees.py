@@ -281,6 +281,28 @@ class Plan:
             first = rows.stop
 
 
+class Unmoved(Plan):
+    """Members that no tree knows: every row's curve is one piece, and 0 on it.
+
+    Parameters
+    ----------
+    members : list of Member
+    n_outputs : int
+    """
+
+    def __init__(self, members, n_outputs):
+        self.members, self.n_outputs = members, n_outputs
+        self.strip_of, self.cell_of = [0] * len(members), [None] * len(members)
+        self.arrays = None, None, None, None, [1]
+
+    def pieces(self, codes, with_raw):
+        """As `Plan.pieces`, of the response, of all rows and without `raw`."""
+        starts = np.arange(len(codes))[:, np.newaxis] + np.arange(2)
+        cells = np.zeros(len(codes), dtype=np.int32)
+        moved = np.zeros((self.n_outputs, len(codes)))
+        yield slice(0, len(codes)), Pieces(starts, cells, moved), None
+
+
 def _inner_nodes(table):
     """The inner nodes of each tree, then -1, (n_trees, most of a tree)."""
     nodes = np.flatnonzero(table.feature >= 0)

@@ -78,9 +78,9 @@ def _state_bytes(response, walk, member, alone):
 
 def _tasks_of(response, walk, members):
     positions = tuple(member.position for member in members)
-    members, plan = _planned(response, walk, positions, members)
+    members, plans = _planned(response, walk, positions, members)
     step = task_rows(response, sum(member.n_cells for member in members))
-    if plan is not None:
+    if plans:
         step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
     if _means(response, walk, positions, members) is not None:
         numbers = response.trees.n_raw * len(response.trees.columns)
@@ -107,15 +107,21 @@ def _means(response, walk, positions, members):
 
 
 def _planned(response, walk, positions, members=None):
-    """Members of some positions, and the `Plan` of the compiled descent or None."""
+    """Members of some positions, and the plans of compiled kernels for them."""
 
     def plan():
         every = members or [member_of(response, walk, p) for p in positions]
+        if not response.compiled:
+            return every, []
+        kernels, plans = response.kernels(), []
         used = [member for member in every if member.feature >= 0]
-        if not (response.compiled and used):
-            return every, None
         asks = response.link is not None and response.link.discrete
-        return every, response.kernels().Plan(response.trees, used, apart=asks)
+        if used:
+            plans.append(kernels.Plan(response.trees, used, apart=asks))
+        if len(used) < len(every):
+            others = [member for member in every if member.feature < 0]
+            plans.append(kernels.Unmoved(others, response.n_outputs))
+        return every, plans
 
     return response.plans.get((walk.moves, positions), plan)
 
@@ -128,10 +134,12 @@ def run(response, walk, task):
             return Response.run(response, walk, task)
         states = _states_of_group(response, walk, first, task.rows)
         return [(task.positions, states)]
-    members, plan = _planned(response, walk, task.positions)
+    members, plans = _planned(response, walk, task.positions)
     served = _along(response, walk, task, members)
     if served is None:
-        served = {} if plan is None else _served(response, walk, plan, task)
+        served = {}
+        for plan in plans:
+            served |= _served(response, walk, plan, task)
     rest = [member for member in members if member.position not in served]
     rows, base = walk.rows[task.rows], walk.base[:, task.rows]
     steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
@@ -185,7 +193,7 @@ def _served(response, walk, plan, task):
     others = [[Merging() for s in of_member if s is None] for of_member in sums]
     for part, pieces, raw in plan.pieces(codes, response.link is not None):
         rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
-        if response.link is not None:
+        if raw is not None and response.link is not None:
             linked = response.linked(
                 walk.table,
                 walk.rows[rows],
