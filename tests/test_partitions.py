@@ -1,5 +1,6 @@
 """Rows in partitions of a Dask collection give the numbers of the rows in memory."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -656,7 +657,7 @@ def client():
     """Two worker processes."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -675,6 +676,32 @@ def test_on_a_cluster(client, frame):
         model, in_parts(X), in_parts(y), measures, sample_weight=in_parts(weight)
     )
     np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
+
+
+class Counted(HistGradientBoostingRegressor):
+    """A model that counts how often a process unpickles it."""
+
+    times = 0
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        Counted.times += 1
+
+
+def test_the_model_is_sent_once(client, numbers):
+    """To each worker, whatever the number of passes."""
+    X, y, _ = numbers
+    model = Counted(max_iter=3).fit(X, y)
+    client.run(importlib.import_module, __name__)
+    before = client.run(lambda: Counted.times)
+    measures = [MEASURES[0], MEASURES[4], MEASURES[6]]
+    client.amm.stop()  # which takes from a worker what it does not need at the moment
+    try:
+        compare_importances(model, in_parts(X), in_parts(y), measures)
+    finally:
+        client.amm.start()
+    after = client.run(lambda: Counted.times)
+    assert [after[worker] - before[worker] for worker in before] == [1, 1]
 
 
 class Deadly:

@@ -14,7 +14,7 @@ from skvarimp._data.validation import (
     check_two_rows,
     check_weights,
 )
-from skvarimp._running.in_partitions import binned_over, merged_over
+from skvarimp._running.in_partitions import Sent, binned_over, merged_over
 
 HEAD_ROWS = 500  # that stand for the data where a few rows are enough
 
@@ -81,12 +81,14 @@ class Partitions:
     ----------
     head : Part
         A few rows of the first partition that has some.
+    sent : Sent
+        What all passes share.
     """
 
     def __init__(self, X, y=None, sample_weight=None, feature_names=None):
         import dask
 
-        self.feature_names = feature_names
+        self.feature_names, self.sent = feature_names, Sent()
         _check_shape(X)
         given = {"y": y, "sample_weight": sample_weight}
         for name, values in given.items():
@@ -106,7 +108,9 @@ class Partitions:
         found, n_rows, n_positive = None, 0, 0
         read = _Read(None, self.feature_names)
         for gathered in self.delayed:
-            n_given, some, schema = merged_over([gathered], _head, (read,), None)
+            n_given, some, schema = merged_over(
+                [gathered], _head, (read,), None, self.sent
+            )
             n_rows += n_given
             if some is not None:
                 n_positive += some.table.n_samples
@@ -123,7 +127,7 @@ class Partitions:
         """
         read = _Read(self._schema, self.feature_names)
         arguments = read, function, arguments
-        return merged_over(self.delayed, _on_part, arguments, merge)
+        return merged_over(self.delayed, _on_part, arguments, merge, self.sent)
 
     def in_bins(self, values, edges, reduce):
         """Reduce the values of all rows bin by bin.
@@ -144,10 +148,8 @@ class Partitions:
         """
         read = _Read(self._schema, self.feature_names)
         arguments = read, _split, (values, edges)
-        n_bins = len(edges) + 1
-        return binned_over(
-            self.delayed, _on_part, arguments, n_bins, partial(_join, reduce=reduce)
-        )
+        how = len(edges) + 1, partial(_join, reduce=reduce), self.sent
+        return binned_over(self.delayed, _on_part, arguments, *how)
 
 
 def _split(part, values, edges):

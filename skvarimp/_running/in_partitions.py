@@ -8,7 +8,31 @@ from skvarimp._running.shared import Shared
 FAN_IN = 8  # results that one task merges
 
 
-def merged_over(partitions, function, arguments, merge):
+class Sent:
+    """What all passes of a fit share, such as the model: sent once to each worker.
+
+    Attributes
+    ----------
+    values : list of object
+    tasks : list of Delayed
+        Which hold them, on a cluster in its memory.
+    """
+
+    def __init__(self):
+        self.values, self.tasks = [], []
+
+    def add(self, value):
+        """Send a value ahead of the passes that use it, if it was not yet."""
+        import dask
+
+        if any(value is known for known in self.values):
+            return
+        task = dask.delayed(_same, pure=False)(Shared(value))
+        self.values.append(value)
+        self.tasks += dask.persist(task)
+
+
+def merged_over(partitions, function, arguments, merge, sent):
     """Merge function(partition, *arguments) over all partitions, two by two.
 
     Runs on the Dask scheduler in force: a cluster where there is a client, else
@@ -24,6 +48,8 @@ def merged_over(partitions, function, arguments, merge):
     arguments : tuple
     merge : callable
         merge(first, second) -> their merged result, which may reuse `first`.
+    sent : Sent
+        What of the arguments the workers have already.
 
     Returns
     -------
@@ -32,9 +58,11 @@ def merged_over(partitions, function, arguments, merge):
     """
     import dask
 
-    shared = dask.delayed(_same, pure=False)(Shared(function, arguments))
+    shared = dask.delayed(_same, pure=False)(
+        Shared(function, arguments, apart=sent.values)
+    )
     run = dask.delayed(_run, pure=False)
-    results = [run(partition, shared) for partition in partitions]
+    results = [run(partition, shared, *sent.tasks) for partition in partitions]
     join = dask.delayed(_merged, pure=False)
     merging = Shared(merge)
     while len(results) > 1:
@@ -46,7 +74,7 @@ def merged_over(partitions, function, arguments, merge):
     return result
 
 
-def binned_over(partitions, function, arguments, n_bins, join):
+def binned_over(partitions, function, arguments, n_bins, join, sent):
     """Join what function(partition, *arguments) gives for each bin.
 
     Parameters
@@ -58,6 +86,7 @@ def binned_over(partitions, function, arguments, n_bins, join):
     n_bins : int
     join : callable
         join(results) -> the result of one bin, on some worker.
+    sent : Sent
 
     Returns
     -------
@@ -66,17 +95,19 @@ def binned_over(partitions, function, arguments, n_bins, join):
     """
     import dask
 
-    shared = dask.delayed(_same, pure=False)(Shared(function, arguments))
+    shared = dask.delayed(_same, pure=False)(
+        Shared(function, arguments, apart=sent.values)
+    )
     run = dask.delayed(_run_bins, pure=False, nout=n_bins)
-    of_partitions = [run(partition, shared, n_bins) for partition in partitions]
+    of_partitions = [run(p, shared, n_bins, *sent.tasks) for p in partitions]
     join, joining = dask.delayed(_joined, pure=False), Shared(join)
     return list(
         dask.compute(*(join(list(of_bin), joining) for of_bin in zip(*of_partitions)))
     )
 
 
-def _run_bins(partition, shared, n_bins):
-    result = _run(partition, shared)
+def _run_bins(partition, shared, n_bins, *sent):
+    result = _run(partition, shared, *sent)
     return [None] * n_bins if result is None else result
 
 
@@ -89,8 +120,8 @@ def _same(shared):
     return shared
 
 
-def _run(partition, shared):
-    function, arguments = shared.parts
+def _run(partition, shared, *sent):
+    function, arguments = shared.parts_with([one.parts[0] for one in sent])
     with shared.settings(), no_overflow():
         return function(partition, *arguments)
 

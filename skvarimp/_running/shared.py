@@ -34,13 +34,29 @@ class Shared:
     ----------
     *parts : tuple of object
         What the tasks share.
+    apart : sequence of object, default=()
+        What of them is sent by other ways: the pickle only tells where they belong.
     """
 
-    def __init__(self, *parts):
-        self.parts = parts
-        self._home, self._config = os.getpid(), get_config()
-        self._filters = list(warnings.filters)
-        self._packed = None
+    def __init__(self, *parts, apart=()):
+        self._apart, self._packed = apart, None
+        self._held = parts, os.getpid(), get_config(), list(warnings.filters)
+
+    @property
+    def parts(self):
+        """What the tasks share."""
+        return self._opened()[0]
+
+    def parts_with(self, apart):
+        """`parts`; `apart` has come by other ways to the process that asks."""
+        return self._opened(apart)[0]
+
+    def _opened(self, apart=()):
+        with _opening:
+            if self._held is None:
+                _, pickled, arrays = self._packed
+                self._held = _Unpickler(io.BytesIO(pickled), arrays, apart).load()
+        return self._held
 
     @contextmanager
     def settings(self):
@@ -50,33 +66,38 @@ class Shared:
         Threads share these: set around each task, as scikit-learn's own `delayed`
         does, they would be left changed, or empty, where tasks overlap.
         """
-        with config_context(**self._config):
-            if os.getpid() == self._home:
+        _, home, config, filters = self._opened()
+        with config_context(**config):
+            if os.getpid() == home:
                 yield
                 return
             with warnings.catch_warnings():
                 warnings.resetwarnings()
-                warnings.filters.extend(self._filters)
+                warnings.filters.extend(filters)
                 yield
 
     def __sizeof__(self):
-        return max(10_000, bytes_of(self.parts))
+        held = self._packed if self._held is None else self._held[0]
+        return max(10_000, bytes_of(held))
 
     def __reduce__(self):
         if self._packed is None:
-            self._packed = (uuid.uuid4().hex, *_packed(vars(self)))
+            self._packed = (uuid.uuid4().hex, *_packed(self._held, self._apart))
         return _received, self._packed
 
 
 class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
-    """Leaves large arrays out, and lists them."""
+    """Leaves out large arrays, which it lists, and what is sent apart."""
 
-    def __init__(self, file):
+    def __init__(self, file, apart):
         super().__init__(file)
         self.arrays, self._position = [], {}
+        self._apart = {id(value): f"apart {k}" for k, value in enumerate(apart)}
 
     def persistent_id(self, value):
-        """Position of a large array in the list; None: pickle the value."""
+        """Position of what is left out; None: pickle the value."""
+        if id(value) in self._apart:
+            return self._apart[id(value)]
         if type(value) not in (np.ndarray, np.memmap):
             return None
         if value.nbytes < LARGE or value.dtype.hasobject:
@@ -88,33 +109,35 @@ class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file, arrays):
+    def __init__(self, file, arrays, apart):
         super().__init__(file)
-        self._arrays = arrays
+        self._left_out = dict(enumerate(arrays))
+        self._left_out |= {f"apart {k}": value for k, value in enumerate(apart)}
 
     def persistent_load(self, position):
-        return self._arrays[position]
+        return self._left_out[position]
 
 
-def _packed(attributes):
+def _packed(held, apart):
     """The pickle as an array of bytes, and the arrays that were left out."""
     file = io.BytesIO()
-    pickler = _Pickler(file)
-    pickler.dump(attributes)
+    pickler = _Pickler(file, apart)
+    pickler.dump(held)
     return np.frombuffer(file.getvalue(), dtype=np.uint8), pickler.arrays
 
 
 _latest = {}  # in a worker: name -> what it was sent last
 _timer = None
+_opening = threading.Lock()
 
 
 def _received(name, pickled, arrays):
-    """In a worker: the `Shared` of that name, unpickled if it is new."""
+    """In a worker: the `Shared` of that name, which unpickles what it is asked for."""
     global _timer
     shared = _latest.get(name)
     if shared is None:
         shared = Shared.__new__(Shared)
-        vars(shared).update(_Unpickler(io.BytesIO(pickled), arrays).load())
+        shared._held, shared._packed = None, (name, pickled, arrays)
         _latest.clear()
         _latest[name] = shared
     if _timer is not None:

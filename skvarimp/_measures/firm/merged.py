@@ -109,6 +109,7 @@ class Feature:
 
 def estimates_over(model, entries, partitions, method, n_bins, standardize, is_linear):
     """`Estimates` of single columns over partitions, and the `Scores` they are in."""
+    partitions.sent.add(model.estimator)
     moments, size = partitions.passed(response_moments, (model,), merge_moments)
     level = np.array([of_one.means[0, 0] for of_one in moments])
     total = moments[0].weights.sum()

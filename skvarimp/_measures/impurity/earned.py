@@ -24,6 +24,7 @@ def earned_over(measure, estimator, partitions):
             "keep_rows=True needs all rows in one place, got X in partitions. Pass "
             "X.compute(), or leave it out."
         )
+    partitions.sent.add(estimator)
     sums = partitions.passed(_sums, (estimator,), Sums.merged)
     return partitions.passed(_earned, (estimator, sums), _joined)
 

@@ -67,10 +67,15 @@ class PartitionedProblem(Problem):
 
     def part_model(self, entries):
         """What makes the response of each partition."""
-        response, form = self.response(entries), None
-        if not isinstance(response, BlackBoxResponse):
-            form = read(self.model, self.table)
-        return PartModel(self.model, form, len(self.base))
+        if isinstance(self.response(entries), BlackBoxResponse):
+            return self._no_form()
+        return PartModel(self.model, self._form, len(self.base))
+
+    @cached_property
+    def _form(self):
+        form = read(self.model, self.table)
+        self.partitions.sent.add(form)
+        return form
 
     def count(self, entries):
         """The `Count` of all partitions, of the values of some entries at least."""
@@ -307,6 +312,7 @@ def _too_many(names, trees):
 def partitioned_problem(estimator, partitions, response_method, entries):
     """A problem of a model on rows in partitions, some of whose entries are known."""
     head = partitions.head
+    partitions.sent.add(estimator)
     model = Model(estimator, response_method)
     base = unmoved_response(model, head.table)
     n_rows = head.table.n_samples

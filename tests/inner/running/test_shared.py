@@ -42,7 +42,7 @@ def test_filters_of_warnings_hold_in_workers(backend):
 
 def _warned(shared, filters):
     with shared.settings():
-        same_process = os.getpid() == shared._home
+        same_process = os.getpid() == shared._opened()[1]
         assert not same_process or warnings.filters is filters
         try:
             Warns().predict(X)
