@@ -201,7 +201,7 @@ class Groups:
         counts = scores.total * scores.weights
         self.sizes = np.bincount(codes, counts)[:, np.newaxis]
         self.means = _group_sums(codes, counts, self.values) / self.sizes
-        self.deviations = self.values - self.means[codes]
+        self.deviations = self.values - self.means.take(codes, axis=0)
         self.squares = _group_sums(codes, counts, self.deviations**2)
         self._set_own()
 
@@ -275,8 +275,11 @@ class Groups:
         quadratic = np.where(alone, 0.0, 1.0 / left) + off * (by_own + by_pooled)
         slope = np.where(alone, 0.0, -2.0 * means)
         e = self.deviations
-        moved = (quadratic[self.codes] * e + slope[self.codes]) * e
-        return (constant[self.codes] + moved) / n - (self.values / n) ** 2
+        quadratic, slope, constant = (
+            of_groups.take(self.codes, axis=0)
+            for of_groups in (quadratic, slope, constant)
+        )
+        return ((quadratic * e + slope) * e + constant) / n - (self.values / n) ** 2
 
 
 def _group_sums(codes, w, values):

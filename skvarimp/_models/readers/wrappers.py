@@ -1,5 +1,7 @@
 """Estimators around others: searches, votes, bagging, thresholds, scaled targets."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
@@ -9,7 +11,13 @@ from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable, combined, weighted_sum
 from skvarimp._models.label_links import AboveThreshold, LargestScore, MostVotes
-from skvarimp._models.links import InverseTransform, Then, WeightedSum
+from skvarimp._models.links import (
+    EXPONENTIAL,
+    IDENTITY,
+    InverseTransform,
+    Then,
+    WeightedSum,
+)
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
@@ -165,6 +173,10 @@ def read_transformed_target(model, table):
     wrapper = model.estimator
     regressor = Model(wrapper.regressor_, "predict")
     form = read(regressor, table)
+    is_exp = getattr(wrapper.transformer_, "inverse_func", None) is np.exp
+    smooth = getattr(form, "link", None) is IDENTITY and not form.piecewise_constant
+    if is_exp and smooth and not wrapper.transformer_.inv_kw_args:
+        return replace(form, link=EXPONENTIAL)
     n_targets = regressor(table.take([0]).native).shape[1]
     try:
         scaling = affine(wrapper.transformer_, n_targets)

@@ -52,6 +52,13 @@ def bagged(member, kind=BaggingRegressor, **options):
     return kind(member, n_estimators=3, random_state=0, **options)
 
 
+def exponential(member):
+    """The exponential of a model, which is fitted to numbers of any sign."""
+    return TransformedTargetRegressor(
+        member, func=np.positive, inverse_func=np.exp, check_inverse=False
+    )
+
+
 FOREST = RandomForestRegressor(3, **SMALL)
 BOOSTED = GradientBoostingClassifier(n_estimators=3, **SMALL)
 SCALED = make_pipeline(StandardScaler(), LogisticRegression())
@@ -74,6 +81,9 @@ REGRESSORS = [
     (bagged(make_pipeline(MinMaxScaler(), Ridge())), "bagging of column-wise"),
     (TransformedTargetRegressor(Ridge(), transformer=StandardScaler()), "linear"),
     (TransformedTargetRegressor(FOREST, transformer=MinMaxScaler()), "trees"),
+    (exponential(Ridge()), "linear"),
+    (exponential(SVR()), "kernel"),
+    (exponential(FOREST), "transformed target, trees"),
     (make_pipeline(PCA(3), Ridge()), "linear"),
     (make_pipeline(StandardScaler(), PCA(whiten=True), Ridge()), "column-wise"),
     (make_pipeline(PCA(3), StandardScaler(), SVR(kernel="linear")), "linear"),
