@@ -60,7 +60,8 @@ def lists_of_rows(
         Where the sets of 0, 1, ... features of each leaf begin.
     masses : list of ndarray of shape (n_sets,)
         Of these sets; the weights of rows are added.
-    weights : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,), or None
+        None: all 1.
     features : ndarray of shape (n_sets,), int32, or None
         The features of the sets of one; then `masses` and `weights` are not used. None:
         what is below is not used.
@@ -75,7 +76,7 @@ def lists_of_rows(
     cdef const int32_t[::1] missing_code = trees[2]
     cdef const uint8_t[:, ::1] sets = trees[3]
     cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(firsts) - 1
-    cdef bint finds = features is not None
+    cdef bint finds = features is not None, alike = weights is None
     cdef const int64_t[::1] first0, first1, first2, first3
     cdef double[::1] mass0, mass1, mass2, mass3
     cdef double *mass
@@ -130,6 +131,9 @@ def lists_of_rows(
                     else:
                         r0 += r1 * (r1 - 1) // 2 + r2 * (r2 - 1) * (r2 - 2) // 6
                         mass = &mass3[first3[here.node] + r0]
+                    if alike:
+                        mass[0] += here.stop - here.start
+                        continue
                     for k in range(here.start, here.stop):
                         mass[0] += weights[rows[k]]
                     continue

@@ -107,7 +107,7 @@ def count_masses(paths, roots, codes, weights, masses):
         kernels.lists_of_rows(
             *_lists(paths, roots, codes[:, rows], len(masses)),
             masses,
-            weights[rows],
+            None if weights is None else weights[rows],
             *(None, None, None),
         )
 

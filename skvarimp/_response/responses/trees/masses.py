@@ -142,13 +142,15 @@ def count_masses(paths, roots, codes, weights, masses):
     roots : ndarray of shape (n_trees,)
         Of the trees that the rows go down.
     codes : ndarray of shape (n_features, n_rows)
-    weights : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,), or None
+        None: all 1.
     masses : list of ndarray of shape (n_sets,)
         Of the sets of 0, 1, ... features, as `Paths.sets` has them; added to.
     """
     for leaf, violated, rows in lists_of_rows(paths, roots, codes, len(masses) - 1):
         number = paths.first(len(violated))[leaf] + set_number(violated)
-        masses[len(violated)][number] += weights.take(rows).sum()
+        mass = len(rows) if weights is None else weights.take(rows).sum()
+        masses[len(violated)][number] += mass
 
 
 def add_found(paths, roots, codes, amounts, sums):
@@ -221,13 +223,13 @@ class Means:
         self.table, self.paths = paths.table, paths
         self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
         codes, unit = np.ascontiguousarray(codes.T), 1.0
-        if np.all(weights == weights[0]):  # sums of ones are exact
-            weights, unit = np.ones(len(weights)), weights[0]
         weights = np.ascontiguousarray(weights, float)
+        if np.all(weights == weights[0]):  # numbers of rows are exact
+            weights, unit = None, weights[0]
         for roots, kind, codes_of in answers.alike(self.table, codes):
             of_rows = weights
             if kind is not None:
-                of_rows = np.bincount(kind, weights, answers.KINDS)
+                of_rows = np.bincount(kind, weights, answers.KINDS).astype(float)
             count(paths, roots, codes_of, of_rows, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
