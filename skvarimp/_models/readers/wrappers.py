@@ -1,5 +1,6 @@
 """Estimators around others: searches, votes, bagging, thresholds, scaled targets."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -168,15 +169,26 @@ def labels_of_sum(forms, models, weights, n_classes):
     return combined(forms, models, link, "vote of")
 
 
+def _exponential(form, wrapper):
+    """A smooth form with an exponential link; None: another form."""
+    if isinstance(form, BehindSteps):
+        inside, behind = _exponential(form.form, wrapper), copy(wrapper)
+        behind.regressor_ = form.model.estimator
+        return inside and replace(form, form=inside, model=Model(behind, "predict"))
+    smooth = getattr(form, "link", None) is IDENTITY and not form.piecewise_constant
+    return replace(form, link=EXPONENTIAL) if smooth else None
+
+
 def read_transformed_target(model, table):
     """An element-wise inverse of the target's transformation as a link."""
     wrapper = model.estimator
     regressor = Model(wrapper.regressor_, "predict")
     form = read(regressor, table)
     is_exp = getattr(wrapper.transformer_, "inverse_func", None) is np.exp
-    smooth = getattr(form, "link", None) is IDENTITY and not form.piecewise_constant
-    if is_exp and smooth and not wrapper.transformer_.inv_kw_args:
-        return replace(form, link=EXPONENTIAL)
+    if is_exp and not wrapper.transformer_.inv_kw_args:
+        exponential = _exponential(form, wrapper)
+        if exponential is not None:
+            return exponential
     n_targets = regressor(table.take([0]).native).shape[1]
     try:
         scaling = affine(wrapper.transformer_, n_targets)

@@ -83,6 +83,7 @@ REGRESSORS = [
     (TransformedTargetRegressor(FOREST, transformer=MinMaxScaler()), "trees"),
     (exponential(Ridge()), "linear"),
     (exponential(SVR()), "kernel"),
+    (exponential(make_pipeline(StandardScaler(), SVR())), "column-wise steps, kernel"),
     (exponential(FOREST), "transformed target, trees"),
     (make_pipeline(PCA(3), Ridge()), "linear"),
     (make_pipeline(StandardScaler(), PCA(whiten=True), Ridge()), "column-wise"),
