@@ -13,7 +13,7 @@ from skvarimp._models.model import Model
 from skvarimp._response.contract import Walk
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
-from skvarimp._response.lowering import respond
+from skvarimp._response.lowering import lowered, respond
 from skvarimp._response.reductions.losses import unmoved_loss
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
@@ -73,10 +73,15 @@ class Problem:
         """The probed response that serves the entries; made once."""
         key = tuple(entries)
         if key not in self._responses:
+            rows = self.table, self.base, self.weights
             self._responses[key] = respond(
-                self.model, self.table, self.base, self.weights, entries
+                self.model, *rows, entries, lower=lambda *_: self._lowered
             )
         return self._responses[key]
+
+    @cached_property
+    def _lowered(self):
+        return lowered(self.model, self.table)
 
     def in_one_place(self, what, way_out=""):
         """Raise where the rows are in partitions, as `what` cannot be merged."""

@@ -103,7 +103,7 @@ def _refuse_single(form, table):
         raise NotReadable("the model computes in single precision")
 
 
-def respond(model, table, base, weights, entries, walked=True):
+def respond(model, table, base, weights, entries, walked=True, lower=lowered):
     """The response that serves a model on a table: lowered and probed, or black box.
 
     Parameters
@@ -116,6 +116,8 @@ def respond(model, table, base, weights, entries, walked=True):
     entries : list of Entry
     walked : bool, default=True
         Whether importances are wanted, whose walk is then probed as well.
+    lower : callable, default=lowered
+        Whatever other entries it served before.
 
     Returns
     -------
@@ -123,7 +125,7 @@ def respond(model, table, base, weights, entries, walked=True):
     """
     name = type(model.estimator).__name__
     try:
-        response = lowered(model, table)
+        response = lower(model, table)
         difference = probe(response, model, table, base, weights, entries, walked)
     except NotReadable as declined:
         return BlackBoxResponse(model, len(base), str(declined))

@@ -14,14 +14,13 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from skvarimp import (
-    SensitivityImportance,
-)
+from skvarimp import InteractionImportance, SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._measures.firm.covariance import ledoit_wolf
 from skvarimp._models.model import Model
 from skvarimp._models.readers import sklearn_trees as _tree_readers
+from skvarimp._response import lowering
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses import line_columns
@@ -131,3 +130,11 @@ def test_what_a_response_remembers_is_not_sent():
     rows = np.arange(3000)
     response.curves(many, rows, move, np.zeros((1, 3000)))
     assert len(pickle.dumps(response)) < before + 1000
+
+
+def test_a_model_is_read_once_for_all_entries(monkeypatch):
+    """Columns alone and pairs of them are probed apart."""
+    model, original, read = DecisionTreeRegressor().fit(X, Y), lowering.read, []
+    monkeypatch.setattr(lowering, "read", lambda *of: read.append(of) or original(*of))
+    InteractionImportance().fit(model, X)
+    assert len(read) == 1
