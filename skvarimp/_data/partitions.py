@@ -338,7 +338,12 @@ def _check_alike(found, first):
 
 
 def summed(first, second):
-    """Merge two results by addition, member by member of tuples."""
-    if isinstance(first, tuple):
-        return tuple(map(summed, first, second))
+    """Merge two results by addition, member by member of tuples and lists."""
+    if isinstance(first, tuple | list):
+        return type(first)(map(summed, first, second))
     return first + second
+
+
+def all_merged(first, second):
+    """Merge two lists of results, member by member."""
+    return [a.merged(b) for a, b in zip(first, second)]

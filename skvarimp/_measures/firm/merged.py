@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skvarimp._data.partitions import all_merged
 from skvarimp._measures.firm.conditional import (
     MOST_UNKNOWN,
     Groups,
@@ -131,7 +132,9 @@ def estimates_over(model, entries, partitions, method, n_bins, standardize, is_l
         _feature(entry, count.observed[entry, False], method, n_bins, is_linear)
         for entry in entries
     ]
-    sums = partitions.passed(_sums, (model, features, level, scale, constant), _merged)
+    sums = partitions.passed(
+        _sums, (model, features, level, scale, constant), all_merged
+    )
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):
         if feature.group_of_value is None:
@@ -198,10 +201,6 @@ def _sums(part, model, features, level, scale, constant):
             codes, n_groups = np.zeros(len(d), dtype=np.intp), 1
         result.append(ByGroup.of(numbers, part.weights, codes, n_groups))
     return result
-
-
-def _merged(first, second):
-    return [a.merged(b) for a, b in zip(first, second)]
 
 
 def _slopes(feature, moments, scores):

@@ -6,6 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from skvarimp._data.partitions import all_merged, summed
 from skvarimp._measures.interaction.statistics import (
     MeanCurves,
     friedman_h,
@@ -81,7 +82,7 @@ class PartitionedCurves(_OfPartitions):
                 self.n_columns,
                 [[entries.index(entry) for entry in pair] for pair in self.pairs],
             ),
-            _added,
+            summed,
         )
         return dict(zip(map(tuple, self.pairs), sums))
 
@@ -150,7 +151,7 @@ class PartitionedH(_OfPartitions):
         """Mean curves of moves, whose rows' own cells are not needed."""
         moves = [replace(m, move=replace(m.move, codes=None)) for m in moves]
         arguments = self._model, moves, weight, self.n_columns
-        return self.problem.partitions.passed(_curves, arguments, _added)
+        return self.problem.partitions.passed(_curves, arguments, summed)
 
     @property
     def _model(self):
@@ -161,7 +162,7 @@ class PartitionedH(_OfPartitions):
         moves = self.problem.global_moves(self.joint, [Request("all", [], [])])
         curves = self._curves(moves, self.problem.count(self.joint).weight)
         arguments = self._model, moves, curves
-        moments = self.problem.partitions.passed(_left, arguments, _merged)
+        moments = self.problem.partitions.passed(_left, arguments, all_merged)
         rest, response = np.array([np.diag(m.scatter) for m in moments]).T
         return share_left(rest, response)
 
@@ -228,11 +229,3 @@ def _left(part, model, moves, curves):
     return [
         Moments.of(np.stack(both), part.weights, None, 1) for both in zip(rest, base)
     ]
-
-
-def _added(first, second):
-    return [a + b for a, b in zip(first, second)]
-
-
-def _merged(first, second):
-    return [a.merged(b) for a, b in zip(first, second)]

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.partitions import all_merged
 from skvarimp._data.table import stacked
 from skvarimp._measures.partitioned.targets import (
     mean_loss,
@@ -22,7 +23,6 @@ from skvarimp._response.grid import is_categorical
 from skvarimp._response.partitioned.draws import (
     PartitionedDraws,
     draws_of,
-    merge_drawn,
     merge_pools,
     pool_points,
     pool_rows,
@@ -189,7 +189,7 @@ class PartitionedProblem(Problem):
         )
         draws = PartitionedDraws(walk, pooled, draw, scale, measure.n_repeats, seeds)
         with Progress([measure], len(entries)) as progress:
-            drawn = self.partitions.passed(draws_of, (draws,), merge_drawn)
+            drawn = self.partitions.passed(draws_of, (draws,), all_merged)
             progress.step(len(entries))
         yield from enumerate(draws.estimates(drawn))
 

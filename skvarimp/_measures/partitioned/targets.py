@@ -12,7 +12,7 @@ import numpy as np
 
 from skvarimp._data.base_table import ArrayTable
 from skvarimp._data.entries import Entry
-from skvarimp._data.partitions import summed
+from skvarimp._data.partitions import all_merged, summed
 from skvarimp._data.statistics import (
     gini_mean_difference,
     running_sums,
@@ -97,7 +97,7 @@ def _values(observed):
 def observed_targets(problem):
     """`Observed` of what each output is compared with."""
     values = _values_of(problem)
-    return problem.partitions.passed(_observe, (values,), _merge_observed)
+    return problem.partitions.passed(_observe, (values,), all_merged)
 
 
 def _values_of(problem):
@@ -110,10 +110,6 @@ def _observe(part, values):
         Observed.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
         for of_one in values(part)
     ]
-
-
-def _merge_observed(first, second):
-    return [a.merged(b) for a, b in zip(first, second)]
 
 
 def _sum_of_losses(part, model, loss):

@@ -165,11 +165,6 @@ def draws_of(part, draws):
     return draws.of(part)
 
 
-def merge_drawn(first, second):
-    """Merge the results of `draws_of`."""
-    return [a.merged(b) for a, b in zip(first, second)]
-
-
 def pool_points(seed, weight):
     """Where the rows of the pool lie in the summed weights of all rows; ascending."""
     return np.sort(np.random.default_rng([seed, 1]).random(N_DONORS)) * weight
