@@ -8,6 +8,7 @@ from skvarimp._compiled import use_compiled
 from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._models.links import IDENTITY
 from skvarimp._response.costs import Costs
+from skvarimp._response.reductions.reductions import SquaredError
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
@@ -71,6 +72,12 @@ class NetworkResponse(ProjectionResponse):
         if kinked and self.link is IDENTITY and n_cells >= self.LEAST_CELLS:
             return {"moments"} if use_compiled() else set()
         return super().offers(n_cells)
+
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """See `Response.evaluations_for`; with kinks, squares alone need no values."""
+        if self.smooth or isinstance(reduction, SquaredError):
+            return super().evaluations_for(reduction, n_rows, n_cells)
+        return self.evaluations(n_rows, n_cells)
 
     def shapes(self, table, rows, move, margins):
         """See `Response.shapes`; lines between kinks of one rectified layer."""

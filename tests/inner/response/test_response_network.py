@@ -10,8 +10,10 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._compiled import built
+from skvarimp._compiled import built, use_compiled
 from skvarimp._models.forms import NotReadable
+from skvarimp._response.reductions.losses import SquaredErrorLoss, Values
+from skvarimp._response.reductions.shares import TotalShare
 from skvarimp._response.responses.few_values import batches, few_values, n_distinct
 from skvarimp._response.shapes.kinks import kinked_curves
 
@@ -190,6 +192,17 @@ def test_squares_between_kinks(spread):
     squares = moved * (moved - 2.0 * errors[:, np.newaxis])
     np.testing.assert_allclose(rows, squares @ chances, rtol=1e-9)
     np.testing.assert_allclose(cells, weights @ squares, rtol=1e-9)
+
+
+def test_only_squares_are_cheap_between_kinks():
+    """What decides between exact numbers and draws: other sums need all values."""
+    model = MLPRegressor(hidden_layer_sizes=(7,), **SHORT)
+    _, response = problem_of(fitted_quietly(model, X, Y), X)
+    squares = SquaredErrorLoss(Values()).reduction(False)
+    cheap = response.evaluations_for(squares, 1000, 1000)
+    whole = response.evaluations(1000, 1000)
+    assert response.evaluations_for(TotalShare(), 1000, 1000) == whole
+    assert (cheap < whole / 4) == use_compiled()
 
 
 def test_two_labels_decline():
