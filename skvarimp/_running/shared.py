@@ -54,7 +54,7 @@ class Shared:
     def _opened(self, apart=()):
         with _opening:
             if self._held is None:
-                _, pickled, arrays = self._packed
+                _, pickled, arrays, _ = self._packed
                 self._held = _Unpickler(io.BytesIO(pickled), arrays, apart).load()
         return self._held
 
@@ -82,7 +82,11 @@ class Shared:
 
     def __reduce__(self):
         if self._packed is None:
-            self._packed = (uuid.uuid4().hex, *_packed(self._held, self._apart))
+            self._packed = (
+                uuid.uuid4().hex,
+                *_packed(self._held, self._apart),
+                bool(self._apart),
+            )
         return _received, self._packed
 
 
@@ -128,16 +132,18 @@ def _packed(held, apart):
 
 _latest = {}  # in a worker: name -> what it was sent last
 _timer = None
-_opening = threading.Lock()
+_opening = threading.RLock()
 
 
-def _received(name, pickled, arrays):
-    """In a worker: the `Shared` of that name, which unpickles what it is asked for."""
+def _received(name, pickled, arrays, waits):
+    """In a worker: the `Shared` of that name, unpickled now unless parts are apart."""
     global _timer
     shared = _latest.get(name)
     if shared is None:
         shared = Shared.__new__(Shared)
-        shared._held, shared._packed = None, (name, pickled, arrays)
+        shared._held, shared._packed = None, (name, pickled, arrays, waits)
+        if not waits:
+            shared._opened()
         _latest.clear()
         _latest[name] = shared
     if _timer is not None:
