@@ -137,12 +137,11 @@ class LogLoss(RowLoss):
         losses = []
         for scores, at, classes in _columnwise(y, outputs, self.class_lists):
             if len(classes) == 2:
-                second = at.astype(bool)[:, np.newaxis]
-                chance = np.where(second, scores[0], 1.0 - scores[0])
+                chance = np.abs((1 - at)[:, np.newaxis] - scores[0])
             else:
                 chance = scores[at, np.arange(len(at))]
             losses.append(-np.log(np.maximum(chance, SMALLEST_PROBABILITY)))
-        return np.mean(losses, axis=0)
+        return losses[0] if len(losses) == 1 else np.mean(losses, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
