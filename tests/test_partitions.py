@@ -559,11 +559,12 @@ def test_bad_rows_are_named(numbers):
     """NaN that the model refuses, y of another length, bad weights."""
     X, y, weight = numbers
     model = SVR().fit(X, y)
-    bad = X.copy()
-    bad[300, 2] = np.nan
     measure = SensitivityImportance(scale=None, grid=5, estimation="exact")
-    with pytest.raises(ValueError, match=r"(?s)Partition 3 of X: .*NaN"):
-        measure.fit(model, in_parts(bad))
+    for row, number in ((0, 0), (300, 3)):
+        bad = X.copy()
+        bad[row, 2] = np.nan
+        with pytest.raises(ValueError, match=rf"(?s)Partition {number} of X: .*NaN"):
+            measure.fit(model, in_parts(bad))
     weight = np.where(np.arange(len(X)) == 100, -1.0, weight)
     with pytest.raises(ValueError, match=r"Partition 1 of X: .*non-negative"):
         measure.fit(model, in_parts(X), sample_weight=in_parts(weight))

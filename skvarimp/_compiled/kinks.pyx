@@ -54,7 +54,7 @@ def kinked_squares(
     cdef double[:, ::1] jumps = np.zeros((n_cells, 2))  # of a row's slope and height
     cdef uint64_t[::1] kinked = np.zeros(n_words, np.uint64)  # a bit of each cell
     cdef uint64_t bits
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         inverses = -1.0 / np.asarray(slopes)
     cdef double[::1] turned = inverses
     cdef double[::1] rows = np.zeros(n_rows)
@@ -73,7 +73,7 @@ def kinked_squares(
                 if (kink <= first) == (w > 0.0):  # active at the first cell
                     slope += outputs[h] * w
                     height += outputs[h] * a
-                if kink <= first or kink > last:
+                if not (kink > first and kink <= last):  # neither is a NaN
                     continue
                 m = min(<Py_ssize_t>((kink - first) * scale), n_parts - 1)
                 low, high = begins[m], begins[m + 1]

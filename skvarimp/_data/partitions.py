@@ -263,7 +263,7 @@ def _rows_of(part, kept):
 
 
 def _on_part(gathered, read, function, arguments):
-    with _naming(gathered[0]):
+    with naming(gathered[0]):
         part = read(gathered)
         return None if part is None else function(part, *arguments)
 
@@ -271,7 +271,7 @@ def _on_part(gathered, read, function, arguments):
 def _head(gathered, read):
     """How many rows a partition has, a few of positive weight, and its columns."""
     number, X, *_ = gathered
-    with _naming(number):
+    with naming(number):
         part = read(gathered)
         if part is None:
             return len(X), None, None
@@ -280,7 +280,7 @@ def _head(gathered, read):
         return len(X), _rows_of(part, some), schema_of(part.table)
 
 
-class _naming:
+class naming:
     """Names the partition in the message of an error."""
 
     def __init__(self, number):

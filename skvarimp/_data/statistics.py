@@ -15,11 +15,11 @@ def gini_mean_difference(values, weights):
     constant sample; self-pairs count.
     """
     order = np.argsort(values, kind="stable")
-    below = running_sums(weights[order])[:-1]
+    below = precise_cumsum(weights[order])[:-1]
     return float(2.0 * np.sum(np.diff(values[order]) * below * (1.0 - below)))
 
 
-def running_sums(values):
+def precise_cumsum(values):
     """np.cumsum block by block, so that rounding errors of many values stay few."""
     width = max(math.isqrt(len(values)), 1)
     blocks = np.zeros((-(-len(values) // width), width))

@@ -117,7 +117,7 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
     walked : bool, default=True
         Whether importances are wanted, whose walk is then probed as well.
     lower : callable, default=lowered
-        Whatever other entries it served before.
+        lower(model, table) -> the lowered response; a caller hands out one it kept.
 
     Returns
     -------

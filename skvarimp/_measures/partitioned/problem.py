@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.partitions import all_merged
+from skvarimp._data.partitions import all_merged, naming
 from skvarimp._data.table import stacked
 from skvarimp._measures.partitioned.targets import (
     mean_loss,
@@ -314,7 +314,8 @@ def partitioned_problem(estimator, partitions, response_method, entries):
     head = partitions.head
     partitions.sent.add(estimator)
     model = Model(estimator, response_method)
-    base = unmoved_response(model, head.table)
+    with naming(head.number):
+        base = unmoved_response(model, head.table)
     n_rows = head.table.n_samples
     return PartitionedProblem(
         head.table,

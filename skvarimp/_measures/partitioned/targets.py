@@ -15,7 +15,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.partitions import all_merged, summed
 from skvarimp._data.statistics import (
     gini_mean_difference,
-    running_sums,
+    precise_cumsum,
     weighted_median,
 )
 from skvarimp._response.partitioned.moments import Moments
@@ -151,7 +151,7 @@ def _gini(problem, values, observed):
 def _of_bin(values, weights, total):
     """Ends and mass of a bin, and the integrals of its mass and of its square."""
     order = np.argsort(values, kind="stable")
-    values, up_to = values[order], running_sums(weights[order]) / total
+    values, up_to = values[order], precise_cumsum(weights[order]) / total
     gaps = np.diff(values)
     return values[0], values[-1], up_to[-1], gaps @ up_to[:-1], gaps @ up_to[:-1] ** 2
 

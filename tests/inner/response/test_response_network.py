@@ -148,6 +148,7 @@ def test_kinks():
     random = np.random.RandomState(0)
     others, slopes = random.randn(9, 12), random.randn(12)
     slopes[[3, 7]] = 0.0
+    slopes[5], others[:, 5] = 5e-324, 0.0  # whose kink is 0 times infinity
     output, bias = random.randn(12, 2), random.randn(2)
     for values in (random.randn(25), np.sort(random.randn(25)) + 1e3, np.full(3, 0.7)):
         if values[0] > 100:
@@ -170,6 +171,7 @@ def test_squares_between_kinks(spread):
     values = np.sort(np.append(random.randn(150), spread))
     others, slopes, outputs = random.randn(40, 12), random.randn(12), random.randn(12)
     slopes[[3, 7]] = 0.0
+    slopes[5], others[:, 5] = 5e-324, 0.0  # whose kink is 0 times infinity
     others[:2, 0] = -slopes[0] * values[[20, 0]]  # kinks at values
     levels, errors, weights = random.randn(40), random.randn(40), random.rand(40)
     chances = random.rand(151)

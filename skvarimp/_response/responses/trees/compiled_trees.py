@@ -108,7 +108,9 @@ def count_masses(paths, roots, codes, weights, masses):
             *_lists(paths, roots, codes[:, rows], len(masses)),
             masses,
             None if weights is None else weights[rows],
-            *(None, None, None),
+            None,
+            None,
+            None,
         )
 
 
@@ -118,8 +120,11 @@ def add_found(paths, roots, codes, amounts, sums):
         found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
         kernels.lists_of_rows(
             *_lists(paths, roots, codes[:, rows], 2),
-            *(None, None),
-            *(paths.features, amounts, found),
+            None,
+            None,
+            paths.features,
+            amounts,
+            found,
         )
         sums[..., rows] += found
 

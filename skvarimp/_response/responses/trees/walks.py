@@ -28,8 +28,9 @@ def task_rows(response, n_cells):
 def tasks(response, walk):
     """The tasks of a walk; moves of one feature share the way down the trees.
 
-    Where mean curves are all that is wanted, those of different features do.
-    Tasks carry positions alone: what they share is made once in every process.
+    Moves of which the mean curves alone are wanted make tasks of their own, each with
+    at most one move of a feature. Tasks carry positions alone: what they share is made
+    once in every process.
     """
     batches, times = {}, Counter()
     for position in range(len(walk.moves)):
