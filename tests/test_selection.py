@@ -116,7 +116,7 @@ def test_progress_knows_the_number_of_steps(kind, step, least):
     selector.fit(X, Y)
     assert kept_all.max_subtasks == kept_all.steps == len(selector.path_["score"])
     some = Recorder(step="step")
-    selector.set_params(importance_threshold=0.5).set_callbacks(some)
+    selector.set_params(importance_threshold=0.9).set_callbacks(some)
     selector.fit(X, Y)
     assert some.steps == len(selector.path_["score"]) < some.max_subtasks
 
