@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.shuffled import beside_copies
@@ -24,20 +23,15 @@ from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.arithmetic import users_code
-from skvarimp._running.private_sklearn import with_callbacks
 from skvarimp._running.progress import Progress
 from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions
-from skvarimp._selection.named import MEASURES, named
+from skvarimp._selection.named import MEASURES
 from skvarimp._selection.selector import RefittingSelector
 from skvarimp._selection.splits import generator, seeded, seeds_of
 from skvarimp._selection.steps import (
     check_copies_reach,
-    check_one_a_column,
-    check_takes_weights,
     measured,
     one_a_column,
-    routed,
-    router_of,
 )
 from skvarimp._types import AnyEstimator, Axes, Importance, RandomState
 
@@ -167,24 +161,19 @@ class AllRelevantSelector(RefittingSelector):
     n_jobs: int | None = None
     random_state: RandomState = None
 
-    @with_callbacks
-    def _fit(self, X, y, params):
-        table, y = self._checked(X, y)
+    def _fit(self, table, y, importance, passed):
         if table.n_samples < 2:
             raise ValueError(
                 "AllRelevantSelector shuffles rows and needs at least two, got "
                 f"n_samples = {table.n_samples}."
             )
-        importance = check_one_a_column(self._importance())
         check_copies_reach(self.estimator)
-        if "groups" in params:
+        if passed.groups is not None:
             raise TypeError(
                 "AllRelevantSelector splits no rows and takes no `groups`. Leave them "
                 "out."
             )
-        passed = routed(self, self.estimator, params, table.n_samples)
-        check_takes_weights(self.estimator, passed)
-        shared = Round(self.estimator, importance, table, y, passed)
+        shared = self.estimator, importance, table, y, passed
         seeds = seeds_of(generator(self.random_state), self.max_iter)
         decisions = Decisions(
             table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
@@ -201,28 +190,25 @@ class AllRelevantSelector(RefittingSelector):
             "importances": np.array(decisions.importances),
             "largest_copy": np.array(decisions.largest_copy),
         }
-        return self
 
     def _run(self, shared, seeds, decisions, progress):
         """Rounds in batches: as many at once as surely bring no decision before."""
         while not decisions.complete():
             first, left = decisions.n_rounds, decisions.left()
             tasks = [(seed, left) for seed in seeds[first:][: decisions.next_batch()]]
-            for _, found in in_order(_of_round, tasks, (shared,), self.n_jobs):
+            for _, found in in_order(_of_round, tasks, shared, self.n_jobs):
                 decisions.add(left, *found)
                 if progress.step():
                     decisions.decide()
                     return
             decisions.decide()
 
-    def _importance(self):
-        """The importance of each round; never the instance given."""
-        if self.importance is None:
-            return default_importance(self.estimator)
-        importance = named(self.importance)
-        return (
-            clone(importance) if isinstance(importance, BaseImportance) else importance
-        )
+    def _default_importance(self):
+        """Impurity, on unseen rows where trees have some; else the sensitivity."""
+        for importance in (ImpurityImportance(rows="oob"), ImpurityImportance()):
+            if importance._cannot_serve(self.estimator) is None:
+                return importance
+        return SensitivityImportance(contrast="observed", scale=None)
 
     def plot_history(self, ax: Axes | None = None, **kwargs: Any) -> AllRelevantDisplay:
         """Draw each column's importances over the rounds beside the largest copies'.
@@ -242,67 +228,30 @@ class AllRelevantSelector(RefittingSelector):
         check_is_fitted(self)
         return AllRelevantDisplay.from_selector(self, ax=ax, **kwargs)
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Where metadata given to `fit` goes.
 
-        Returns
-        -------
-        router : MetadataRouter
-            To the estimator's and the importance's fit.
-        """
-        return router_of(self, self.estimator, self.importance)
-
-
-def default_importance(estimator):
-    """Impurity, on unseen rows where trees have some; else observed sensitivity."""
-    for importance in (ImpurityImportance(rows="oob"), ImpurityImportance()):
-        if importance._cannot_serve(estimator) is None:
-            return importance
-    return SensitivityImportance(contrast="observed", scale=None)
-
-
-@dataclass(frozen=True)
-class Round:
-    """What every round shares.
-
-    Attributes
-    ----------
-    estimator : estimator
-    importance : BaseImportance or callable
-    table : Table
-    y : ndarray
-    passed : Passed
-    """
-
-    estimator: object
-    importance: object
-    table: object
-    y: np.ndarray
-    passed: object
-
-
-def _of_round(task, shared):
+@users_code()
+def _of_round(task, estimator, importance, table, y, passed):
     """Importances of the columns left, and the largest of their copies.
 
     Parameters
     ----------
     task : (int, ndarray)
         Seed and the positions of the columns left.
-    shared : Round
+    estimator : estimator
+    importance : BaseImportance or callable
+    table : Table
+    y : ndarray
+    passed : Passed
     """
     seed, left = task
     random = np.random.default_rng(seed)
-    table = shared.table.select(left)
+    table = table.select(left)
     copied = np.resize(np.arange(len(left)), max(len(left), FEWEST_COPIES))
     orders = [(j, random.permutation(table.n_samples)) for j in copied]
     wide = beside_copies(table, orders)
-    importance = shared.importance
     if isinstance(importance, BaseImportance):
         importance = seeded(clone(importance), random)
-    with users_code():
-        estimator = seeded(clone(shared.estimator), random)
-        estimator.fit(wide.native, shared.y, **shared.passed.fit)
-    params = shared.passed.importance
-    found = measured(importance, estimator, wide, shared.y, params)
+    estimator = seeded(clone(estimator), random).fit(wide.native, y, **passed.fit)
+    found = measured(importance, estimator, wide, y, passed.importance)
     values = one_a_column(found, wide)
     return values[: len(left)], values[len(left) :].max()

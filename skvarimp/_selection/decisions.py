@@ -34,15 +34,9 @@ class Decisions:
         self.state = np.full(n_columns, TENTATIVE)
         self.hits = np.zeros(n_columns, dtype=np.intp)
         self.rejected_after = np.zeros(n_columns, dtype=np.intp)
-        self.idle_until = self._first_possible() + n_iter_no_change
+        # the first round in which all hits, or none, decide, and so many more
+        self.idle_until = int(np.ceil(-np.log2(self.tail))) + n_iter_no_change
         self.importances, self.largest_copy = [], []
-
-    def _first_possible(self):
-        """The first round in which all hits, or none, decide."""
-        n = 1
-        while 0.5**n > self.tail:
-            n += 1
-        return n
 
     @property
     def n_rounds(self):

@@ -106,9 +106,7 @@ class ImportanceEstimator(Delegating, BaseEstimator):
         passed = routed(self, self.estimator, params, as_table(X).n_samples)
         check_takes_weights(self.estimator, passed)
         self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
-        self.importance_ = clone(importance).fit(
-            self.estimator_, X, y, **passed.importance
-        )
+        self.importance_ = importance.fit(self.estimator_, X, y, **passed.importance)
         self.feature_importances_ = np.array(self.importance_.importances_)
         return self
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import KW_ONLY, dataclass
-from functools import update_wrapper
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import (
     GroupShuffleSplit,
@@ -35,19 +34,14 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
-from skvarimp._running.private_sklearn import with_callbacks
 from skvarimp._running.progress import Progress
-from skvarimp._selection.named import MEASURES, named
+from skvarimp._selection.named import MEASURES
 from skvarimp._selection.selector import RefittingSelector
 from skvarimp._selection.splits import splits_of
 from skvarimp._selection.steps import (
     ONE_STANDARD_ERROR,
     Evaluation,
     best_step,
-    check_one_a_column,
-    check_takes_weights,
-    routed,
-    router_of,
     score_needed,
     smallest_good_enough,
 )
@@ -64,47 +58,44 @@ ONE_SPLIT = "one_split"
 HELD_OUT = 0.3  # share held out then (Lemaire & Clérot, section IV.A)
 
 
+@dataclass
 class Path:
     """Evaluates subsets of columns one after the other and keeps the record.
 
-    Parameters
+    Attributes
     ----------
-    table : Table
     evaluation : Evaluation
     changes : str
         What sets a subset apart from the one before: columns "dropped" or "added".
     on_step : callable
         Told of each step; returns whether a callback asks to stop.
-
-    Attributes
-    ----------
     steps : dict
         What becomes the selector's `path_`.
     stopped : bool
         Whether a callback asked to stop.
     """
 
-    def __init__(self, table, evaluation, changes, on_step):
-        self.table, self.evaluation = table, evaluation
-        self._changes, self._on_step = changes, on_step
-        self.steps, self.stopped = {}, False
+    evaluation: Evaluation
+    changes: str
+    on_step: Callable
+    steps: dict = field(default_factory=dict)
+    stopped: bool = False
 
     def visit(self, columns, changed, with_importance):
-        """The `Fold`s of a subset, which becomes the next step."""
+        """The mean importances of a subset, or None; it becomes the next step."""
         start = time.perf_counter()
-        folds = self.evaluation.folds(self.table, columns, with_importance)
-        scores = np.array([fold.score for fold in folds])
+        scores, importances = self.evaluation.folds(columns, with_importance)
         step = {
             "n_features": len(columns),
             "score": float(scores.mean()),
             "fold_scores": scores,
-            self._changes: np.asarray(changed, dtype=np.intp),
+            self.changes: np.asarray(changed, dtype=np.intp),
             "seconds": time.perf_counter() - start,
         }
         for name, value in step.items():
             self.steps.setdefault(name, []).append(value)
-        self.stopped = self._on_step()
-        return folds
+        self.stopped = self.on_step()
+        return importances
 
 
 @dataclass(eq=False, repr=False)
@@ -141,12 +132,6 @@ class PathSelector(Delegating, RefittingSelector):
             return estimator_html_repr(self)
         return selector_html(self)
 
-    def __init_subclass__(cls, **options):
-        """Let a wrong keyword name the class that was called, not this one."""
-        super().__init_subclass__(**options)
-        if "__init__" not in vars(cls):
-            cls.__init__ = _renamed(cls.__init__, f"{cls.__qualname__}.__init__")
-
     estimator: AnyEstimator
     importance: Importance | None = None
     _: KW_ONLY
@@ -159,12 +144,15 @@ class PathSelector(Delegating, RefittingSelector):
     n_jobs: int | None = None
     random_state: RandomState = None
 
-    @with_callbacks
-    def _fit(self, X, y, params):
-        table, y = self._checked(X, y)
-        importance = check_one_a_column(self._importance())
-        passed = routed(self, self.estimator, params, table.n_samples)
-        check_takes_weights(self.estimator, passed)
+    def _fit(self, table, y, importance, passed):
+        if self.min_features_to_select > table.n_columns:
+            raise ValueError(
+                f"`min_features_to_select` is {self.min_features_to_select}, but X has "
+                f"only {table.n_columns} columns."
+            )
+        is_measure = isinstance(importance, BaseImportance)
+        if is_measure and getattr(importance, "random_state", 0) is None:
+            importance.set_params(random_state=self.random_state)
         splits = self._splits(table, y, passed.groups)
         if self.performance_threshold == ONE_STANDARD_ERROR and len(splits) < 2:
             raise ValueError(
@@ -175,37 +163,16 @@ class PathSelector(Delegating, RefittingSelector):
         check_scorer_name(self.scoring)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(
-            self.estimator, importance, scorer, y, splits, passed, self.n_jobs
+            self.estimator, importance, scorer, table, y, splits, passed, self.n_jobs
         )
         with Progress([self], self._most_steps(table.n_columns), "step") as progress:
-            path = Path(table, evaluation, self._changes, progress.step)
+            path = Path(evaluation, self._changes, progress.step)
             self._walk(path)
         self._keep(path.steps)
-        kept = table.select(np.flatnonzero(self.support_))
-        self.estimator_ = evaluation.refit(kept)
-        return self
+        self.estimator_ = evaluation.refit(np.flatnonzero(self.support_))
 
-    def _checked(self, X, y):
-        """X as a table and y as an array, checked as scikit-learn does."""
-        table, y = super()._checked(X, y)
-        if self.min_features_to_select > table.n_columns:
-            raise ValueError(
-                f"`min_features_to_select` is {self.min_features_to_select}, but X has "
-                f"only {table.n_columns} columns."
-            )
-        return table, y
-
-    def _importance(self):
-        """The importance used at each step; never the instance given."""
-        importance = named(self.importance)
-        if importance is None:
-            importance = SensitivityImportance(contrast="observed", scale=None)
-        if not isinstance(importance, BaseImportance):
-            return importance
-        importance = clone(importance)
-        if importance.get_params(deep=False).get("random_state", 0) is None:
-            importance.set_params(random_state=self.random_state)
-        return importance
+    def _default_importance(self):
+        return SensitivityImportance(contrast="observed", scale=None)
 
     def _splits(self, table, y, groups):
         """(train, held-out) rows of each fold."""
@@ -213,10 +180,9 @@ class PathSelector(Delegating, RefittingSelector):
         if not isinstance(self.cv, str):
             splitter = check_cv(self.cv, y, classifier=classifier)
         else:
-            kind = (
-                StratifiedShuffleSplit if classifier and y.ndim == 1 else ShuffleSplit
-            )
-            kind = kind if groups is None else GroupShuffleSplit
+            kind = ShuffleSplit if groups is None else GroupShuffleSplit
+            if classifier and y.ndim == 1 and groups is None:
+                kind = StratifiedShuffleSplit
             random_state = self.random_state
             if isinstance(random_state, np.random.Generator):
                 random_state = int(random_state.integers(2**32))
@@ -288,7 +254,7 @@ class PathSelector(Delegating, RefittingSelector):
         router : MetadataRouter
             To the estimator's and the importance's fit, the scorer and the splitter.
         """
-        router = router_of(self, self.estimator, self.importance)
+        router = super().get_metadata_routing()
         own_split = isinstance(self.cv, str)
         if own_split or hasattr(self.cv, "split"):
             router.add(
@@ -300,18 +266,3 @@ class PathSelector(Delegating, RefittingSelector):
             scorer=scorer,
             method_mapping=MethodMapping().add(caller="fit", callee="score"),
         )
-
-
-def _renamed(function, name):
-    """A copy of a function that errors call by another name."""
-    copy = FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    copy = update_wrapper(copy, function)
-    del copy.__wrapped__
-    copy.__qualname__, copy.__kwdefaults__ = name, function.__kwdefaults__
-    return copy

@@ -7,13 +7,24 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._models.delegation import TakesAnyContainer
-from skvarimp._running.private_sklearn import CallbackSupportMixin, validate_params
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_params,
+    with_callbacks,
+)
 from skvarimp._running.whole_fit import whole_fit
-from skvarimp._selection.steps import check_refittable
+from skvarimp._selection.steps import (
+    check_one_a_column,
+    check_refittable,
+    check_takes_weights,
+    routed,
+    router_of,
+)
 from skvarimp._types import Matrix
 
 
@@ -22,13 +33,15 @@ class RefittingSelector(
 ):
     """A selector that refits its `estimator` and measures importances.
 
-    A subclass implements `_fit(X, y, params)`, which sets `support_`.
+    A subclass implements `_fit(table, y, importance, passed)`, which sets `support_`,
+    and `_default_importance()`, which serves where `importance` is None.
     """
 
     _doc_link_module = "skvarimp"
     _doc_link_template = DOCUMENTATION
 
     @whole_fit
+    @with_callbacks
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
         """Find the columns to keep.
 
@@ -50,7 +63,24 @@ class RefittingSelector(
         """
         validate_params(self)
         check_refittable(self.estimator)
-        return self._fit(X, y, params)
+        table, y = self._checked(X, y)
+        given = self.importance
+        importance = self._default_importance() if given is None else given
+        importance = check_one_a_column(importance)
+        passed = routed(self, self.estimator, params, table.n_samples)
+        check_takes_weights(self.estimator, passed)
+        self._fit(table, y, importance, passed)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata given to `fit` goes.
+
+        Returns
+        -------
+        router : MetadataRouter
+            To the estimator's and the importance's fit.
+        """
+        return router_of(self, self.estimator, self.importance)
 
     def _get_support_mask(self):
         check_is_fitted(self)

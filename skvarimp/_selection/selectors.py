@@ -1,11 +1,14 @@
 """Feature selection driven by any importance: backward elimination, forward growth."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skvarimp._selection.path import PathSelector
-from skvarimp._selection.steps import check_named_columns, mean_importances
+from skvarimp._selection.steps import check_named_columns
 
 
+@dataclass(eq=False, repr=False)
 class BackwardEliminationSelector(PathSelector):
     """Refit, drop the least important columns, repeat; keep the smallest good subset.
 
@@ -105,16 +108,17 @@ class BackwardEliminationSelector(PathSelector):
 
     def _walk(self, path):
         """Eliminate down to `min_features_to_select`."""
-        columns = np.arange(path.table.n_columns)
+        table = path.evaluation.table
+        columns = np.arange(table.n_columns)
         dropped = columns[:0]
         while True:
             last = len(columns) == self.min_features_to_select
-            folds = path.visit(columns, dropped, with_importance=not last)
+            importances = path.visit(columns, dropped, with_importance=not last)
             if path.stopped or last:
                 return
-            keep = self._kept(mean_importances(folds))
+            keep = self._kept(importances)
             dropped, columns = columns[~keep], columns[keep]
-            check_named_columns(self.estimator, path.table, dropped)
+            check_named_columns(self.estimator, table, dropped)
 
     def _kept(self, importances):
         """Mask of the columns that stay; ties drop the highest index first."""
@@ -131,6 +135,7 @@ class BackwardEliminationSelector(PathSelector):
         return self.path_["dropped"][chosen:0:-1]
 
 
+@dataclass(eq=False, repr=False)
 class ForwardSelector(PathSelector):
     """Rank the columns once with all of them, then grow along the ranking.
 
@@ -212,10 +217,9 @@ class ForwardSelector(PathSelector):
 
     def _walk(self, path):
         """Grow from `min_features_to_select` along the ranking of all columns."""
-        table = path.table
+        table = path.evaluation.table
         everything = np.arange(table.n_columns)
-        folds = path.evaluation.folds(table, everything, with_importance=True)
-        importances = mean_importances(folds)
+        _, importances = path.evaluation.folds(everything, with_importance=True)
         order = np.argsort(-importances, kind="stable")
         high = importances >= self.importance_threshold * importances.max()
         n_used = self.min_features_to_select

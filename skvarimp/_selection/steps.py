@@ -26,14 +26,6 @@ LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
 
 @dataclass
-class Fold:
-    """What one fold gives: a score, and importances or None."""
-
-    score: float
-    importances: np.ndarray | None
-
-
-@dataclass
 class Passed:
     """Metadata for each part, one array per parameter with an entry per row."""
 
@@ -126,6 +118,7 @@ class Evaluation:
         Cloned for each refit.
     importance : BaseImportance or callable
     scorer : callable
+    table : Table
     y : ndarray
     splits : list of (ndarray, ndarray)
     passed : Passed
@@ -138,28 +131,30 @@ class Evaluation:
     estimator: object
     importance: object
     scorer: object
+    table: object
     y: np.ndarray
     splits: list
     passed: Passed
     n_jobs: int | None
 
-    def folds(self, table, columns, with_importance):
-        """A `Fold` for each split of the table's rows; some of its columns."""
-        shared = self, table, columns, with_importance
-        folds = in_order(_evaluate, self.splits, shared, self.n_jobs)
-        return [fold for _, fold in folds]
+    def folds(self, columns, with_importance):
+        """Some columns' score on each fold, and the mean importances or None."""
+        shared = self, columns, with_importance
+        folds = in_order(_fold, self.splits, shared, self.n_jobs)
+        scores, importances = zip(*(fold for _, fold in folds))
+        mean = np.mean(importances, axis=0) if with_importance else None
+        return np.array(scores), mean
 
-    def refit(self, table):
-        """The estimator fitted on all rows."""
-        return clone(self.estimator).fit(table.native, self.y, **self.passed.fit)
-
-
-def _evaluate(split, step, *arguments):
-    with users_code():
-        return _fold(*split, step, *arguments)
+    def refit(self, columns):
+        """The estimator fitted on all rows of some columns."""
+        X = self.table.select(columns).native
+        return clone(self.estimator).fit(X, self.y, **self.passed.fit)
 
 
-def _fold(train, held_out, step, table, columns, with_importance):
+@users_code()
+def _fold(split, step, columns, with_importance):
+    """Score of some columns on a fold, and their importances or None."""
+    (train, held_out), table = split, step.table
     estimator = clone(step.estimator)
     estimator.fit(
         table.part(train, columns).native,
@@ -175,14 +170,14 @@ def _fold(train, held_out, step, table, columns, with_importance):
             "cannot be compared. Use another `scoring`, or a `cv` that holds out more."
         )
     if not with_importance:
-        return Fold(float(score), None)
+        return float(score), None
     rows = held_out
     if reads_training_rows(step.importance):
         part, y, rows = table.part(train, columns), step.y[train], train
     params = rows_of(step.passed.importance, rows)
     with config_context(working_memory=_working_memory(table)):
         found = measured(step.importance, estimator, part, y, params)
-    return Fold(float(score), one_a_column(found, part))
+    return float(score), one_a_column(found, part)
 
 
 def _working_memory(table):
@@ -195,11 +190,6 @@ def _working_memory(table):
     half_of_X_at_once = 4 * 8 * n_values / 2**20
     largest = max(LEAST_WORKING_MEMORY, half_of_X_at_once)
     return min(get_config()["working_memory"], largest)
-
-
-def mean_importances(folds):
-    """Mean over the folds of the importances, of shape (n_columns,)."""
-    return np.mean([fold.importances for fold in folds], axis=0)
 
 
 def rows_of(params, rows):
@@ -257,7 +247,7 @@ def check_refittable(estimator):
 
 
 def check_one_a_column(importance):
-    """The same as an instance; raises unless it gives one number per column."""
+    """A copy of the instance; raises unless it gives one number per column."""
     importance = checked_instance(importance)
     if not isinstance(importance, BaseImportance):
         return importance
@@ -269,7 +259,7 @@ def check_one_a_column(importance):
     reason = importance._not_per_column()
     if reason:
         raise TypeError(reason)
-    return importance
+    return clone(importance)
 
 
 def score_needed(path, performance_threshold):
@@ -308,43 +298,40 @@ def check_named_columns(estimator, table, dropped):
     if len(dropped) == 0:
         return
     gone = {table.column_names()[j] for j in dropped}
-    for transformer in _column_transformers(estimator):
-        for name, _, columns in transformer.transformers:
-            if callable(columns):
-                continue
-            wanted = [columns] if isinstance(columns, str) else columns
-            names = (
-                [c for c in wanted if isinstance(c, str)] if np.iterable(wanted) else []
-            )
-            lost = sorted(gone.intersection(names))
-            if lost:
-                what = f"asks for the dropped column {lost[0]!r} by name"
-            elif len(names) != np.size(wanted):
-                what = "asks for columns by position, which shifts when others go"
-            else:
-                continue
-            raise ValueError(
-                f"The ColumnTransformer inside the estimator {what} (its part "
-                f"{name!r}). Select columns by type with make_column_selector instead."
-            )
+    for part, columns in _parts_that_name_columns(estimator):
+        names = [column for column in columns if isinstance(column, str)]
+        lost = sorted(gone.intersection(names))
+        if lost:
+            what = f"asks for the dropped column {lost[0]!r} by name"
+        elif len(names) < len(columns):
+            what = "asks for columns by position, which shifts when others go"
+        else:
+            continue
+        raise ValueError(
+            f"The ColumnTransformer inside the estimator {what} (its part {part!r}). "
+            "Select columns by type with make_column_selector instead."
+        )
 
 
 def check_copies_reach(estimator):
     """Raise where a ColumnTransformer would not see copies of columns."""
-    for transformer in _column_transformers(estimator):
-        for name, _, columns in transformer.transformers:
-            if not callable(columns):
-                raise ValueError(
-                    "The ColumnTransformer inside the estimator asks for the columns "
-                    f"of its part {name!r} by name or position, so that their shuffled "
-                    "copies would not reach the model. Select columns by type with "
-                    "make_column_selector instead."
-                )
+    for part, _ in _parts_that_name_columns(estimator):
+        raise ValueError(
+            "The ColumnTransformer inside the estimator asks for the columns of its "
+            f"part {part!r} by name or position, so that their shuffled copies would "
+            "not reach the model. Select columns by type with make_column_selector "
+            "instead."
+        )
 
 
-def _column_transformers(estimator):
-    parts = [estimator]
+def _parts_that_name_columns(estimator):
+    """(name, list of columns) of the parts of ColumnTransformers in an estimator."""
+    inside = [estimator]
     if hasattr(estimator, "get_params"):
-        parts += list(estimator.get_params(deep=True).values())
-    found = {id(p): p for p in parts if isinstance(p, ColumnTransformer)}
-    return list(found.values())
+        inside += estimator.get_params(deep=True).values()
+    for transformer in inside:
+        if isinstance(transformer, ColumnTransformer):
+            for part, _, columns in transformer.transformers:
+                if not callable(columns):
+                    several = np.iterable(columns) and not isinstance(columns, str)
+                    yield part, list(columns) if several else [columns]
