@@ -49,14 +49,14 @@ def test_plot_of_null():
     [
         (FoldsDisplay([[1.0, 2.0]], ["a"]), {}, "shape"),
         (FoldsDisplay([[1.0, np.inf]], ["a", "b"]), {}, "infinity"),
-        (FoldsDisplay([[1.0]], ["a"]), {"max_entries": 0}, "`max_entries`"),
+        (FoldsDisplay([[1.0]], ["a"]), {"max_entries": 0}, "max_entries == 0"),
         (NullDisplay([]), {}, "no entry"),
         (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
-        (NullDisplay([("a", 1.0, [1.0], 1.0, 1.0)]), {"bins": 0}, "`bins`"),
+        (NullDisplay([("a", 1.0, [1.0], 1.0, 1.0)]), {"bins": 0}, "bins == 0"),
     ],
     ids=lambda case: case if isinstance(case, str) else "",
 )
 def test_displays_refuse_what_cannot_be_drawn(display, arguments, message):
-    """In words of ours, not matplotlib's."""
+    """Before matplotlib sees it."""
     with pytest.raises(ValueError, match=message):
         display.plot(**arguments)

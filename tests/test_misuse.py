@@ -131,14 +131,14 @@ def test_axes_that_are_none(plot, ax):
 
 @pytest.mark.parametrize("plot", ["bars", "folds", "comparison"])
 def test_keywords_of_plots(plot):
-    """They go to matplotlib, whose own message is about rectangles."""
-    with pytest.raises(TypeError, match=r"matplotlib's barh, .* \['heading'\]"):
+    """They go to matplotlib, which names the one that it does not know."""
+    with pytest.raises(AttributeError, match="'heading'"):
         PLOTS[plot](None, heading="Importances")
 
 
 def test_keywords_of_histograms():
     """As those of bars."""
-    with pytest.raises(TypeError, match=r"matplotlib's hist, .* \['heading'\]"):
+    with pytest.raises(AttributeError, match="'heading'"):
         NULL.plot(heading="Importances")
 
 

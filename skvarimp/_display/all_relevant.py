@@ -9,16 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display.drawing import (
-    COLORS,
-    Display,
-    check_count,
-    drawable,
-    entitle,
-    single_axes,
-)
-from skvarimp._display.rows import draw_boxes, finish_rows, row_names, row_size
-from skvarimp._types import Axes
+from skvarimp._data.entries import column_names
+from skvarimp._display.drawing import COLORS, drawable
+from skvarimp._display.rows import NamedRows, draw_boxes, row_names
 
 STATES = {
     "selected": COLORS[2],
@@ -29,7 +22,7 @@ STATES = {
 
 
 @dataclass(eq=False, repr=False)
-class AllRelevantDisplay(Display):
+class AllRelevantDisplay(NamedRows):
     """Importances of each column over the rounds, with those of the largest copy.
 
     A box spans the middle half of the rounds, with a bar at the median. Its whiskers
@@ -79,16 +72,11 @@ class AllRelevantDisplay(Display):
     _: KW_ONLY
     label: str = "importance"
 
-    _draw = "from_selector"
+    _draw, _height = "from_selector", 1.2
 
     @classmethod
     def from_selector(
-        cls,
-        selector: Any,
-        *,
-        ax: Axes | None = None,
-        label: str = "importance",
-        **kwargs: Any,
+        cls, selector: Any, *, label: str = "importance", **kwargs: Any
     ) -> Self:
         """Draw the history of a fitted selector.
 
@@ -96,8 +84,6 @@ class AllRelevantDisplay(Display):
         ----------
         selector : AllRelevantSelector
             Fitted.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         label : str, default="importance"
             What the positions are.
         **kwargs : dict
@@ -109,52 +95,15 @@ class AllRelevantDisplay(Display):
             The drawn display.
         """
         n_features = selector.n_features_in_
-        names = getattr(selector, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(n_features)] if names is None else list(names)
+        names = column_names(getattr(selector, "feature_names_in_", None), n_features)
         states = np.full(n_features, "rejected", dtype=object)
         states[selector.tentative_] = "tentative"
         states[selector.support_] = "selected"
         history = selector.history_
-        display = cls(
-            history["importances"],
-            history["largest_copy"],
-            names,
-            states.tolist(),
-            label=label,
-        )
-        return display.plot(ax=ax, **kwargs)
+        given = history["importances"], history["largest_copy"], names, states.tolist()
+        return cls(*given, label=label).plot(**kwargs)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_entries: int = 30,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the boxes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure that is large enough.
-        max_entries : int, default=30
-            Columns shown, those with the largest medians; a note says how many of each
-            kind are not.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **kwargs : dict
-            Passed to `matplotlib.axes.Axes.barh`, which draws the middle halves.
-
-        Returns
-        -------
-        display : AllRelevantDisplay
-            This object.
-        """
-        check_count("max_entries", max_entries)
+    def _rows(self, most):
         shape = (len(self.largest_copy), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         copies = drawable(self.largest_copy, shape[:1], "largest_copy")
@@ -162,7 +111,7 @@ class AllRelevantDisplay(Display):
         rows = [column[~np.isnan(column)] for column in values.T]
         medians = np.array([np.median(row) if len(row) else -np.inf for row in rows])
         order = np.argsort(-medians, kind="stable")
-        shown, hidden = order[:max_entries], order[max_entries:]
+        shown, hidden = order[:most], order[most:]
         place = int((medians[shown] > np.median(copies)).sum())
         states = [self.states[j] for j in shown]
         names = row_names(self.feature_names, shown)
@@ -170,23 +119,17 @@ class AllRelevantDisplay(Display):
         states.insert(place, "largest copy")
         names.insert(place, "largest copy")
         rows.insert(place, copies)
-        own_figure = ax is None
-        ax = single_axes(ax, figsize, row_size(names, 1.2))
-        self.ax_, self.figure_ = ax, ax.figure
-        self.boxes_ = draw_boxes(ax, rows, [STATES[state] for state in states], kwargs)
-        note = [f"{self.label} ({len(copies)} rounds)"]
+        below = [f"{self.label} ({len(copies)} rounds)"]
         if len(hidden):
             counts = [(s, sum(self.states[j] == s for j in hidden)) for s in STATES]
             listed = ", ".join(f"{count} {state}" for state, count in counts if count)
-            note.append(f"not shown: {listed}")
-        ax.set_xlabel("\n".join(note))
-        finish_rows(ax, names)
-        self._legend(ax, states)
-        entitle([ax], title, own_figure)
-        return self
+            below.append(f"not shown: {listed}")
+        return names, below, rows, states
 
-    def _legend(self, ax, states):
-        """A box of each colour that occurs, with how many columns it stands for."""
+    def _mark(self, ax, keywords, rows, states):
+        colors = [STATES[state] for state in states]
+        self.boxes_ = draw_boxes(ax, rows, colors, keywords)
+        # a box of each colour that occurs, with how many columns it stands for
         handles, labels = [], []
         for state in ("selected", "tentative", "rejected"):
             if state in states:

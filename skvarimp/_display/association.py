@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import check_has
 from skvarimp._display.matrix import MatrixDisplay
-from skvarimp._types import Axes
 
 
 class AssociationDisplay(MatrixDisplay):
@@ -43,23 +42,21 @@ class AssociationDisplay(MatrixDisplay):
     'optimal split on'
     """
 
+    _beside, _below = "optimal split on", ["surrogate split on"]
+
     def __init__(
         self, matrix: ArrayLike, names: Sequence[str], label: str = "association"
     ) -> None:
         super().__init__(matrix, names, label)
 
     @classmethod
-    def from_importance(
-        cls, importance: Any, *, ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
+    def from_importance(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the associations of a fitted `ImpurityImportance`.
 
         Parameters
         ----------
         importance : ImpurityImportance
             Fitted with surrogates; its most important columns come first.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -77,25 +74,4 @@ class AssociationDisplay(MatrixDisplay):
         order = np.argsort(importance.ranking_, kind="stable")
         names = [importance.entry_names_[j] for j in order]
         display = cls(importance.association_[np.ix_(order, order)], names)
-        return display.plot(ax=ax, **kwargs)
-
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
-        **kwargs : dict
-            As in `MatrixDisplay.plot`.
-
-        Returns
-        -------
-        display : AssociationDisplay
-            This object.
-        """
-        super().plot(ax=ax, **kwargs)
-        self.ax_.set_ylabel("optimal split on")
-        below = ["surrogate split on", self.ax_.get_xlabel()]
-        self.ax_.set_xlabel("\n".join(filter(None, below)))
-        return self
+        return display.plot(**kwargs)

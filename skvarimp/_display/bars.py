@@ -10,25 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.drawing import (
-    COLORS,
-    Display,
-    columns_of,
-    drawable,
-    entitle,
-    keywords_for,
-    single_axes,
-    wrapped,
-)
+from skvarimp._display.drawing import COLORS, columns_of, drawable, wrapped
 from skvarimp._display.quantities import quantity
-from skvarimp._display.rows import (
-    finish_rows,
-    most_important,
-    not_shown,
-    row_names,
-    row_size,
-)
-from skvarimp._types import Axes
+from skvarimp._display.rows import NamedRows
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
 LABEL = 60  # characters of a line below the bars
@@ -38,7 +22,7 @@ ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.
 
 
 @dataclass(eq=False, repr=False)
-class ImportanceDisplay(Display):
+class ImportanceDisplay(NamedRows):
     """Importances as horizontal bars, most important on top.
 
     Parameters
@@ -90,16 +74,9 @@ class ImportanceDisplay(Display):
     intervals: ArrayLike | None = None
     own: ArrayLike | None = None
 
-    _draw = "from_importance"
-
     @classmethod
     def from_importance(
-        cls,
-        importance: Any,
-        *,
-        ax: Axes | None = None,
-        label: str | None = None,
-        **kwargs: Any,
+        cls, importance: Any, *, label: str | None = None, **kwargs: Any
     ) -> Self:
         """Draw a fitted importance.
 
@@ -107,8 +84,6 @@ class ImportanceDisplay(Display):
         ----------
         importance : importance instance
             Fitted.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         label : str, default=None
             Label below the bars; None: the measure's quantity and its unit.
         **kwargs : dict
@@ -127,18 +102,16 @@ class ImportanceDisplay(Display):
             label=quantity(importance) if label is None else label,
             intervals=_corrected_intervals(importance),
         )
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
     @classmethod
-    def from_ranks(cls, frame: Any, *, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def from_ranks(cls, frame: Any, **kwargs: Any) -> Self:
         """Draw the table of `rank_intervals`: simultaneous intervals and ranks.
 
         Parameters
         ----------
         frame : frame
             As `rank_intervals` returns it, in any library.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -148,85 +121,44 @@ class ImportanceDisplay(Display):
             The drawn display.
         """
         table = columns_of(frame)
-        names = [
-            f"{entry} (rank {low})"
-            if low == high
-            else f"{entry} (rank {low} to {high})"
-            for entry, low, high in zip(
-                table["entry"], table["lowest_rank"], table["highest_rank"]
-            )
-        ]
+        names = []
+        for entry, low, high in zip(
+            table["entry"], table["lowest_rank"], table["highest_rank"]
+        ):
+            ranks = low if low == high else f"{low} to {high}"
+            names.append(f"{entry} (rank {ranks})")
         display = cls(
             table["importance"],
             names,
             intervals=np.column_stack([table["lower"], table["upper"]]),
             label="importance, with simultaneous intervals",
         )
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_entries: int = 30,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure that is large enough.
-        max_entries : int, default=30
-            Entries shown, the most important; a note says how many are not.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **kwargs : dict
-            Passed to `matplotlib.axes.Axes.barh`.
-
-        Returns
-        -------
-        display : ImportanceDisplay
-            This object.
-        """
+    def _rows(self, most):
         values = drawable(self.importances, (len(self.entry_names),), "importances")
-        shown = most_important(values, max_entries)
-        names = row_names(self.entry_names, shown)
-        own_figure = ax is None
-        ax = single_axes(ax, figsize, row_size(names, 1.0))
-        self.ax_, self.figure_ = ax, ax.figure
+        return *self._largest(values, most, wrapped(self.label, LABEL)), values
+
+    def _mark(self, ax, keywords, shown, values):
         at = np.arange(len(shown))
         color = COLORS[0] if self.own is None else LIGHT
-        style = {"height": 0.7, "color": color} | kwargs
-        with keywords_for("barh", kwargs):
-            self.bars_ = ax.barh(at, values[shown], **style)
+        style = {"height": 0.7, "color": color} | keywords
+        self.bars_ = ax.barh(at, values[shown], **style)
         if self.own is not None:
             own = drawable(self.own, values.shape, "own")[shown]
             alone = ax.barh(at, own, height=0.4, color=COLORS[0])
             ax.legend([alone, self.bars_], PARTS, fontsize="small", loc="lower right")
-        if self.intervals is None:
-            self.errors_ = draw_errors(ax, at, values, self.standard_errors, shown)
-        else:
-            ends = drawable(self.intervals, (len(values), 2), "intervals")[shown]
-            self.errors_ = _draw_intervals(ax, at, values[shown], ends)
-        ax.set_xlabel(
-            "\n".join([wrapped(self.label, LABEL), *not_shown(values, shown)])
-        )
-        finish_rows(ax, names)
-        entitle([ax], title, own_figure)
-        return self
+        ends = self.intervals
+        if ends is None:
+            ends = error_ends(values, self.standard_errors)
+        ends = drawable(ends, (len(values), 2), "intervals")[shown]
+        self.errors_ = draw_intervals(ax, at, values[shown], ends)
 
 
 def whole_error(importance):
     """Sampling error and error of drawing together, as far as known; or None."""
-    errors = [
-        getattr(importance, name, None)
-        for name in ("standard_errors_", "monte_carlo_errors_")
-    ]
+    kinds = "standard_errors_", "monte_carlo_errors_"
+    errors = [getattr(importance, kind, None) for kind in kinds]
     errors = [of_kind for of_kind in errors if of_kind is not None]
     if not errors:
         return None
@@ -243,22 +175,20 @@ def _corrected_intervals(importance):
     return np.array([ends[name] for name in importance.entry_names_])
 
 
-def draw_errors(ax, at, values, errors, shown, **style):
-    """Draw 95% intervals about the values shown, where errors are known."""
+def error_ends(values, errors):
+    """Ends of 95% intervals, (n_entries, 2); NaN where no error is known."""
     if errors is None:
-        return None
-    errors = drawable(errors, values.shape, "standard_errors")[shown]
-    values, reach = values[shown], INTERVAL * errors
-    ends = np.column_stack([values - reach, values + reach])
-    return _draw_intervals(ax, at, values, ends, style)
+        return np.full((len(values), 2), np.nan)
+    errors = drawable(errors, values.shape, "standard_errors")
+    return values[:, np.newaxis] + np.multiply.outer(errors, [-INTERVAL, INTERVAL])
 
 
-def _draw_intervals(ax, at, values, ends, style=None):
+def draw_intervals(ax, at, values, ends, **style):
+    """Draw intervals about values; None where no end is known."""
     reach = np.abs(ends - values[:, np.newaxis])
     # neither NaN nor rounding of 0
     known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
     if not known.any():
         return None
-    return ax.errorbar(
-        values[known], at[known], xerr=reach[known].T, **(ERROR_STYLE | (style or {}))
-    )
+    style = ERROR_STYLE | style
+    return ax.errorbar(values[known], at[known], xerr=reach[known].T, **style)

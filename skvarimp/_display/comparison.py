@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import draw_errors, whole_error
+from skvarimp._display.bars import draw_intervals, error_ends, whole_error
 from skvarimp._display.drawing import (
     COLORS,
     Display,
     axes_for,
+    check_choice,
+    check_count,
     columns_of,
     drawable,
     entitle,
-    keywords_for,
     plain,
     wrapped,
 )
@@ -30,10 +31,10 @@ from skvarimp._display.rows import (
     row_names,
     row_size,
 )
-from skvarimp._types import Axes
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
 MARKERS = "os^D"  # of dots
+DOTS = {"linestyle": "none", "markersize": 5.0}
 MOST_BARS, LONGEST_LABEL = 60, 45  # of a panel
 
 
@@ -91,15 +92,13 @@ class ComparisonDisplay(Display):
     _draw = "from_comparison"
 
     @classmethod
-    def from_comparison(cls, frame: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+    def from_comparison(cls, frame: Any, **kwargs: Any) -> Self:
         """Draw the table of `compare_importances`.
 
         Parameters
         ----------
         frame : DataFrame
             As `compare_importances` returns it, columns and rows may be left out.
-        ax : matplotlib Axes or array-like of them, default=None
-            One per measure; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -130,20 +129,16 @@ class ComparisonDisplay(Display):
                 "The table has no column of importances to draw. Pass the table that "
                 "compare_importances returned."
             )
-        return cls(importances, names, standard_errors=errors).plot(ax=ax, **kwargs)
+        return cls(importances, names, standard_errors=errors).plot(**kwargs)
 
     @classmethod
-    def from_outputs(
-        cls, importance: Any, *, ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
+    def from_outputs(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the outputs of a fitted importance side by side.
 
         Parameters
         ----------
         importance : importance instance
             Fitted.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -156,18 +151,16 @@ class ComparisonDisplay(Display):
         per_output = importance.importances_per_output_
         of_outputs = zip(map(str, importance.output_names_), per_output.T)
         bars = {quantity(importance): dict(of_outputs)}
-        return cls(bars, importance.entry_names_).plot(ax=ax, **kwargs)
+        return cls(bars, importance.entry_names_).plot(**kwargs)
 
     @classmethod
-    def from_cohorts(cls, frame: Any, *, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def from_cohorts(cls, frame: Any, **kwargs: Any) -> Self:
         """Draw the table of `importance_by_cohort`, the cohorts side by side.
 
         Parameters
         ----------
         frame : frame
             As `importance_by_cohort` returns it, in any library.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -177,19 +170,16 @@ class ComparisonDisplay(Display):
             The drawn display.
         """
         table = columns_of(frame)
-        cohorts = np.array([str(cohort) for cohort in table["cohort"]])
         names = list(dict.fromkeys(table["entry"]))
         place = {name: e for e, name in enumerate(names)}
-        importances, errors = {}, {}
-        for cohort in dict.fromkeys(cohorts.tolist()):
-            of_cohort = np.flatnonzero(cohorts == cohort)
-            at = [place[table["entry"][row]] for row in of_cohort]
-            importances[cohort], errors[cohort] = np.full((2, len(names)), np.nan)
-            importances[cohort][at] = np.asarray(table["importance"])[of_cohort]
-            errors[cohort][at] = np.asarray(table["standard_error"])[of_cohort]
-        label = "importance in the cohort"
-        display = cls({label: importances}, names, standard_errors={label: errors})
-        return display.plot(ax=ax, **kwargs)
+        cohorts = [str(cohort) for cohort in table["cohort"]]
+        drawn = {}
+        for what in ("importance", "standard_error"):
+            drawn[what] = {cohort: np.full(len(names), np.nan) for cohort in cohorts}
+            for cohort, entry, value in zip(cohorts, table["entry"], table[what]):
+                drawn[what][cohort][place[entry]] = value
+        importances, errors = ({"importance in the cohort": d} for d in drawn.values())
+        return cls(importances, names, standard_errors=errors).plot(**kwargs)
 
     def plot(
         self,
@@ -224,8 +214,8 @@ class ComparisonDisplay(Display):
         display : ComparisonDisplay
             This object.
         """
-        if kind not in ("auto", "bars", "dots"):
-            raise ValueError(f'`kind` must be "auto", "bars" or "dots", got {kind!r}.')
+        check_choice("kind", kind, ["auto", "bars", "dots"])
+        check_count("max_entries", max_entries)
         shape = (len(self.entry_names),)
         columns = [
             drawable(values, shape, f"importances[{measure!r}][{model!r}]")
@@ -235,8 +225,8 @@ class ComparisonDisplay(Display):
         if not columns:
             raise ValueError("`importances` holds no model's importances to draw.")
         models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
-        order = _mean_share(columns)
-        shown = most_important(order, max_entries)
+        share = _mean_share(np.array(columns))
+        shown = most_important(share, max_entries)
         names = row_names(self.entry_names, shown)
         n_panels, own_figure = len(self.importances), ax is None
         many = len(models) * len(shown) > MOST_BARS
@@ -251,7 +241,7 @@ class ComparisonDisplay(Display):
         for panel, measure in zip(self.axes_, self.importances):
             self._panel(panel, measure, models, shown, dots, kwargs)
             finish_rows(panel, names)
-        note = not_shown(order, shown, threshold=False)
+        note = not_shown(share, shown, threshold=False)
         self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
         self._legend(models, own_figure, "upper" if title is None else "lower")
         entitle(self.axes_, title, own_figure)
@@ -266,13 +256,18 @@ class ComparisonDisplay(Display):
             values = np.asarray(values, dtype=np.float64)
             at = np.arange(len(shown)) + height * (m + 0.5 - 0.5 * len(models))
             errors = (self.standard_errors or {}).get(measure, {}).get(model)
-            draw = _draw_dots if dots else _draw_bars
-            style = {"color": COLORS[m % len(COLORS)], "label": model}
-            drawn = draw(ax, at, values[shown], height, m // len(COLORS), style, kwargs)
-            key = measure, model
-            self.bars_[key] = drawn
-            look = {"ecolor": style["color"], "capsize": 0.0} if dots else {}
-            self.errors_[key] = draw_errors(ax, at, values, errors, shown, **look)
+            ends = error_ends(values, errors)[shown]
+            key, drawn, round_ = (measure, model), values[shown], m // len(COLORS)
+            style, error_style = {"color": COLORS[m % len(COLORS)], "label": model}, {}
+            if dots:
+                style |= DOTS | {"marker": MARKERS[round_ % len(MARKERS)]}
+                self.bars_[key] = ax.plot(drawn, at, **(style | kwargs))[0]
+                error_style = {"ecolor": style["color"], "capsize": 0.0}
+            else:
+                style["hatch"] = HATCHES[round_ % len(HATCHES)]
+                style["height"] = 0.92 * height
+                self.bars_[key] = ax.barh(at, drawn, **(style | kwargs))
+            self.errors_[key] = draw_intervals(ax, at, drawn, ends, **error_style)
         ax.set_xlabel(wrapped(measure, LONGEST_LABEL))
 
     def _legend(self, models, own_figure, end):
@@ -294,27 +289,8 @@ class ComparisonDisplay(Display):
         plain(legend.get_texts())
 
 
-def _draw_bars(ax, at, values, height, round_, style, keywords):
-    style = style | {"height": 0.92 * height, "hatch": HATCHES[round_ % len(HATCHES)]}
-    with keywords_for("barh", keywords):
-        return ax.barh(at, values, **(style | keywords))
-
-
-def _draw_dots(ax, at, values, height, round_, style, keywords):
-    marker = MARKERS[round_ % len(MARKERS)]
-    style = style | {"marker": marker, "linestyle": "none", "markersize": 5.0}
-    with keywords_for("plot", keywords):
-        return ax.plot(values, at, **(style | keywords))[0]
-
-
 def _mean_share(columns):
     """Mean over the columns of each column's share of its largest value."""
-    shares = []
-    for values in columns:
-        largest = np.nanmax(np.abs(values), initial=0.0)
-        shares.append(values / largest if largest > 0 else values)
-    shares = np.array(shares)
-    known = ~np.isnan(shares)
-    total = np.where(known, shares, 0.0).sum(axis=0)
-    count = known.sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    largest = np.nanmax(np.abs(columns), axis=1, initial=0.0, keepdims=True)
+    shares = np.divide(columns, largest, out=columns, where=largest > 0)
+    return np.ma.masked_invalid(shares).mean(axis=0).filled(np.nan)

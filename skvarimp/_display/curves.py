@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
     Display,
+    check_choice,
     check_count,
     check_has,
     drawable,
@@ -72,16 +73,8 @@ class CurvesDisplay(Display):
     individual: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None
     surfaces: Sequence[tuple[tuple[str, str], ArrayLike, ArrayLike, ArrayLike]] = ()
 
-    _draw = "from_importance"
-
     @classmethod
-    def from_importance(
-        cls,
-        importance: Any,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_importance(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the curves of a fitted importance, the least flat first.
 
         Groups of columns have no single axis to be drawn on and are left out.
@@ -90,8 +83,6 @@ class CurvesDisplay(Display):
         ----------
         importance : PartialDependenceImportance or ALEImportance
             Fitted.
-        ax : matplotlib Axes or array-like of them, default=None
-            Axes to draw into, one per curve; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -112,30 +103,18 @@ class CurvesDisplay(Display):
                 "There is no curve to draw: every entry is a group of columns. Read "
                 "`curves_`, or fit with single columns as `features`."
             )
-        display = cls(
-            curves,
-            importance.output_names_,
-            importance.deciles_,
-            getattr(importance, "individual_curves_", None),
-        )
-        return display.plot(ax=ax, **kwargs)
+        given = curves, importance.output_names_, importance.deciles_
+        individual = getattr(importance, "individual_curves_", None)
+        return cls(*given, individual).plot(**kwargs)
 
     @classmethod
-    def from_surfaces(
-        cls,
-        importance: Any,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_surfaces(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the surfaces of a `PartialDependenceImportance` fitted with `pairs`.
 
         Parameters
         ----------
         importance : PartialDependenceImportance
             Fitted.
-        ax : matplotlib Axes or array-like of them, default=None
-            Axes to draw into, one per panel; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -149,13 +128,8 @@ class CurvesDisplay(Display):
             (names, first, second, averages.reshape(len(first), len(second), -1))
             for names, (first, second, averages) in importance.surfaces_.items()
         ]
-        display = cls(
-            [],
-            importance.output_names_,
-            importance.deciles_,
-            surfaces=surfaces,
-        )
-        return display.plot(ax=ax, **kwargs)
+        given = [], importance.output_names_, importance.deciles_
+        return cls(*given, surfaces=surfaces).plot(**kwargs)
 
     def plot(
         self,
@@ -236,14 +210,8 @@ class CurvesDisplay(Display):
         return self
 
     def _check_asked(self, kind, band, effect):
-        for parameter, value, allowed in (
-            ("kind", kind, ("both", "average", "individual")),
-            ("effect", effect, ("joint", "interaction")),
-        ):
-            if value not in allowed:
-                raise ValueError(
-                    f"`{parameter}` must be one of {list(allowed)}, got {value!r}."
-                )
+        check_choice("kind", kind, ["both", "average", "individual"])
+        check_choice("effect", effect, ["joint", "interaction"])
         if band is not None and not 0 < band < 1:
             raise ValueError(f"`band` must lie between 0 and 1, got {band!r}.")
         if (band is not None or kind == "individual") and not self.individual:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
 import textwrap
-from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._types import AnyEstimator, Matrix
@@ -38,7 +38,7 @@ class Display:
     """
 
     _made: Any  # _made(estimator, X, y, **options) -> what `_draw` takes
-    _draw: str  # the class method that draws it
+    _draw = "from_importance"  # the class method that draws it
 
     @classmethod
     def from_estimator(
@@ -155,21 +155,6 @@ def entitle(axes, title, own_figure):
     plain([text])
 
 
-@contextmanager
-def keywords_for(method, keywords):
-    """Name the keywords that a matplotlib method, such as barh, does not take."""
-    try:
-        yield
-    except (AttributeError, TypeError) as error:
-        if not keywords:
-            raise
-        raise TypeError(
-            f"Keywords are passed to matplotlib's {method}, which does not take "
-            f"{sorted(keywords)} as given: {error}. Use `title`, `figsize` and the "
-            "display's `ax_` and `figure_` for the rest."
-        ) from None
-
-
 def panel_axes(ax, n, figsize, panel, margins):
     """`axes_for` panels of one size, with margins beside all of them, in inches."""
     columns, rows = min(n, 3), -(-n // 3)
@@ -206,13 +191,13 @@ def drawable(values, shape, parameter):
 
 def check_count(parameter, value):
     """Raise unless the number of things to draw is a positive integer."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(
-            f"`{parameter}` must be an integer, got {value!r} of type "
-            f"{type(value).__name__}."
-        )
-    if value < 1:
-        raise ValueError(f"`{parameter}` must be at least 1, got {value}.")
+    check_scalar(value, parameter, Integral, min_val=1)
+
+
+def check_choice(parameter, value, allowed):
+    """Raise unless a value is one of those allowed."""
+    if value not in allowed:
+        raise ValueError(f"`{parameter}` must be one of {allowed}, got {value!r}.")
 
 
 def check_has(importance, attribute, measure):

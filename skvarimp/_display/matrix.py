@@ -59,16 +59,10 @@ class MatrixDisplay(Display):
     names: Sequence[str]
     label: str = ""
 
-    _draw = "from_importance"
+    _beside, _below = "", []  # lines of text
 
     @classmethod
-    def from_importance(
-        cls,
-        importance: Any,
-        *,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_importance(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the pairs of a fitted `InteractionImportance`.
 
         Entries with the strongest pairs come first.
@@ -77,8 +71,6 @@ class MatrixDisplay(Display):
         ----------
         importance : InteractionImportance
             Fitted on pairs.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -96,7 +88,7 @@ class MatrixDisplay(Display):
         matrix = pair_matrix(names, importance.pairs_, importance.importances_)
         display = cls(matrix, names, quantity(importance))
         display._n_entries = len(importance.matrix_names_)
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(
         self,
@@ -151,8 +143,8 @@ class MatrixDisplay(Display):
         label = wrapped(self.label, max(20, 5 * n))
         self.figure_.colorbar(image, ax=ax, label=label, shrink=0.8)
         n_all = getattr(self, "_n_entries", n_named)
-        if n < n_all:
-            ax.set_xlabel(f"{n_all - n} of {n_all} entries are not shown")
+        note = [f"{n_all - n} of {n_all} entries are not shown"] if n < n_all else []
+        ax.set(ylabel=self._beside, xlabel="\n".join([*self._below, *note]))
         entitle([ax], title, own_figure)
         return self
 
@@ -226,15 +218,9 @@ def _write_numbers(ax, matrix, image):
             continue
         red, green, blue, _ = image.cmap(image.norm(value))
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-        ax.text(
-            column,
-            row,
-            form.format(value),
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            color="white" if dark else "black",
-        )
+        style = {"ha": "center", "va": "center", "fontsize": 7.5}
+        color = "white" if dark else "black"
+        ax.text(column, row, form.format(value), color=color, **style)
 
 
 def _format(largest):

@@ -64,17 +64,13 @@ class SelectionPathDisplay(Display):
     _draw = "from_selector"
 
     @classmethod
-    def from_selector(
-        cls, selector: Any, *, ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
+    def from_selector(cls, selector: Any, **kwargs: Any) -> Self:
         """Draw the path of a fitted selector.
 
         Parameters
         ----------
         selector : BackwardEliminationSelector or ForwardSelector
             Fitted.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -83,15 +79,9 @@ class SelectionPathDisplay(Display):
         display : SelectionPathDisplay
             The drawn display.
         """
-        path = selector.path_
-        display = cls(
-            n_features=path["n_features"],
-            score=path["score"],
-            fold_scores=path["fold_scores"],
-            chosen=selector.n_features_,
-            needed=selector.score_needed_,
-        )
-        return display.plot(ax=ax, **kwargs)
+        drawn = {k: selector.path_[k] for k in ("n_features", "score", "fold_scores")}
+        drawn |= {"chosen": selector.n_features_, "needed": selector.score_needed_}
+        return cls(**drawn).plot(**kwargs)
 
     def plot(
         self,
@@ -124,15 +114,9 @@ class SelectionPathDisplay(Display):
         folds = np.asarray(self.fold_scores)[order]
         if folds.shape[1] > 1:
             spread = folds.std(axis=1, ddof=1)
-            ax.fill_between(
-                n,
-                score - spread,
-                score + spread,
-                alpha=0.25,
-                color="C0",
-                lw=0,
-                label="± 1 standard deviation over folds",
-            )
+            style = {"alpha": 0.25, "color": "C0", "lw": 0}
+            style["label"] = "± 1 standard deviation over folds"
+            ax.fill_between(n, score - spread, score + spread, **style)
         (self.line_,) = ax.plot(n, score, ".-", color="C0", label="score")
         kept, best = int(np.flatnonzero(n == self.chosen)[0]), int(np.argmax(score))
         for at, what, mark in ((best, "best", "x"), (kept, "kept", "o")):

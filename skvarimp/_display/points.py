@@ -11,24 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
-from skvarimp._data.values import is_missing
-from skvarimp._display.drawing import (
-    COLORS,
-    Display,
-    drawable,
-    entitle,
-    plain,
-    pyplot,
-    single_axes,
-)
-from skvarimp._display.rows import (
-    finish_rows,
-    most_important,
-    not_shown,
-    row_names,
-    row_size,
-)
-from skvarimp._types import Axes, Matrix
+from skvarimp._data.values import is_missing, numbers_if_possible
+from skvarimp._display.drawing import COLORS, drawable, plain, pyplot
+from skvarimp._display.rows import NamedRows
+from skvarimp._types import Matrix
 
 MISSING, COLORMAP = "0.6", "viridis"
 N_BINS, MOST_LEVELS = 100, 5
@@ -36,7 +22,7 @@ HEIGHT = 0.8  # of the points of an entry, where they are densest
 
 
 @dataclass(eq=False, repr=False)
-class RowsDisplay(Display):
+class RowsDisplay(NamedRows):
     """A point per row and entry at the row's own importance, coloured by its value.
 
     Where many rows have nearly the same importance, their points spread vertically.
@@ -81,12 +67,10 @@ class RowsDisplay(Display):
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
 
-    _draw = "from_importance"
+    _most, _height = 20, 1.6
 
     @classmethod
-    def from_importance(
-        cls, importance: Any, X: Matrix, *, ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
+    def from_importance(cls, importance: Any, X: Matrix, **kwargs: Any) -> Self:
         """Draw the rows of a fitted importance.
 
         Parameters
@@ -95,8 +79,6 @@ class RowsDisplay(Display):
             Fitted with ``keep_rows=True``; its importance must be a mean over rows.
         X : {array-like, frame, sparse} of shape (n_samples, n_features)
             The rows it was fitted on, for the colours.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `plot`.
 
@@ -124,50 +106,20 @@ class RowsDisplay(Display):
             for columns in importance._entry_columns
         ]
         display = cls(contributions, importance.entry_names_, values=values)
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_entries: int = 20,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure that is large enough.
-        max_entries : int, default=20
-            Entries shown, those with the largest mean; a note says how many are not.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **kwargs : dict
-            Passed to `matplotlib.axes.Axes.scatter`.
-
-        Returns
-        -------
-        display : RowsDisplay
-            This object.
-        """
+    def _rows(self, most):
         given = np.asarray(self.row_importances, dtype=np.float64)
         shape = len(given), len(self.entry_names)
         given = drawable(given, shape, "row_importances")
         known = ~np.isnan(given).all(axis=1)
         rows = given[known]
         means = rows.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
-        shown = most_important(means, max_entries)
-        names = row_names(self.entry_names, shown)
-        own_figure = ax is None
-        ax = single_axes(ax, figsize, row_size(names, 1.6))
-        self.ax_, self.figure_, self.points_ = ax, ax.figure, []
-        style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | kwargs
-        numbers = False
+        return *self._largest(means, most, self.label), rows, known
+
+    def _mark(self, ax, keywords, shown, rows, known):
+        style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | keywords
+        self.points_, numbers = [], False
         for place, e in enumerate(shown):
             values = None if self.values is None else self.values[e]
             if values is not None:
@@ -179,12 +131,8 @@ class RowsDisplay(Display):
                 ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
             )
             _name_levels(ax, place, levels)
-        ax.set_xlabel("\n".join([self.label, *not_shown(means, shown)]))
-        finish_rows(ax, names)
         if numbers:
             self._color_bar(ax)
-        entitle([ax], title, own_figure)
-        return self
 
     def _color_bar(self, ax):
         plt = pyplot()
@@ -222,8 +170,8 @@ def _colors(values, n):
         return np.tile(to_rgba(COLORS[0]), (n, 1)), []
     missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     colors = np.tile(to_rgba(MISSING), (n, 1))
-    known = values[~missing]
-    if known.dtype.kind in "fiu" or _are_numbers(known):
+    known = numbers_if_possible(values[~missing])
+    if known.dtype.kind in "fiu":
         _, rank = np.unique(known.astype(np.float64), return_inverse=True)
         colors[~missing] = colormaps[COLORMAP](rank / max(rank.max(initial=0), 1))
         return colors, []
@@ -239,13 +187,6 @@ def _colors(values, n):
     if len(levels) > MOST_LEVELS:
         named.append((f"{len(levels) - MOST_LEVELS} others", palette[MOST_LEVELS]))
     return colors, named
-
-
-def _are_numbers(values):
-    return values.dtype == object and all(
-        isinstance(value, int | float) and not isinstance(value, bool)
-        for value in values.tolist()
-    )
 
 
 def _name_levels(ax, place, levels):

@@ -1,15 +1,85 @@
 """Entries as named rows of a picture, the most important on top."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
 
-from skvarimp._display.drawing import check_count, keywords_for, plain, wrapped
+from skvarimp._display.drawing import (
+    Display,
+    check_count,
+    entitle,
+    plain,
+    single_axes,
+    wrapped,
+)
+from skvarimp._types import Axes
 
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
 
 
+class NamedRows(Display):
+    """The base of displays with one named row of marks per entry.
+
+    A subclass chooses the rows in `_rows(max_entries)`, which returns the names of the
+    rows, the lines of text below them and what `_mark(ax, keywords, *chosen)` draws.
+    """
+
+    _most, _height = 30, 1.0  # entries; of a row, relative to that of one bar
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_entries: int | None = None,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the rows, the most important entry on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure that is large enough.
+        max_entries : int, default=None
+            Entries shown, the most important; a note says how many are not. None: 30,
+            or 20 in `RowsDisplay`.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
+        **kwargs : dict
+            Passed to the method of matplotlib's Axes that draws the marks: `scatter`
+            in `RowsDisplay`, otherwise `barh`.
+
+        Returns
+        -------
+        display : Display
+            This object.
+        """
+        most = self._most if max_entries is None else max_entries
+        check_count("max_entries", most)
+        names, below, *chosen = self._rows(most)
+        own_figure = ax is None
+        ax = single_axes(ax, figsize, row_size(names, self._height))
+        self.ax_, self.figure_ = ax, ax.figure
+        self._mark(ax, kwargs, *chosen)
+        finish_rows(ax, names)
+        ax.set_xlabel("\n".join(below))
+        entitle([ax], title, own_figure)
+        return self
+
+    def _largest(self, values, most, label):
+        """Names of the rows with the largest values, the text below, and which."""
+        shown = most_important(values, most)
+        below = [label, *not_shown(values, shown)]
+        return row_names(self.entry_names, shown), below, shown
+
+
 def most_important(values, max_entries):
     """Positions of the largest values, largest first; NaN never."""
-    check_count("max_entries", max_entries)
     order = np.argsort(-values, kind="stable")
     return order[~np.isnan(values[order])][:max_entries]
 
@@ -93,7 +163,6 @@ def draw_boxes(ax, rows, colors, keywords):
     low, q1, median, q3, high = np.reshape(ends, (-1, 5)).T
     ax.hlines(at, low, high, "0.25", linewidth=1.0)
     style = {"height": 0.6, "color": colors, "edgecolor": "0.25"}
-    with keywords_for("barh", keywords):
-        boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
+    boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
     ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
     return boxes

@@ -15,29 +15,19 @@ from skvarimp._display.drawing import (
     check_count,
     drawable,
     entitle,
-    keywords_for,
     n_columns,
     panel_axes,
     plain,
-    single_axes,
     wrapped,
 )
-from skvarimp._display.rows import (
-    draw_boxes,
-    finish_rows,
-    most_important,
-    not_shown,
-    row_names,
-    row_size,
-)
-from skvarimp._types import Axes
+from skvarimp._display.rows import NamedRows, draw_boxes
 
 LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well
 
 
 @dataclass(eq=False, repr=False)
-class FoldsDisplay(Display):
+class FoldsDisplay(NamedRows):
     """Importances in each fold as horizontal boxes, the largest mean on top.
 
     A box spans the middle half of the folds, with a bar at the median. Its whiskers end
@@ -82,16 +72,11 @@ class FoldsDisplay(Display):
     ranks: ArrayLike | None = None
     label: str = "importance"
 
-    _draw = "from_folds"
+    _draw, _height = "from_folds", 1.2
 
     @classmethod
     def from_folds(
-        cls,
-        folds: Any,
-        *,
-        ax: Axes | None = None,
-        label: str = "importance",
-        **kwargs: Any,
+        cls, folds: Any, *, label: str = "importance", **kwargs: Any
     ) -> Self:
         """Draw what `importance_across_folds` returned.
 
@@ -99,8 +84,6 @@ class FoldsDisplay(Display):
         ----------
         folds : FoldImportances
             Importances of every fold.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
         label : str, default="importance"
             What the positions are.
         **kwargs : dict
@@ -111,60 +94,22 @@ class FoldsDisplay(Display):
         display : FoldsDisplay
             The drawn display.
         """
-        display = cls(
-            folds.importances, folds.entry_names, ranks=folds.ranks, label=label
-        )
-        return display.plot(ax=ax, **kwargs)
+        given = {"ranks": folds.ranks, "label": label}
+        return cls(folds.importances, folds.entry_names, **given).plot(**kwargs)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_entries: int = 30,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the boxes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure that is large enough.
-        max_entries : int, default=30
-            Entries shown, those with the largest means; a note says how many are not.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **kwargs : dict
-            Passed to `matplotlib.axes.Axes.barh`, which draws the middle halves.
-
-        Returns
-        -------
-        display : FoldsDisplay
-            This object.
-        """
-        check_count("max_entries", max_entries)
+    def _rows(self, most):
         shape = (max(len(self.importances), 1), len(self.entry_names))
         values = drawable(self.importances, shape, "importances")
-        means = values.mean(axis=0)
-        shown = most_important(means, max_entries)
-        names = row_names(self.entry_names, shown)
-        own_figure = ax is None
-        ax = single_axes(ax, figsize, row_size(names, 1.2))
-        self.ax_, self.figure_ = ax, ax.figure
-        self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], kwargs)
+        label = f"{self.label} ({len(values)} folds)"
+        return *self._largest(values.mean(axis=0), most, label), values
+
+    def _mark(self, ax, keywords, shown, values):
+        self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], keywords)
         if len(values) <= FEW_FOLDS:
             at = np.broadcast_to(np.arange(len(shown)), (len(values), len(shown)))
             ax.plot(values[:, shown], at, "o", color="0.15", ms=2.8, zorder=4)
-        label = f"{self.label} ({len(values)} folds)"
-        ax.set_xlabel("\n".join([label, *not_shown(means, shown)]))
-        finish_rows(ax, names)
         if self.ranks is not None:
-            _write_ranks(ax, drawable(self.ranks, shape, "ranks")[:, shown])
-        entitle([ax], title, own_figure)
-        return self
+            _write_ranks(ax, drawable(self.ranks, values.shape, "ranks")[:, shown])
 
 
 def _write_ranks(ax, ranks):
@@ -220,22 +165,13 @@ class NullDisplay(Display):
     _draw = "from_null"
 
     @classmethod
-    def from_null(
-        cls,
-        null: Any,
-        *,
-        ax: Any = None,
-        label: str = "importance",
-        **kwargs: Any,
-    ) -> Self:
+    def from_null(cls, null: Any, *, label: str = "importance", **kwargs: Any) -> Self:
         """Draw what `null_importances` returned, the most important entries first.
 
         Parameters
         ----------
         null : NullImportances
             Importances beside those for shuffled targets.
-        ax : matplotlib Axes or array-like of them, default=None
-            One per entry drawn; None makes a figure.
         label : str, default="importance"
             What the positions are.
         **kwargs : dict
@@ -246,17 +182,10 @@ class NullDisplay(Display):
         display : NullDisplay
             The drawn display.
         """
-        panels = [
-            (
-                null.entry_names[e],
-                null.importances[e],
-                null.null[:, e],
-                null.pvalues[e],
-                null.familywise_pvalues[e],
-            )
-            for e in np.argsort(null.ranking, kind="stable")
-        ]
-        return cls(panels, label=label).plot(ax=ax, **kwargs)
+        columns = null.importances, null.null.T, null.pvalues, null.familywise_pvalues
+        of_entries = list(zip(null.entry_names, *columns))
+        panels = [of_entries[e] for e in np.argsort(null.ranking, kind="stable")]
+        return cls(panels, label=label).plot(**kwargs)
 
     def plot(
         self,
@@ -319,8 +248,7 @@ def _draw_null(ax, panel, bins, keywords):
     if null.size == 0:
         raise ValueError(f"There is no null importance of {name!r} to draw.")
     style = {"color": COLORS[4], "edgecolor": "white", "linewidth": 0.4} | keywords
-    with keywords_for("hist", keywords):
-        ax.hist(null, bins=bins, label="shuffled y", **style)
+    ax.hist(null, bins=bins, label="shuffled y", **style)
     ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
     low, high = min(np.min(null), importance), max(np.max(null), importance)
     margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)
