@@ -26,7 +26,7 @@ class GradientBoosting(TreeReader):
     def _classes(self):
         return None  # regression trees on gradients, for classes too
 
-    def trainings(self, rows, y, sample_weight, with_target=False):
+    def trainings(self, rows, y, sample_weight):
         """See `TreeReader.trainings`; without targets."""
         booster = self.estimator
         if booster.subsample < 1.0:
@@ -64,7 +64,7 @@ class HistGradientBoosting(TreeReader):
         nominal = self.estimator.is_categorical_
         return Rows(None, np.column_stack(columns), nominal, table)
 
-    def trainings(self, rows, y, sample_weight, with_target=False):
+    def trainings(self, rows, y, sample_weight):
         """See `TreeReader.trainings`; without targets."""
         booster = self.estimator
         n_samples = len(rows)

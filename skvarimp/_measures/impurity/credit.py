@@ -2,52 +2,60 @@
 
 import numpy as np
 
-from skvarimp._measures.impurity.tables import LEAF
 
-
-class Credit:
+class Tally:
     """Importances as weighted averages over trees, by one of the conventions.
 
     Parameters
     ----------
     convention : {"matlab", "rpart", "sklearn"}
-    averaging : {"tree", "forest", "boosting", "weighted"}
-        scikit-learn's way for the ensemble at hand, read by "sklearn" only.
+    trees : TreeReader
+    weights : ndarray of shape (n_trees,)
+        The trees' weights in the average.
     n_features : int
+    record : bool
+        Whether to average associations, and to keep surrogates.
     """
 
-    def __init__(self, convention, averaging, n_features):
-        self.convention, self.averaging = convention, averaging
-        self.sum = np.zeros(n_features)
-        self.weight = 0.0
+    def __init__(self, convention, trees, weights, n_features, record):
+        self.convention, self.trees, self.weights = convention, trees, weights
+        self.skips_stumpless = trees.averaging in ("forest", "boosting")
+        self.n_trees, self.weight, self.sum = 0, 0.0, np.zeros(n_features)
+        self.association = self.records = None
+        if record:
+            self.association = AssociationMean(n_features)
+            self.records = SplitRecords(trees.tables, n_features)
 
-    def add(self, table, decrease, weight, feature=(), credit=()):
-        """Add one tree.
+    def add(self, decrease, found=None):
+        """Add the next tree.
 
         Parameters
         ----------
-        table : Tree
         decrease : ndarray of shape (n_nodes,)
             Of weight times impurity, by each primary split.
-        weight : float
-            The tree's weight in the average.
-        feature, credit : array-like of shape (n_surrogates,)
-            What each surrogate split earns, in the units of `decrease`.
+        found : dict of ndarray, default=None
+            The kept surrogates, see `find_surrogates`.
         """
-        branch = table.left != LEAF
-        n_features = len(self.sum)
+        t, n_features = self.n_trees, len(self.sum)
+        table, weight = self.trees.tables[t], self.weights[t]
+        self.n_trees += 1
+        branch = ~table.is_leaf
         # No split adds impurity; a decrease of 0 may come out below it by rounding.
-        decrease, credit = np.maximum(decrease[branch], 0), np.maximum(credit, 0)
-        total = np.zeros(n_features)
+        decrease = np.maximum(decrease[branch], 0)
+        total = np.zeros(n_features)  # bincount of nothing makes integers
         total += np.bincount(table.column[branch], decrease, n_features)
-        total += np.bincount(np.asarray(feature, np.intp), credit, n_features)
+        if found is not None:
+            total += np.bincount(
+                found["feature"], np.maximum(found["decrease"], 0), n_features
+            )
+            self.association.add(table, weight, found)
+            self.records.add(t, found)
         n_branches = np.count_nonzero(branch)
-        skips_stumpless = self.averaging in ("forest", "boosting")
         if self.convention == "sklearn":
-            if not n_branches and skips_stumpless:
+            if not n_branches and self.skips_stumpless:
                 return
             total /= table.weight[0]
-            if self.averaging != "boosting":
+            if self.trees.averaging != "boosting":
                 total = _normalised(total)
         elif self.convention == "matlab":
             total /= table.weight[0] * max(n_branches, 1)
@@ -57,7 +65,7 @@ class Credit:
     def importances(self):
         """The average over the trees added, (n_features,)."""
         mean = self.sum / self.weight if self.weight > 0 else self.sum
-        if self.convention == "sklearn" and self.averaging in ("forest", "boosting"):
+        if self.convention == "sklearn" and self.skips_stumpless:
             return _normalised(mean)
         return mean
 
@@ -80,14 +88,13 @@ class AssociationMean:
         self.weight = 0.0
         self.n_splits = np.zeros(n_features, dtype=np.intp)
 
-    def add(self, table, weight, node, feature, association):
+    def add(self, table, weight, found):
         """Add one tree with its kept surrogates."""
-        branch = table.left != LEAF
-        n_splits = np.bincount(table.column[branch], minlength=len(self.sum))
+        n_splits = np.bincount(table.column[~table.is_leaf], minlength=len(self.sum))
         self.n_splits += n_splits
-        primary = table.column[node]
-        share = weight * association / n_splits[primary]
-        place = primary.astype(np.intp) * len(self.sum) + feature
+        primary = table.column[found["node"]]
+        share = weight * found["association"] / n_splits[primary]
+        place = primary.astype(np.intp) * len(self.sum) + found["feature"]
         np.add.at(self.sum.reshape(-1), place, share)
         self.weight += weight
 
@@ -110,62 +117,32 @@ class SplitRecords:
 
     Parameters
     ----------
-    n_trees, n_nodes, n_features : int
-        Largest numbers to hold.
+    tables : list of Tree
+        The trees whose splits are to be held.
+    n_features : int
     """
 
-    def __init__(self, n_trees, n_nodes, n_features):
-        self.dtype = np.dtype(
-            [
-                ("tree", _smallest(n_trees)),
-                ("node", _smallest(n_nodes)),
-                ("feature", _smallest(n_features)),
-                ("threshold", np.float64),
-                ("direction", np.int8),
-                ("association", np.float64),
-                ("rank", _smallest(n_features)),
-            ]
-        )
-        self.records = np.empty(0, dtype=self.dtype)
+    def __init__(self, tables, n_features):
+        columns = _smallest(n_features)
+        fields = [
+            ("tree", _smallest(len(tables))),
+            ("node", _smallest(max(len(table.left) for table in tables))),
+            ("feature", columns),
+            ("threshold", np.float64),
+            ("direction", np.int8),
+            ("association", np.float64),
+            ("rank", columns),
+        ]
+        self.records = np.empty(0, dtype=fields)
 
     def add(self, tree, found):
-        """Append the surrogates of one tree; `found` has the fields as attributes."""
+        """Append the surrogates of one tree, see `find_surrogates`."""
         old = len(self.records)
-        self.records.resize(old + len(found.node), refcheck=False)
+        self.records.resize(old + len(found["node"]), refcheck=False)
         new = self.records[old:]
         new["tree"] = tree
-        for name in self.dtype.names[1:]:
-            new[name] = getattr(found, name)
-
-
-class Tally:
-    """Adds up the trees' findings in the trees' order."""
-
-    def __init__(self, convention, trees, weights, n_features, record):
-        self.trees, self.weights = trees, weights
-        self.credit = Credit(convention, trees.averaging, n_features)
-        self.n_trees = 0
-        self.association = self.records = None
-        if record:
-            largest = max(len(table.left) for table in trees.tables)
-            self.association = AssociationMean(n_features)
-            self.records = SplitRecords(len(trees.tables), largest, n_features)
-
-    def add(self, findings):
-        """Add the next tree."""
-        t, found = self.n_trees, findings.surrogates
-        table, weight = self.trees.tables[t], self.weights[t]
-        self.n_trees += 1
-        if found is None:
-            self.credit.add(table, findings.decrease, weight)
-            return
-        self.credit.add(
-            table, findings.decrease, weight, found.feature, findings.credit
-        )
-        self.association.add(
-            table, weight, found.node, found.feature, found.association
-        )
-        self.records.add(t, found)
+        for name in new.dtype.names[1:]:
+            new[name] = found[name]
 
 
 def _smallest(n):

@@ -5,18 +5,29 @@ may be any sets of rows, not only the ones the tree chose, so that a surrogate's
 split can be judged.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.special import xlogy
 
-from skvarimp._measures.impurity.surrogates.levels import levels
 from skvarimp._measures.impurity.tables import LEAF
 
 
-class _SumCriterion:
-    """A criterion that needs only sums of row statistics over each side."""
+@dataclass(frozen=True)
+class SumCriterion:
+    """A criterion that needs only sums of row statistics over each side.
 
+    Attributes
+    ----------
+    gain : callable
+        gain(left, right, w_left, w_right) -> (n, n_splits), the decrease by each of n
+        numbers, from their sums over both sides, (n, n_splits), and the weights of
+        these, (n_splits,).
+    """
+
+    gain: Callable
     of_sums = True
 
     def decrease(self, target, weight, slots, starts, cuts, ends):
@@ -72,16 +83,17 @@ class _SumCriterion:
         return decrease
 
 
-class _ClassCriterion(_SumCriterion):
-    """Statistics are the weights of the classes, output after output."""
+@dataclass(frozen=True)
+class ClassCriterion(SumCriterion):
+    """Statistics are the weights of the classes, output after output.
 
-    def __init__(self, n_classes):
-        self.n_classes = n_classes
+    Attributes
+    ----------
+    n_classes : tuple of int
+        Of each output.
+    """
 
-    @staticmethod
-    def scale(target):
-        """Size of each row's impurity that rounding is relative to, (n_slots,)."""
-        return np.ones(len(target))
+    n_classes: tuple
 
     def statistics(self, target, weight):
         """Yield the row statistics whose sums over each side count, (n_slots,) each."""
@@ -91,85 +103,53 @@ class _ClassCriterion(_SumCriterion):
 
     def decrease_of_sums(self, left, right):
         """Decrease from the statistics of both sides, (n_statistics, n_splits) each."""
-        bounds = np.cumsum([0, *self.n_classes])
-        outputs = [self._one_output(left[a:b], right[a:b]) for a, b in pairwise(bounds)]
+        outputs = []
+        for a, b in pairwise(np.cumsum([0, *self.n_classes])):
+            sides = left[a:b], right[a:b]
+            gains = self.gain(*sides, *(side.sum(axis=0) for side in sides))
+            outputs.append(gains.sum(axis=0))
         return np.mean(outputs, axis=0)
 
 
-class Gini(_ClassCriterion):
-    """Gini impurity, the sum over classes of p (1 - p)."""
-
-    @staticmethod
-    def _one_output(left, right):
-        # The Gini impurity is the variance of the class indicators.
-        w_left, w_right = left.sum(axis=0), right.sum(axis=0)
-        gap = left / w_left - right / w_right
-        return w_left * w_right / (w_left + w_right) * np.sum(gap**2, axis=0)
-
-
-class Deviance(_ClassCriterion):
-    """Entropy in bits, minus the sum over classes of p log2(p)."""
-
-    @staticmethod
-    def _one_output(left, right):
-        total = left + right
-        p = total / total.sum(axis=0)
-        bits = np.zeros(left.shape[1])
-        for side in (left, right):
-            ratio = np.divide(side / side.sum(axis=0), p, where=p > 0, out=p * 0)
-            bits += np.sum(xlogy(side, ratio), axis=0)
-        return bits / np.log(2)
-
-
-class NodeError(_ClassCriterion):
-    """Fraction of rows outside the node's largest class."""
-
-    @staticmethod
-    def _one_output(left, right):
-        return left.max(axis=0) + right.max(axis=0) - (left + right).max(axis=0)
-
-
-class _MeanCriterion(_SumCriterion):
+class MeanCriterion(SumCriterion):
     """Statistics are the weight and the weighted sum of each output."""
 
-    @staticmethod
-    def scale(target):
-        """See `_ClassCriterion.scale`."""
-        return np.mean(np.square(target), axis=1)
-
     def statistics(self, target, weight):
-        """See `_ClassCriterion.statistics`."""
+        """See `ClassCriterion.statistics`."""
         yield weight
         for column in target.T:
             yield weight * column
 
-
-class MeanSquaredError(_MeanCriterion):
-    """Variance of the target."""
-
-    @staticmethod
-    def decrease_of_sums(left, right):
-        """See `_ClassCriterion.decrease_of_sums`."""
-        w_left, w_right = left[0], right[0]
-        gap = left[1:] / w_left - right[1:] / w_right
-        return w_left * w_right / (w_left + w_right) * np.mean(gap**2, axis=0)
+    def decrease_of_sums(self, left, right):
+        """See `ClassCriterion.decrease_of_sums`."""
+        return self.gain(left[1:], right[1:], left[0], right[0]).mean(axis=0)
 
 
-class Poisson(_MeanCriterion):
-    """Half the Poisson deviance, mean of y log(y / mean)."""
+def variance(left, right, w_left, w_right):
+    """Variance; that of class indicators adds up to the Gini impurity."""
+    gap = left / w_left - right / w_right
+    return w_left * w_right / (w_left + w_right) * gap**2
 
-    @staticmethod
-    def decrease_of_sums(left, right):
-        """See `_ClassCriterion.decrease_of_sums`."""
-        total = left + right
-        mean = total[1:] / total[0]
-        gain = np.zeros_like(mean)
-        for side in (left, right):
-            ratio = np.divide(
-                side[1:] / side[0], mean, where=mean > 0, out=np.zeros_like(mean)
-            )
-            gain += xlogy(side[1:], ratio)
-        return np.mean(gain, axis=0)
+
+def entropy(left, right, w_left, w_right):
+    """Mean of y log(y / mean): entropy in nats, or half the Poisson deviance."""
+    mean = (left + right) / (w_left + w_right)
+    gain = np.zeros_like(mean)
+    for side, weight in ((left, w_left), (right, w_right)):
+        ratio = np.divide(side / weight, mean, where=mean > 0, out=mean * 0)
+        gain += xlogy(side, ratio)
+    return gain
+
+
+def bits(*sides):
+    """Entropy in bits, minus the sum over classes of p log2(p)."""
+    return entropy(*sides) / np.log(2)
+
+
+def largest(left, right, w_left, w_right):
+    """Fraction of rows outside the node's largest class."""
+    gain = left.max(axis=0) + right.max(axis=0) - (left + right).max(axis=0)
+    return gain[np.newaxis]
 
 
 class MeanAbsoluteError:
@@ -177,13 +157,8 @@ class MeanAbsoluteError:
 
     of_sums = False
 
-    @staticmethod
-    def scale(target):
-        """See `_ClassCriterion.scale`."""
-        return np.mean(np.abs(target), axis=1)
-
     def decrease(self, target, weight, slots, starts, cuts, ends):
-        """See `_SumCriterion.decrease`; sorts the rows, n log n."""
+        """See `SumCriterion.decrease`; sorts the rows, n log n."""
         n_splits = len(starts)
         lengths = ends - starts
         split = np.repeat(np.arange(n_splits), lengths)
@@ -200,19 +175,17 @@ class MeanAbsoluteError:
         return decrease / target.shape[1]
 
     def primary_decreases(self, grove):
-        """See `_SumCriterion.primary_decreases`; sorts the rows of every level."""
+        """See `SumCriterion.primary_decreases`; sorts the rows of every level."""
         decrease = np.zeros(len(grove.left))
-        order = np.arange(grove.n_slots)[np.newaxis]
-        for level in levels(grove, order, np.zeros(order.shape, dtype=np.int32)):
-            left_first = level.order[:, np.lexsort((~level.left, level.segment))]
-            n_left = np.add.reduceat(level.left, level.starts, dtype=np.intp)
-            decrease[level.nodes] = self.decrease(
+        slots = np.arange(grove.n_slots)[np.newaxis]
+        for nodes, right, _ in grove.upwards.levels:
+            decrease[nodes] = self.decrease(
                 grove.target,
                 grove.weight,
-                left_first,
-                level.starts,
-                level.starts + n_left,
-                level.starts + level.lengths,
+                slots,
+                grove.start[nodes],
+                grove.start[right],
+                grove.stop[nodes],
             )
         return decrease
 
@@ -231,12 +204,8 @@ def _absolute_deviation(y, weight, group, n_groups):
     return np.bincount(group, weight * np.abs(y - median[group]), minlength=n_groups)
 
 
-CLASS_CRITERIA = {"gini": Gini, "deviance": Deviance, "error": NodeError}
-MEAN_CRITERIA = {
-    "mse": MeanSquaredError,
-    "poisson": Poisson,
-    "absolute_error": MeanAbsoluteError,
-}
+CLASS_CRITERIA = {"gini": variance, "deviance": bits, "error": largest}
+MEAN_CRITERIA = {"mse": variance, "poisson": entropy}
 
 
 def make_criterion(name, n_classes):
@@ -245,10 +214,12 @@ def make_criterion(name, n_classes):
     Parameters
     ----------
     name : str
-        A key of `CLASS_CRITERIA` or `MEAN_CRITERIA`.
+        A key of `CLASS_CRITERIA` or `MEAN_CRITERIA`, or "absolute_error".
     n_classes : tuple of int or None
         Classes of each output; None for regression trees.
     """
     if name in CLASS_CRITERIA:
-        return CLASS_CRITERIA[name](n_classes)
-    return MEAN_CRITERIA[name]()
+        return ClassCriterion(CLASS_CRITERIA[name], n_classes)
+    if name in MEAN_CRITERIA:
+        return MeanCriterion(MEAN_CRITERIA[name])
+    return MeanAbsoluteError()

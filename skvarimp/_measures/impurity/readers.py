@@ -5,6 +5,8 @@ that tree saw them, rebuilt from public attributes. What an ensemble drew at ran
 did not record is declined with the reason.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn import ensemble, tree
 from sklearn.utils import compute_class_weight, compute_sample_weight
@@ -30,9 +32,7 @@ OWN_CRITERIA = {
 }
 
 
-MEAN_CRITERIA = {*OWN_CRITERIA} - {"absolute_error"}
-
-
+@dataclass
 class Rows:
     """Training data in the forms that trees and the surrogate search read.
 
@@ -48,16 +48,13 @@ class Rows:
         The rows as they were given, where trees are not scikit-learn's `tree_`.
     """
 
-    def __init__(self, single, matrix, nominal=None, table=None):
-        self.single, self.matrix, self.nominal = single, matrix, nominal
-        self.table = table
+    single: object
+    matrix: object
+    nominal: np.ndarray | None = None
+    table: object = None
 
     def __len__(self):
         return self.matrix.shape[0]
-
-    def features(self, columns):
-        """The columns of `single` that one tree of an ensemble was given."""
-        return self.single if columns is None else self.single[:, columns]
 
 
 class TreeReader:
@@ -139,7 +136,7 @@ class TreeReader:
                 single = np.ascontiguousarray(matrix, dtype=np.float32)
         return Rows(single, matrix)
 
-    def trainings(self, rows, y, sample_weight, with_target=True):
+    def trainings(self, rows, y, sample_weight):
         """What each tree was trained on, in the order of `tables`.
 
         Parameters
@@ -147,45 +144,33 @@ class TreeReader:
         rows : Rows
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
         sample_weight : ndarray of shape (n_samples,) or None
-        with_target : bool
-            Whether the targets are needed.
 
         Yields
         ------
         Training
+            Without a target where y is None, or the trees' own target is not known.
         """
-        target = self._target(y) if with_target else None
-        for t, weight in enumerate(self._in_bag(rows, y, sample_weight)):
-            yield Training(
-                self._leaf(rows, t),
-                weight,
-                target,
-                n_classes=self.n_classes,
-                means_kept=self._keeps_means(self.members[t]),
+        target = None
+        if y is not None and self.knows_target:
+            known = self.classes is not None
+            target = (
+                positions(y, self.classes) if known else as_columns(y).astype(float)
             )
-
-    def _keeps_means(self, member):
-        """Whether leaves hold means: no medians, nothing clipped, no class unseen."""
-        few = self.n_classes is not None and self._classes_of(member) != self.n_classes
-        return (
-            member.criterion in MEAN_CRITERIA
-            and member.monotonic_cst is None
-            and not few
-        )
+        for t, weight in enumerate(self._in_bag(rows, y, sample_weight)):
+            leaf, held = self._leaf(rows, t), self._held(self.members[t])
+            yield Training(leaf, weight, target, n_classes=self.n_classes, held=held)
 
     @staticmethod
-    def _classes_of(member):
-        return tuple(len(classes) for classes in class_lists(member.classes_))
+    def _held(member):
+        """What leaves hold of the targets, see `Training`."""
+        if member.monotonic_cst is not None or member.criterion not in OWN_CRITERIA:
+            return None
+        return "median" if member.criterion == "absolute_error" else "mean"
 
     def _leaf(self, rows, t):
-        single = rows.features(self.features[t])
+        columns = self.features[t]
+        single = rows.single if columns is None else rows.single[:, columns]
         return self.members[t].tree_.apply(single)
-
-    def _target(self, y):
-        y = self._needed(y, "the impurity of other splits than the trees' own")
-        if self.classes is not None:
-            return positions(y, self.classes)
-        return as_columns(y).astype(np.float64)
 
     def _needed(self, y, what_for):
         if y is None:

@@ -1,62 +1,10 @@
 """The work of `ImpurityImportance` that needs the training data, tree by tree."""
 
-from dataclasses import dataclass
-from itertools import pairwise
-
 import numpy as np
 
 from skvarimp._measures.impurity.surrogates.find import find_surrogates
-from skvarimp._measures.impurity.surrogates.splits import Rules, Surrogates
 from skvarimp._measures.impurity.tables import Grove, check_training
 from skvarimp._running.memory import CACHE, numbers_at_once
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to compute from the training data.
-
-    Attributes
-    ----------
-    criterion : object or None
-        Where splits have to be judged anew.
-    own : bool
-        Whether that is the trees' own criterion, so that their recorded decreases
-        serve to check the target.
-    rules : Rules or None
-        Which surrogates to find.
-    compiled : bool
-        Whether compiled kernels find them.
-    """
-
-    criterion: object
-    own: bool
-    rules: Rules | None
-    compiled: bool = False
-
-    @property
-    def with_target(self):
-        """Whether the trees' targets are needed."""
-        boundary = self.rules is not None and self.rules.class_boundary
-        return self.criterion is not None or boundary
-
-
-@dataclass
-class Findings:
-    """One tree's result.
-
-    Attributes
-    ----------
-    decrease : ndarray of shape (n_nodes,)
-        Of weight times impurity, by the primary splits.
-    surrogates : Surrogates or None
-        Nodes as numbered in the tree.
-    credit : ndarray of shape (n_surrogates,) or None
-        What each surrogate earns.
-    """
-
-    decrease: np.ndarray
-    surrogates: Surrogates | None = None
-    credit: np.ndarray | None = None
 
 
 def batches(tables, trainings, n_features):
@@ -78,63 +26,44 @@ def batches(tables, trainings, n_features):
     yield first, *map(list, zip(*held))
 
 
-def search_batch(batch, columns, plan):
-    """Findings of the trees of one batch.
+def search_batch(batch, columns, criterion, rules, compiled):
+    """What the splits of the trees of one batch earn.
 
     Parameters
     ----------
     batch : tuple
         From `batches`.
     columns : SortedColumns
-    plan : Plan
+    criterion : object or None
+        Where splits have to be judged anew. They are, too, where their decreases by
+        the same criterion are recorded, if surrogates are judged by it: trees take
+        differences of large numbers, and equal partitions are to earn alike.
+    rules : Rules or None
+        Which surrogates to find.
+    compiled : bool
+        Whether compiled kernels find them.
 
     Returns
     -------
-    list of Findings
+    list of (decrease, found)
+        For each tree the decrease of weight times impurity by its primary splits,
+        (n_nodes,), and its surrogates with what they earn as their `decrease`, see
+        `find_surrogates`; None without rules. Nodes are numbered as in the tree.
     """
     first, tables, trainings = batch
     for t, (table, training) in enumerate(zip(tables, trainings), start=first):
         check_training(table, training, t)
     grove = Grove(tables, trainings)
     decrease = grove.decrease
-    if plan.criterion is not None:
-        # Anew also where recorded: trees take differences of large numbers, and equal
-        # partitions are to earn alike.
-        decrease = plan.criterion.primary_decreases(grove)
-        if plan.own:
-            _check_target(grove, plan.criterion, decrease)
-    bounds = [*grove.root, len(grove.left)]
-    nodes = [slice(a, b) for a, b in pairwise(bounds)]
-    if plan.rules is None:
-        return [Findings(decrease[own]) for own in nodes]
-
-    found = find_surrogates(grove, columns, plan.rules, plan.compiled)
-    if plan.rules.criterion is None:  # the rpart convention
-        credit = found.association * decrease[found.node]
-    else:
-        credit = found.decrease
-    places = np.searchsorted(found.node, bounds)
-    found.node = found.node - grove.root[grove.tree_of_node[found.node]]
-    runs = [slice(a, b) for a, b in pairwise(places)]
-    return [
-        Findings(decrease[own], found.take(run), credit[run])
-        for own, run in zip(nodes, runs)
-    ]
-
-
-def _check_target(grove, criterion, decrease):
-    """Raise ValueError where the trees' own criterion gives other decreases."""
-    # Trees take differences of larger numbers, rounded at the scale of those.
-    scale = criterion.scale(grove.target)
-    scale = np.bincount(grove.tree, grove.weight * scale, len(grove.root))
-    recorded = grove.decrease
-    allowed = 1e-6 * np.abs(recorded) + 1e-11 * scale[grove.tree_of_node]
-    wrong = np.abs(decrease - recorded) > allowed
-    if wrong.any():
-        node = int(np.argmax(wrong))
-        raise ValueError(
-            "y is not the training target: a split of a tree took away "
-            f"{recorded[node]:.6g} of impurity times weight, but with this y it takes "
-            f"away {decrease[node]:.6g}. Pass the X and y the estimator was fitted "
-            "with, rows in the same order."
-        )
+    if criterion is not None:
+        decrease = criterion.primary_decreases(grove)
+    of_trees = np.split(decrease, grove.roots[1:])
+    if rules is None:
+        return [(of_tree, None) for of_tree in of_trees]
+    found = find_surrogates(grove, columns, rules, compiled)
+    if rules.criterion is None:  # the rpart convention
+        found["decrease"] = found["association"] * decrease[found["node"]]
+    ends = np.searchsorted(found["node"], grove.roots[1:])
+    found["node"] -= grove.roots[grove.tree_of_node[found["node"]]].astype(np.int32)
+    runs = zip(*(np.split(values, ends) for values in found.values()))
+    return [(d, dict(zip(found, run))) for d, run in zip(of_trees, runs)]

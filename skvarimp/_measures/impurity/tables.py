@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._models.trees.sums import Upwards
+
 LEAF = -1  # in `left`, `right` and `column`
 
 
@@ -25,8 +27,8 @@ class Training:
         Whether `Tree.weight` is the sum of `weight`.
     n_classes : tuple of int or None
         Classes of each output, whose shares the leaves hold; None for numbers.
-    means_kept : bool
-        Whether the leaves hold the means of the targets.
+    held : {"mean", "median"} or None
+        What the leaves hold of the targets; None where something else.
     """
 
     leaf: np.ndarray
@@ -35,14 +37,15 @@ class Training:
     counted: np.ndarray | None = None
     weighs_nodes: bool = True
     n_classes: tuple | None = None
-    means_kept: bool = False
+    held: str | None = None
 
 
 def check_training(table, training, tree):
     """Raise ValueError unless the rows fill the leaves as they did in training.
 
-    By their number, their weight and, where the tree keeps it, their mean target. Every
-    inner node is a sum of leaves, so the leaves tell about all nodes.
+    By their number, their weight and, where the tree keeps it, the mean or median of
+    their targets. Every inner node is a sum of leaves, so the leaves tell about all
+    nodes.
     """
     leaves = np.flatnonzero(table.left == LEAF)
     counted = training.weight != 0 if training.counted is None else training.counted
@@ -64,34 +67,36 @@ def check_training(table, training, tree):
             f"`sample_weight` put {count[k]} rows of weight {weight[k]:.6g} there. "
             "Pass what the estimator was fitted with, rows in the same order."
         )
-    if training.target is not None and training.means_kept:
-        _check_means(table, training, tree, leaves)
+    if training.target is not None and training.held:
+        _check_target(table, training, tree, weight)
 
 
-def _check_means(table, training, tree, leaves):
-    """Raise ValueError unless the leaves hold the means of their rows' targets."""
+def _check_target(table, training, tree, weight):
+    """Raise ValueError unless the leaves hold what they should of their targets."""
     target = training.target
     if training.n_classes is not None:
         target = np.hstack(
             [target[:, [o]] == np.arange(k) for o, k in enumerate(training.n_classes)]
         ).astype(np.float64)
-    n_nodes = len(table.left)
-    weight = np.bincount(training.leaf, training.weight, minlength=n_nodes)[leaves]
-    scale = np.abs(target).max(axis=0, initial=0.0)
-    for o, column in enumerate(target.T):
-        sums = np.bincount(training.leaf, training.weight * column, minlength=n_nodes)
-        means = np.divide(
-            sums[leaves], weight, where=weight > 0, out=np.zeros(len(leaves))
-        )
-        wrong = np.abs(means - table.values[leaves, o]) > 1e-8 * scale[o]
-        wrong &= weight > 0
+    if target.shape[1] != table.values.shape[1]:  # the tree has not seen all classes
+        return
+    leaves, n_nodes = np.flatnonzero(table.left == LEAF), len(table.left)
+    for column, value in zip(target.T, table.values.T):
+        off, allowed = column - value[training.leaf], np.abs(column).max(initial=0.0)
+        allowed = 1e-8 * allowed * weight
+        if training.held == "median":  # neither side outweighs the other and the ties
+            tied = training.weight * (off == 0)
+            tied = np.bincount(training.leaf, tied, minlength=n_nodes)[leaves]
+            off, allowed = np.sign(off), tied + 1e-8 * weight
+        sums = np.bincount(training.leaf, training.weight * off, minlength=n_nodes)
+        wrong = np.abs(sums[leaves]) > allowed
         if wrong.any():
-            k = int(np.argmax(wrong))
+            leaf = leaves[np.argmax(wrong)]
             raise ValueError(
-                f"y is not the training target: leaf {leaves[k]} of tree {tree} holds "
-                f"{table.values[leaves[k], o]:.6g}, but the mean of its rows is "
-                f"{means[k]:.6g}. Pass the X and y the estimator was fitted with, rows "
-                "in the same order."
+                f"y is not the training target: leaf {leaf} of tree {tree} holds "
+                f"{value[leaf]:.6g}, which is not the {training.held} of its rows. "
+                "Pass the X and y the estimator was fitted with, rows in the same "
+                "order."
             )
 
 
@@ -110,7 +115,10 @@ class Grove:
     Attributes
     ----------
     left, right, feature : ndarray of shape (n_nodes,)
-    root : ndarray of shape (n_trees,)
+    roots : ndarray of shape (n_trees,)
+    children : ndarray of shape (2 * n_nodes,)
+        As in `NodeTable`.
+    upwards : Upwards
     preorder : ndarray of shape (n_nodes,)
         Number of each node such that it comes before its left subtree, that before its
         right subtree, and trees come in turn.
@@ -124,14 +132,17 @@ class Grove:
 
     def __init__(self, tables, trainings):
         sizes = [len(t.left) for t in tables]
-        self.root = np.cumsum([0, *sizes[:-1]])
-        self.left = _shifted([t.left for t in tables], self.root)
-        self.right = _shifted([t.right for t in tables], self.root)
+        self.roots = np.cumsum([0, *sizes[:-1]])
+        self.tree_of_node = np.repeat(np.arange(len(tables)), sizes)
         self.feature = np.concatenate([t.column for t in tables])
         self.decrease = np.concatenate([t.decrease for t in tables])
-        self.tree_of_node = np.repeat(np.arange(len(tables)), sizes)
+        children = np.concatenate([np.stack([t.right, t.left], axis=1) for t in tables])
+        first = self.roots[self.tree_of_node, np.newaxis]
+        children = np.where(children == LEAF, LEAF, children + first)
+        self.right, self.left = children.T
+        self.children = children.ravel()
         self.columns = [t.columns for t in tables]
-        self._branches = self._branches_by_depth()
+        self.upwards = Upwards(self)
         self.preorder, size = self._preorder()
 
         rows = [np.flatnonzero(training.weight) for training in trainings]
@@ -139,7 +150,7 @@ class Grove:
         self.tree = np.repeat(np.arange(len(tables)), [len(r) for r in rows])
         self.weight = np.concatenate([t.weight[r] for t, r in zip(trainings, rows)])
         leaf = np.concatenate([t.leaf[r] for t, r in zip(trainings, rows)])
-        leaf = leaf + self.root[self.tree]
+        leaf = leaf + self.roots[self.tree]
         by_leaf = np.argsort(self.preorder[leaf], kind="stable")
         self.leaf = leaf[by_leaf]
         self.row, self.weight = self.row[by_leaf], self.weight[by_leaf]
@@ -158,28 +169,14 @@ class Grove:
 
     def _preorder(self):
         """Number of each node, and the number of nodes below it with itself."""
-        size = self._summed_upwards(np.ones(len(self.left), dtype=np.intp))
+        size = self.upwards.sums(self.left == LEAF).astype(np.intp)
+        size = 2 * size - 1  # a node of n leaves has n - 1 branch nodes
         number = np.zeros(len(self.left), dtype=np.intp)
-        number[self.root] = self.root
-        for branch in self._branches:
-            number[self.left[branch]] = number[branch] + 1
-            number[self.right[branch]] = number[branch] + 1 + size[self.left[branch]]
+        number[self.roots] = self.roots
+        for branch, right, left in self.upwards.levels:
+            number[left] = number[branch] + 1
+            number[right] = number[branch] + 1 + size[left]
         return number, size
-
-    def _branches_by_depth(self):
-        """The branch nodes of every depth, from the roots down."""
-        by_depth, nodes = [], self.root
-        while len(nodes):
-            branch = nodes[self.left[nodes] != LEAF]
-            by_depth.append(branch)
-            nodes = np.concatenate([self.left[branch], self.right[branch]])
-        return by_depth
-
-    def _summed_upwards(self, values):
-        """Add both children to each node, from the leaves up; in place."""
-        for branch in reversed(self._branches):
-            values[branch] += values[self.left[branch]] + values[self.right[branch]]
-        return values
 
     def node_sums(self, values):
         """Sum of a value of each slot over the slots of each node.
@@ -192,16 +189,30 @@ class Grove:
         -------
         ndarray of shape (n_nodes,)
         """
-        return self._summed_upwards(
-            np.bincount(self.leaf, values, minlength=len(self.left))
-        )
+        at_leaves = np.bincount(self.leaf, values, minlength=len(self.left))
+        return self.upwards.sums(at_leaves)
+
+    def grown_on(self, n_columns):
+        """Whether each tree was grown on each column, (n_trees, n_columns)."""
+        own = np.ones((len(self.roots), n_columns), dtype=bool)
+        for tree, columns in enumerate(self.columns):
+            if columns is not None:
+                own[tree] = np.isin(np.arange(n_columns), columns)
+        return own
+
+    def sums_exactly(self):
+        """Whether sums of the weights are exact: distinct ones are not tied then.
+
+        True for whole weights; eight times a tree's sum must fit in 32 bits.
+        """
+        largest = np.bincount(self.tree, self.weight).max(initial=0.0)
+        return bool(largest < 2**28 and np.all(self.weight == np.rint(self.weight)))
+
+    def class_codes(self):
+        """One code for the classes of all outputs together, (n_slots,)."""
+        _, codes = np.unique(self.target, axis=0, return_inverse=True)
+        return codes.ravel()
 
     def goes_left(self, slots, nodes):
         """Whether the rows in `slots`, which lie in `nodes`, go to the left child."""
         return slots < self.start[self.right[nodes]]
-
-
-def _shifted(children, offsets):
-    return np.concatenate(
-        [np.where(c == LEAF, LEAF, c + offset) for c, offset in zip(children, offsets)]
-    )

@@ -6,14 +6,13 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.entries import column_names
 from skvarimp._data.table import as_table
 from skvarimp._measures.impurity.checks import (
-    check_criterion,
     check_training_data,
     check_tree_weights,
-    known_criterion,
+    judging_criterion,
 )
 from skvarimp._measures.impurity.credit import Tally
 from skvarimp._measures.impurity.registry import read_trees
-from skvarimp._measures.impurity.search import Findings, Plan, batches, search_batch
+from skvarimp._measures.impurity.search import batches, search_batch
 from skvarimp._measures.impurity.surrogates.levels import SortedColumns
 from skvarimp._measures.impurity.surrogates.splits import Rules
 from skvarimp._response.engine import in_order
@@ -31,25 +30,30 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
     trees = read_trees(estimator)
     table = _set_columns(measure, estimator, X)
     weights = check_tree_weights(tree_weights, trees)
-    plan = _plan(measure, trees)
+    criterion, rules = _plan(measure, trees)
     tally = Tally(
         measure.convention,
         trees,
         weights,
         measure.n_features_in_,
-        record=plan is not None and plan.rules is not None,
+        record=rules is not None,
     )
-    if plan is None:
+    if criterion is None and rules is None:
         for tree in trees.tables:
-            tally.add(Findings(tree.decrease))
+            tally.add(tree.decrease)
     else:
         training = check_training_data(trees, table, y, sample_weight)
+        if y is None and (criterion or rules.class_boundary):
+            raise ValueError(
+                "y is needed for the impurity of other splits than the trees' own, got "
+                "None. Pass the y the estimator was fitted with."
+            )
         within_callbacks(
-            [measure], lambda: _search(measure, plan, trees, tally, training)
+            [measure], lambda: _search(measure, criterion, rules, tally, training)
         )
     names = getattr(measure, "feature_names_in_", None)
     measure._store(
-        tally.credit.importances()[:, np.newaxis],
+        tally.importances()[:, np.newaxis],
         column_names(names, measure.n_features_in_),
         ["y"],
     )
@@ -72,17 +76,12 @@ def _set_columns(measure, estimator, X):
 
 
 def _plan(measure, trees):
-    """What to compute from the training data; None where nothing is needed."""
+    """The criterion that judges splits anew, and the rules for surrogates, or None."""
     own = measure.criterion in ("auto", trees.criterion)
-    if not own:
-        check_criterion(measure.criterion, trees)
-    if own and not measure.surrogates:
-        return None
+    rpart = measure.convention == "rpart"  # where surrogates need no criterion
     criterion = rules = None
-    own_credit = measure.convention != "rpart"  # surrogates earn by their own split
-    if not own or own_credit:
-        name = trees.criterion if measure.criterion == "auto" else measure.criterion
-        criterion = known_criterion(name, trees)
+    if not own or (measure.surrogates and not rpart):
+        criterion = judging_criterion(measure, trees)
     if measure.surrogates:
         boundary = measure.surrogate_cuts == "class_boundary"
         if boundary and (trees.n_classes is None or not trees.knows_target):
@@ -94,35 +93,34 @@ def _plan(measure, trees):
         every = isinstance(measure.surrogates, bool | np.bool_)
         rules = Rules(
             n_kept=None if every else min(measure.surrogates, measure.n_features_in_),
-            min_rows=1 if own_credit else 2,
+            min_rows=2 if rpart else 1,
             class_boundary=boundary,
-            criterion=criterion if own_credit else None,
+            criterion=None if rpart else criterion,
         )
-    return Plan(criterion, own, rules, compiled=use_compiled())
+    return criterion, rules
 
 
-def _search(measure, plan, trees, tally, training):
+def _search(measure, criterion, rules, tally, training):
     """Add every tree to the tally, in batches through joblib."""
     rows, y, sample_weight = training
+    tables, compiled = tally.trees.tables, use_compiled()
     columns = SortedColumns(rows.matrix, rows.nominal)
-    with_target = plan.with_target or (y is not None and trees.knows_target)
-    trainings = trees.trainings(rows, y, sample_weight, with_target)
-    tasks = batches(trees.tables, trainings, len(columns))
-    with Progress([measure], len(trees.tables)) as progress:
+    trainings = tally.trees.trainings(rows, y, sample_weight)
+    with Progress([measure], len(tables)) as progress:
         results = in_order(
             search_batch,
-            tasks,
-            (columns, plan),
+            batches(tables, trainings, len(columns)),
+            (columns, criterion, rules, compiled),
             measure.n_jobs,
-            prefer="threads" if plan.compiled else None,
+            prefer="threads" if compiled else None,
         )
         for _, of_batch in results:
-            for findings in of_batch:
-                tally.add(findings)
+            for of_tree in of_batch:
+                tally.add(*of_tree)
             stop = progress.step(len(of_batch))
-            if stop and tally.n_trees < len(trees.tables):
+            if stop and tally.n_trees < len(tables):
                 warn(
                     f"A callback stopped ImpurityImportance after {tally.n_trees} "
-                    f"of {len(trees.tables)} trees; the average is over those."
+                    f"of {len(tables)} trees; the average is over those."
                 )
                 break

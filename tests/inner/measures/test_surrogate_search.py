@@ -69,11 +69,14 @@ def test_nodes_of_tiny_weight_are_as_exact_as_others(compiled):
         scaled[(X[:, 0] == 0) & side] *= of_other  # node 1 is then badly balanced
         grove = Grove([table], [Training(leaf, scaled)])
         surrogates = find_surrogates(grove, SortedColumns(X), Rules(), compiled)
-        found.append(surrogates.take(surrogates.node == 4))
-    assert len(found[0].node)
+        of_node = surrogates["node"] == 4
+        found.append({name: v[of_node] for name, v in surrogates.items()})
+    assert len(found[0]["node"])
     for other in found[1:]:
-        assert np.array_equal(other.threshold, found[0].threshold)
-        np.testing.assert_allclose(other.association, found[0].association, rtol=1e-12)
+        assert np.array_equal(other["threshold"], found[0]["threshold"])
+        np.testing.assert_allclose(
+            other["association"], found[0]["association"], rtol=1e-12
+        )
 
 
 ONE_SPLIT = bare_tree(
@@ -99,8 +102,8 @@ def test_ties_hide_behind_rounding(compiled):
             )
             for unit in (1.0, 0.1)
         )
-        assert np.array_equal(whole.feature, tenths.feature)
-        assert np.array_equal(whole.threshold, tenths.threshold)
+        assert np.array_equal(whole["feature"], tenths["feature"])
+        assert np.array_equal(whole["threshold"], tenths["threshold"])
 
 
 def test_categories_leave_enough_rows_on_each_side(compiled):
@@ -111,8 +114,8 @@ def test_categories_leave_enough_rows_on_each_side(compiled):
     grove = Grove([ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.ones(8))])
     columns = SortedColumns(X, nominal=np.array([False, True]))
     found = find_surrogates(grove, columns, Rules(min_rows=1), compiled)
-    assert found.feature.tolist() == [1]
-    assert found.association.tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
-    assert np.isnan(found.threshold).all()
+    assert found["feature"].tolist() == [1]
+    assert found["association"].tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
+    assert np.isnan(found["threshold"]).all()
     none = find_surrogates(grove, columns, Rules(min_rows=2), compiled)
-    assert len(none.node) == 0
+    assert len(none["node"]) == 0

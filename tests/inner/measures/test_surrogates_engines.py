@@ -251,7 +251,7 @@ def test_trees_without_rows():
                 for compiled in (True, False)
             ]
             for name in ("node", "feature", "association", "threshold"):
-                np.testing.assert_array_equal(*(getattr(e, name) for e in engines))
+                np.testing.assert_array_equal(*(e[name] for e in engines))
 
 
 def test_numpy_without_kernels(monkeypatch):

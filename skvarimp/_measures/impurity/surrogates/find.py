@@ -1,10 +1,13 @@
 """Surrogate splits of fitted trees, by the engine at hand."""
 
-from skvarimp._measures.impurity.surrogates.numpy_search import search_levels
+import numpy as np
+
+from skvarimp._measures.impurity.surrogates import numpy_search
+from skvarimp._measures.impurity.surrogates.splits import TOLERANCE
 
 
 def find_surrogates(grove, columns, rules, compiled=False):
-    """All surrogate splits of a few trees.
+    """All surrogate splits of a few trees, by node and rank.
 
     Both engines find the same splits, and numbers that agree to rounding.
 
@@ -19,11 +22,39 @@ def find_surrogates(grove, columns, rules, compiled=False):
 
     Returns
     -------
-    Surrogates
-        By node and rank.
+    dict of ndarray of shape (n_surrogates,)
+        "node", "feature", "association", "threshold", "direction", "decrease", "rank".
+        Nodes are numbered as in the grove. The threshold on a nominal column, which has
+        none, is NaN. Direction +1: x <= threshold goes where the primary's left goes;
+        -1: the other way. The decrease of weight times impurity, by the surrogate's own
+        split, is NaN where it was not asked for. Rank 1 is the best of its node.
     """
+    engine = numpy_search
     if compiled and (rules.criterion is None or rules.criterion.of_sums):
-        from skvarimp._measures.impurity.surrogates.compiled_search import search_trees
+        from skvarimp._measures.impurity.surrogates import compiled_search as engine
 
-        return search_trees(grove, columns, rules)
-    return search_levels(grove, columns, rules)
+    parts = list(engine.best_cuts(grove, columns, rules))
+    joined = parts.pop() if len(parts) == 1 else map(np.concatenate, zip(*parts))
+    node, feature, number = joined
+    n_kept = rules.n_kept or len(columns)
+    association = number[:, 0].copy()
+    order, rank = engine.by_rank(
+        node, feature, association, len(grove.left), n_kept, TOLERANCE
+    )
+    association, below, above, running, decrease = number[order].T
+    return {
+        "node": node[order],
+        "feature": feature[order],
+        "association": association,
+        "threshold": midpoint(below, above),
+        "direction": np.where(running > 0, 1, -1).astype(np.int8),
+        "decrease": decrease,
+        "rank": rank,
+    }
+
+
+def midpoint(below, above):
+    """Midway between two values, such that below <= threshold < above."""
+    with np.errstate(invalid="ignore"):  # -inf and inf have no middle
+        middle = below / 2 + above / 2
+    return np.where((below <= middle) & (middle < above), middle, below)

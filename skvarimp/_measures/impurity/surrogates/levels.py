@@ -70,7 +70,7 @@ class SortedColumns:
         order = np.empty((1 + len(columns), grove.n_slots), dtype=np.intp)
         rank = np.zeros(order.shape, dtype=np.int32)
         order[0] = np.arange(grove.n_slots)
-        bounds = np.searchsorted(grove.tree, np.arange(len(grove.root) + 1))
+        bounds = np.searchsorted(grove.tree, np.arange(len(grove.roots) + 1))
         slot = np.full(self.values.shape[1], -1, dtype=np.intp)
         for start, stop in pairwise(bounds):
             slot[grove.row[start:stop]] = np.arange(start, stop)
@@ -145,12 +145,12 @@ def levels(grove, order, rank):
     Level
     """
     branches = grove.left != LEAF
-    grown = branches[grove.root]
+    grown = branches[grove.roots]
     destination = grown[grove.tree].astype(np.int8)
     if not destination.all():
         order, rank = _runs(order, rank, destination, (1,))
-    nodes = grove.root[grown]
-    lengths = np.bincount(grove.tree, minlength=len(grove.root))[grown]
+    nodes = grove.roots[grown]
+    lengths = np.bincount(grove.tree, minlength=len(grove.roots))[grown]
     while len(nodes := nodes[lengths > 0]):
         lengths = lengths[lengths > 0]
         slots = order[0]

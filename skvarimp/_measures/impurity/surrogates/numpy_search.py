@@ -16,19 +16,12 @@ exists (between tied values, behind the last one) |E| is set to 0: never above 0
 import numpy as np
 
 from skvarimp._measures.impurity.surrogates.levels import MISSING, levels
-from skvarimp._measures.impurity.surrogates.splits import (
-    TOLERANCE,
-    Surrogates,
-    class_codes,
-    midpoint,
-    sort_by_rank,
-    sums_exactly,
-)
+from skvarimp._measures.impurity.surrogates.splits import TOLERANCE
 from skvarimp._running.memory import CACHE, slices
 
 
-def search_levels(grove, columns, rules):
-    """All surrogate splits of a few trees, by array operations.
+def best_cuts(grove, columns, rules):
+    """The best cut on each column at each node, by array operations.
 
     Some 20 of them on n_features times the slots of each level.
 
@@ -38,21 +31,32 @@ def search_levels(grove, columns, rules):
     columns : SortedColumns
     rules : Rules
 
-    Returns
-    -------
-    Surrogates
+    Yields
+    ------
+    node, feature : ndarray of shape (n_found,), int32
+    number : ndarray of shape (n_found, 5)
+        The association, the values below and above the cut, E, and the decrease by the
+        surrogate's own split. Values and decrease of nominal columns are NaN.
     """
-    parts = []
+    yield *np.empty((2, 0), dtype=np.int32), np.empty((0, 5))
     for part in slices(len(columns), grove.n_slots, CACHE):
         block = np.arange(part.start, part.stop)
         search = _Search(grove, columns, block, rules)
         for level in levels(grove, *columns.in_bag(grove, block)):
-            parts.extend(search.of_level(level))
-    found = Surrogates.joined(parts)
-    sort_by_rank(found)
-    if rules.n_kept is not None:
-        found.keep(found.rank <= rules.n_kept)
-    return found
+            yield from search.of_level(level)
+
+
+def by_rank(node, feature, association, n_nodes, n_kept, tolerance):
+    """The best surrogates of each node, see `surrogate_ranks.by_rank`."""
+    order = np.lexsort((feature, -association, node))
+    node, association = node[order], association[order]
+    new_node = np.diff(node, prepend=-1) > 0
+    drop = np.diff(association, prepend=np.inf) < -tolerance
+    group = np.cumsum(new_node | drop)
+    order = order[np.lexsort((feature[order], group))]
+    rank = np.arange(1, len(node) + 1) - np.searchsorted(node, node)
+    kept = rank <= n_kept
+    return order[kept], rank[kept].astype(np.int32)
 
 
 class _Search:
@@ -60,12 +64,9 @@ class _Search:
 
     def __init__(self, grove, columns, block, rules):
         self.grove, self.columns, self.block, self.rules = grove, columns, block, rules
-        self.exact = sums_exactly(grove)
-        self.allowed = np.ones((len(grove.root), len(block)), dtype=bool)
-        for tree, own in enumerate(grove.columns):
-            if own is not None:
-                self.allowed[tree] = np.isin(block, own)
-        self.classes = class_codes(grove) if rules.class_boundary else None
+        self.exact = grove.sums_exactly()
+        self.allowed = grove.grown_on(len(columns))[:, block]
+        self.classes = grove.class_codes() if rules.class_boundary else None
 
     def of_level(self, level):
         """The surrogates of one level, in parts."""
@@ -100,8 +101,7 @@ class _Search:
         if self.columns.missing:
             runs.leave_out_missing()
         agreement = runs.agreement()
-        if self.rules.min_rows > 1:
-            runs.forbid_small_sides(agreement, self.rules.min_rows)
+        runs.forbid_small_sides(agreement, self.rules.min_rows)
         if self.classes is not None:
             runs.forbid_within_class(agreement, self.classes)
         association, best = runs.best(agreement)
@@ -109,9 +109,21 @@ class _Search:
         chosen &= ~nominal[:, np.newaxis]
         column, segment = np.nonzero(chosen)
         place = runs.first_within_tolerance(agreement, best, chosen)
-        return self._surrogates(
-            level, runs, column, segment, place, association[chosen]
-        )
+        slots, feature = level.order[1:], self.block[column]
+        rows = self.grove.row[slots.ravel()[np.stack([place, place + 1])]]
+        below, above = self.columns.values[feature, rows]
+        decrease = np.nan
+        if self.rules.criterion is not None:
+            decrease = self.rules.criterion.decrease(
+                self.grove.target,
+                self.grove.weight,
+                slots,
+                runs.first[chosen],
+                place + 1,
+                runs.last[chosen] + 1,
+            )
+        found = association[chosen], below, above, runs.running[place], decrease
+        return _found(level.nodes[segment], feature, *found)
 
     def _signed_weights(self, level):
         """Twice the weight of each slot, negative where it goes right.
@@ -130,65 +142,33 @@ class _Search:
         signed[slots] = np.where(left, 2 * weight, -2 * weight)
         return signed.take(level.order[1:]), self.exact
 
-    def _surrogates(self, level, runs, column, segment, place, association):
-        slots = level.order[1:].ravel()
-        below, above = (
-            self.columns.values[self.block[column], self.grove.row[slots[p]]]
-            for p in (place, place + 1)
-        )
-        decrease = np.full(len(place), np.nan)
-        if self.rules.criterion is not None:
-            decrease = self.rules.criterion.decrease(
-                self.grove.target,
-                self.grove.weight,
-                level.order[1:],
-                runs.first[column, segment],
-                place + 1,
-                runs.last[column, segment] + 1,
-            )
-        return Surrogates(
-            level.nodes[segment].astype(np.int32),
-            self.block[column].astype(np.int32),
-            association,
-            midpoint(below, above),
-            np.where(runs.running[place] > 0, 1, -1).astype(np.int8),
-            decrease,
-            np.zeros(len(place), dtype=np.int32),
-        )
-
     def _category_sets(self, level, j):
         """The surrogate that sends each category where most of its weight goes."""
         slots = level.order[0]
         code = self.columns.values[self.block[j], self.grove.row[slots]]
         known = ~np.isnan(code)
-        n_codes = int(np.max(code, initial=-1, where=known)) + 1
-        key = level.segment[known] * n_codes + code[known].astype(np.intp)
-        weight = self.grove.weight[slots[known]]
-        shape = (len(level.nodes), n_codes)
-        sides = [
-            np.bincount(key, weight * goes, shape[0] * shape[1]).reshape(shape)
-            for goes in (level.left[known], ~level.left[known])
-        ]
-        to_left = sides[0] >= sides[1]
-        rows = np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
-        n_left = np.sum(rows * to_left, axis=1)
-        n_right = rows.sum(axis=1) - n_left
-        w_left, w_right = (side.sum(axis=1) for side in sides)
-        lighter = np.minimum(w_left, w_right)
-        disagree = np.minimum(*sides).sum(axis=1)
+        shape = len(level.nodes), int(np.max(code, initial=-1, where=known)) + 1
+        key = level.segment[known] * shape[1] + code[known].astype(np.intp)
+        left, weight = level.left[known], self.grove.weight[slots[known]]
+        to_left, to_right, rows = (
+            np.bincount(key, of_row, shape[0] * shape[1]).reshape(shape)
+            for of_row in (weight * left, weight * ~left, np.ones(len(key)))
+        )
+        goes_left = to_left >= to_right
+        fewest = np.minimum((rows * goes_left).sum(1), (rows * ~goes_left).sum(1))
+        lighter = np.minimum(to_left.sum(axis=1), to_right.sum(axis=1))
+        disagree = np.minimum(to_left, to_right).sum(axis=1)
         association = 1.0 - disagree / np.where(lighter > 0, lighter, np.inf)
         chosen = self._eligible(level)[j] & (lighter > 0) & (association > TOLERANCE)
-        chosen &= np.minimum(n_left, n_right) >= self.rules.min_rows
-        nodes = level.nodes[chosen].astype(np.int32)
-        return Surrogates(
-            nodes,
-            np.full(len(nodes), self.block[j], dtype=np.int32),
-            association[chosen],
-            np.full(len(nodes), np.nan),
-            np.ones(len(nodes), dtype=np.int8),
-            np.full(len(nodes), np.nan),
-            np.zeros(len(nodes), dtype=np.int32),
-        )
+        chosen &= fewest >= self.rules.min_rows
+        found = association[chosen], np.nan, np.nan, 1.0, np.nan
+        return _found(level.nodes[chosen], self.block[j], *found)
+
+
+def _found(nodes, features, *numbers):
+    """As `best_cuts` yields it; features and numbers are one for each node, or one."""
+    nodes, features, *numbers = np.broadcast_arrays(nodes, features, *numbers)
+    return nodes.astype(np.int32), features.astype(np.int32), np.stack(numbers, axis=1)
 
 
 class _Runs:
@@ -224,8 +204,6 @@ class _Runs:
     def leave_out_missing(self):
         """Rows with a missing value in the surrogate leave the proportions."""
         missing = self.rank == MISSING
-        if not missing.any():
-            return
         self.signed[missing] = 0
         starts = self.first.ravel()
         self.left, self.right = (

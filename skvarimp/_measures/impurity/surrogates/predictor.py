@@ -25,7 +25,7 @@ from skvarimp._measures.impurity.readers import (
     SingleTree,
 )
 from skvarimp._measures.impurity.registry import READERS
-from skvarimp._measures.impurity.search import Plan, batches, search_batch
+from skvarimp._measures.impurity.search import batches, search_batch
 from skvarimp._measures.impurity.surrogates.levels import SortedColumns
 from skvarimp._measures.impurity.surrogates.splits import Rules
 from skvarimp._measures.impurity.tables import LEAF
@@ -135,15 +135,12 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         trees = reader(self.estimator_)
         columns = SortedColumns(matrix)
         rows = trees.rows(as_table(matrix))
-        trainings = trees.trainings(rows, target, sample_weight, with_target=False)
-        plan = Plan(criterion=None, own=True, rules=Rules(), compiled=use_compiled())
-        largest = max(len(table.left) for table in trees.tables)
-        records = SplitRecords(len(trees.tables), largest, matrix.shape[1])
-        for batch in batches(trees.tables, trainings, matrix.shape[1]):
-            for t, findings in enumerate(
-                search_batch(batch, columns, plan), start=batch[0]
-            ):
-                records.add(t, findings.surrogates)
+        trainings = trees.trainings(rows, target, sample_weight)
+        records = SplitRecords(trees.tables, len(columns))
+        for batch in batches(trees.tables, trainings, len(columns)):
+            found = search_batch(batch, columns, None, Rules(), use_compiled())
+            for t, (_, of_tree) in enumerate(found, start=batch[0]):
+                records.add(t, of_tree)
         self.surrogate_splits_ = records.records
         return self
 
