@@ -11,7 +11,6 @@ from importlib import import_module
 KERNELS = (
     "descent",
     "kinks",
-    "marks",
     "masses",
     "nearest",
     "one_turn",

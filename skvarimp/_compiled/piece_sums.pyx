@@ -1,29 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Sums, extents and cuts of curves that are constant but for a few steps.
+"""Sums and cuts of curves that are constant but for a few steps.
 
-What needs no order of a curve's values; `bounds`, `cells`, `moved`, `rows` and `sums`
-are those of `pieces`. `within_parts` cuts curves down to the cells of each row's part.
+`bounds`, `cells`, `moved` and `sums` are those of `pieces`. `within_parts` cuts curves down to the cells of each row's part.
 """
 
 from libc.stdint cimport int32_t, int64_t
-
-
-def extent(
-    const int64_t[:, :] bounds, const double[:, :] moved, double[:, :] rows
-):
-    """Largest minus smallest value of each curve; parameters as in `means`."""
-    cdef Py_ssize_t i, o, s
-    cdef double largest, smallest, value
-    with nogil:
-        for i in range(bounds.shape[1]):
-            for o in range(moved.shape[0]):
-                largest = smallest = moved[o, bounds[0, i]]
-                for s in range(bounds[0, i] + 1, bounds[1, i]):
-                    value = moved[o, s]
-                    largest = value if value > largest else largest
-                    smallest = value if value < smallest else smallest
-                rows[o, i] += largest - smallest
 
 
 def means(

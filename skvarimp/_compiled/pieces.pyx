@@ -7,7 +7,7 @@ on the pieces s of bounds[0, i] ... bounds[1, i]; piece s begins at cell cells[s
 ends at the next one, the last piece at cell bounds[2, i]. Each function adds to arrays
 that are given: `rows` (n_outputs, n_rows) takes each row's mean over its cells, `sums`
 (n_outputs, n_cells + 1) the weighted sum over the rows, as differences from one cell to
-the next. `piece_sums` has what needs no order of the values.
+the next.
 """
 
 cimport cython
@@ -70,183 +70,112 @@ cdef class Room:
         self.ends, self.smaller = np.empty(most, np.int32), np.empty(RANKED, np.intc)
 
 
-def pairs(
+KINDS = ("pairs", "distances", "squares", "variances", "deviations", "extents")
+
+cdef enum:
+    PAIRS, DISTANCES, SQUARES, VARIANCES, DEVIATIONS, EXTENTS
+
+
+def reduce(
+    kind,
     const int64_t[:, :] bounds,
     const int32_t[::1] cells,
     const double[:, :] moved,
     const double[::1] below,
     const double[::1] weights,
+    const double[:, :] points,
     double[:, :] rows,
     double[:, ::1] sums,
 ):
-    """Gini mean difference of each curve; E|v - V| of each cell.
+    """Reduce the curves of some rows.
 
     Parameters
     ----------
+    kind : str
+        "pairs" is the Gini mean difference of a curve, and E|v - V| of each cell;
+        "distances" the gain in distance from a point, |v - point| - |point|, and
+        "squares" that in squared distance; "variances" the squared distance of a curve
+        from its own mean. Two kinds have nothing for the cells: "deviations", the
+        standard deviation (ddof=1) over the values that the cells stand for, and
+        "extents", the largest value minus the smallest.
     bounds, cells, moved, rows, sums
-        See the module.
+        See the module. If `rows` and `sums` have one output, they take the mean over
+        all outputs.
     below : ndarray of shape (n_cells + 1,)
-        Probability of the cells before each, and of all.
+        Probability of the cells before each, and of all; for "deviations" the number
+        of values that they stand for.
     weights : ndarray of shape (n_rows,)
-    """
-    cdef Room room = Room(longest(bounds))
-    cdef Py_ssize_t i, o, start, n
-    cdef double *distances
-    with nogil:
-        distances = &room.values[0]
-        for i in range(bounds.shape[1]):
-            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            if n == 1:
-                continue
-            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
-            for o in range(moved.shape[0]):
-                rows[o, i] += pairs_of_curve(room, &moved[o, start], stride(moved), n)
-                add_sums(
-                    &sums[o, 0], &cells[start], distances, n, bounds[2, i], weights[i]
-                )
-
-
-def distance(
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
-    const double[::1] below,
-    const double[::1] weights,
-    const double[:, :] points,
-    double share,
-    double[:, :] rows,
-    double[:, ::1] sums,
-):
-    """Gain in distance from a point, share * (|v - point| - |point|).
-
-    Parameters
-    ----------
-    bounds, cells, moved, below, weights
-        As in `pairs`.
     points : ndarray of shape (n_outputs, n_rows)
-    share : float
-    rows, sums : ndarray
-        As in `pairs`; with one output all outputs are added up in it.
     """
     cdef Room room = Room(longest(bounds))
-    cdef Py_ssize_t i, o, k, start, n, into
-    cdef double *values
-    cdef double point
+    cdef int which = KINDS.index(kind)
+    cdef bint of_cells = which < DEVIATIONS
+    cdef bint moves = which != DISTANCES and which != SQUARES  # one piece: nothing
+    cdef Py_ssize_t n_outputs = moved.shape[0], i, o, start, n, into
+    cdef Py_ssize_t step = moved.strides[1] // <Py_ssize_t>sizeof(double)
+    cdef double share = 1.0 / n_outputs if rows.shape[0] < n_outputs else 1.0
+    cdef const double *curve
     with nogil:
-        values = &room.values[0]
         for i in range(bounds.shape[1]):
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
-            for o in range(moved.shape[0]):
-                into, point = min(o, rows.shape[0] - 1), points[o, i]
-                for k in range(n):
-                    values[k] = share * (fabs(moved[o, start + k] - point) - fabs(point))
-                rows[into, i] += mean_of(values, &room.chances[0], n)
-                add_sums(
-                    &sums[into, 0], &cells[start], values, n, bounds[2, i], weights[i]
-                )
-
-
-def squares(
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
-    const double[::1] below,
-    const double[::1] weights,
-    const double[:, :] points,
-    double share,
-    double[:, :] rows,
-    double[:, ::1] sums,
-):
-    """Gain in squared distance from a point; parameters as in `distance`."""
-    cdef Room room = Room(longest(bounds))
-    cdef Py_ssize_t i, o, k, start, n, into
-    cdef double *values
-    cdef double twice, value
-    with nogil:
-        values = &room.values[0]
-        for i in range(bounds.shape[1]):
-            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
-            for o in range(moved.shape[0]):
-                into, twice = min(o, rows.shape[0] - 1), 2.0 * points[o, i]
-                for k in range(n):
-                    value = moved[o, start + k]
-                    values[k] = share * value * (value - twice)
-                rows[into, i] += mean_of(values, &room.chances[0], n)
-                add_sums(
-                    &sums[into, 0], &cells[start], values, n, bounds[2, i], weights[i]
-                )
-
-
-def deviation(
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
-    const double[::1] counted,
-    double[:, :] rows,
-):
-    """Standard deviation (ddof=1) over the values that the cells stand for.
-
-    Parameters
-    ----------
-    bounds, cells, moved, rows
-        See the module.
-    counted : ndarray of shape (n_cells + 1,)
-        Number of values in the cells before each, and in all.
-    """
-    cdef Room room = Room(longest(bounds))
-    cdef Py_ssize_t i, o, k, start, n
-    cdef double count, mean, total, first, change
-    cdef double *numbers
-    with nogil:
-        numbers = &room.chances[0]
-        for i in range(bounds.shape[1]):
-            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            set_chances(numbers, &cells[start], n, bounds[2, i], counted)
-            count = counted[bounds[2, i]] - counted[cells[start]]
-            for o in range(moved.shape[0]):
-                mean, total, first = 0.0, 0.0, moved[o, start]
-                for k in range(n):
-                    mean += numbers[k] * (moved[o, start + k] - first) / count
-                for k in range(n):
-                    change = moved[o, start + k] - first - mean
-                    total += numbers[k] * change * change
-                rows[o, i] += sqrt(total / (count - 1.0 if count > 2.0 else 1.0))
-
-
-def variances(
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
-    const double[::1] below,
-    const double[::1] weights,
-    double[:, :] rows,
-    double[:, ::1] sums,
-):
-    """Squared distance of each curve from its own mean; parameters as in `pairs`."""
-    cdef Room room = Room(longest(bounds))
-    cdef Py_ssize_t i, o, k, start, n
-    cdef double *values
-    cdef double first, mean
-    with nogil:
-        values = &room.values[0]
-        for i in range(bounds.shape[1]):
-            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            if n == 1:
+            if n == 1 and moves:
                 continue
             set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
-            for o in range(moved.shape[0]):
-                first = moved[o, start]
-                for k in range(n):
-                    values[k] = moved[o, start + k] - first
-                mean = mean_of(values, &room.chances[0], n)
-                for k in range(n):
-                    values[k] = (values[k] - mean) * (values[k] - mean)
-                rows[o, i] += mean_of(values, &room.chances[0], n)
-                add_sums(
-                    &sums[o, 0], &cells[start], values, n, bounds[2, i], weights[i]
+            for o in range(n_outputs):
+                into, curve = min(o, rows.shape[0] - 1), &moved[o, start]
+                rows[into, i] += share * of_curve(
+                    room, which, curve, step, n, points[o, i]
                 )
+                if of_cells:
+                    add_sums(
+                        &sums[into, 0],
+                        &cells[start],
+                        &room.values[0],
+                        n,
+                        bounds[2, i],
+                        share * weights[i],
+                    )
+
+
+cdef inline double of_curve(
+    Room room,
+    int which,
+    const double *curve,
+    Py_ssize_t step,
+    Py_ssize_t n,
+    double point,
+) noexcept nogil:
+    """One kind of one curve; fills `room.values` with what is meant of each piece."""
+    cdef double *values = &room.values[0]
+    cdef double *chances = &room.chances[0]
+    cdef double low = curve[0], high = curve[0], value, count, mean
+    cdef Py_ssize_t k
+    if which == PAIRS:
+        return pairs_of_curve(room, curve, step, n)
+    if which == DISTANCES:
+        for k in range(n):
+            values[k] = fabs(curve[k * step] - point) - fabs(point)
+        return mean_of(values, chances, n)
+    if which == SQUARES:
+        for k in range(n):
+            values[k] = curve[k * step] * (curve[k * step] - 2.0 * point)
+        return mean_of(values, chances, n)
+    if which == EXTENTS:
+        for k in range(1, n):
+            value = curve[k * step]
+            low, high = value if value < low else low, value if value > high else high
+        return high - low
+    count = 0.0
+    for k in range(n):
+        values[k] = curve[k * step] - low
+        count += chances[k]
+    mean = mean_of(values, chances, n) / count
+    for k in range(n):
+        values[k] = (values[k] - mean) * (values[k] - mean)
+    value = mean_of(values, chances, n)
+    if which == VARIANCES:
+        return value
+    return sqrt(value / (count - 1.0 if count > 2.0 else 1.0))
 
 
 cdef inline Py_ssize_t longest(const int64_t[:, :] bounds) noexcept nogil:
@@ -255,11 +184,6 @@ cdef inline Py_ssize_t longest(const int64_t[:, :] bounds) noexcept nogil:
     for i in range(bounds.shape[1]):
         most = max(most, bounds[1, i] - bounds[0, i])
     return most
-
-
-cdef inline Py_ssize_t stride(const double[:, :] moved) noexcept nogil:
-    """From one piece's value to the next one's."""
-    return moved.strides[1] // <Py_ssize_t>sizeof(double)
 
 
 cdef inline void set_chances(

@@ -4,10 +4,11 @@ Each is added up in its own arrays, some rows at a time, and gives the state tha
 reduction itself would.
 """
 
+from functools import partial
+
 import numpy as np
 
-from skvarimp._compiled import piece_sums
-from skvarimp._compiled import pieces as kernels
+from skvarimp._compiled import piece_sums, pieces
 from skvarimp._response.reductions.reductions import (
     AbsoluteError,
     IndividualFlatness,
@@ -41,21 +42,30 @@ def summed(reduction, member, walk, rows):
 
 
 class Summed:
-    """A reduction of one member, added up; see `summed` for the parameters.
+    """A reduction of one member, added up; see `summed` for the other parameters.
+
+    Parameters
+    ----------
+    kind : str
+        Of the kernel `reduce`.
 
     Attributes
     ----------
     rows : ndarray of shape (n_outputs, n_rows)
     sums : ndarray of shape (n_outputs, n_cells + 1)
         From one cell to the next.
+    points : ndarray of shape (n_outputs, n_rows)
+        What distances are taken from: 0, the unmoved response.
     """
 
-    def __init__(self, reduction, member, walk, rows):
-        self.reduction, self.walk, self.first = reduction, walk, rows.start
+    def __init__(self, kind, reduction, member, walk, rows):
+        self.kind = kind
         n_outputs, n_rows = len(walk.base), rows.stop - rows.start
-        self.rows = np.zeros((n_outputs, n_rows))
+        self.rows, self.points = np.zeros((2, n_outputs, n_rows))
         self.sums = np.zeros((n_outputs, len(member.probabilities) + 1))
-        self.below = _cumulated(member.probabilities)
+        counts = kind == "deviations"
+        of_cells = member.multiplicity if counts else member.probabilities
+        self.below = np.concatenate([[0.0], np.cumsum(of_cells)])
         self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
 
     def add(self, curves, rows):
@@ -68,7 +78,8 @@ class Summed:
         rows : slice
             Which of the rows to be added these are.
         """
-        raise NotImplementedError
+        of_rows = self.weights[rows], self.points[:, rows], self.rows[:, rows]
+        pieces.reduce(self.kind, *curves, self.below, *of_rows, self.sums)
 
     def state(self):
         """The `State` of all rows."""
@@ -79,106 +90,40 @@ class Summed:
         return np.cumsum(self.sums[:, :-1], axis=1)[np.newaxis]
 
 
-class SummedPairs(Summed):
-    """`Pairs`."""
-
-    def add(self, curves, rows):
-        """See `Summed.add`."""
-        weights, of_rows = self.weights[rows], self.rows[:, rows]
-        kernels.pairs(*curves, self.below, weights, of_rows, self.sums)
-
-
-class SummedObserved(Summed):
-    """`Observed`: the distance from the unmoved response."""
-
-    def add(self, curves, rows):
-        """See `Summed.add`."""
-        weights, of_rows = self.weights[rows], self.rows[:, rows]
-        points = np.zeros(of_rows.shape)
-        kernels.distance(*curves, self.below, weights, points, 1.0, of_rows, self.sums)
-
-
-class SummedVariances(Summed):
-    """`TotalShare`."""
-
-    def add(self, curves, rows):
-        """See `Summed.add`."""
-        weights, of_rows = self.weights[rows], self.rows[:, rows]
-        kernels.variances(*curves, self.below, weights, of_rows, self.sums)
-
-
 class SummedLoss(Summed):
     """A loss that is a distance, or its square, from the target."""
 
-    kernel = None
-
-    def __init__(self, reduction, member, walk, rows):
-        super().__init__(reduction, member, walk, rows)
+    def __init__(self, kind, reduction, member, walk, rows):
+        super().__init__(kind, reduction, member, walk, rows)
         y, base = walk.y[rows], walk.base[:, rows]
         self.points = np.ascontiguousarray(reduction.target(y) - base)
         unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
         self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
 
-    def add(self, curves, rows):
-        """See `Summed.add`."""
-        weights, of_rows = self.weights[rows], self.rows[:, rows]
-        points, share = self.points[:, rows], 1.0 / len(self.points)
-        type(self).kernel(
-            *curves, self.below, weights, points, share, of_rows, self.sums
-        )
-
     def state(self):
         """See `Summed.state`."""
-        state = super().state()
-        return State(np.stack([self.rows[0], self.unmoved])[np.newaxis], state.cells)
+        rows = np.stack([self.rows[0], self.unmoved])
+        return State(rows[np.newaxis], self.cells())
 
 
-class SummedSquaredError(SummedLoss):
-    """`SquaredError`."""
+class SummedFlatness(Summed):
+    """The extent or the deviation of each row's curve, without sums over the rows."""
 
-    kernel = kernels.squares
-
-
-class SummedAbsoluteError(SummedLoss):
-    """`AbsoluteError`."""
-
-    kernel = kernels.distance
-
-
-class SummedRange(Summed):
-    """`Range`."""
-
-    def add(self, curves, rows):
-        """See `Summed.add`."""
-        bounds, _, moved = curves
-        piece_sums.extent(bounds, moved, self.rows[:, rows])
+    def __init__(self, reduction, member, walk, rows):
+        statistic = getattr(reduction, "statistic", "range")
+        kind = "extents" if statistic == "range" else "deviations"
+        super().__init__(kind, reduction, member, walk, rows)
 
     def state(self):
         """See `Summed.state`."""
         return State(self.rows[np.newaxis])
 
 
-class SummedFlatness(SummedRange):
-    """`IndividualFlatness`."""
-
-    def __init__(self, reduction, member, walk, rows):
-        super().__init__(reduction, member, walk, rows)
-        self.by_range = reduction.statistic == "range"
-        self.counted = _cumulated(member.multiplicity)
-
-    def add(self, curves, rows):
-        """See `Summed.add`."""
-        if self.by_range:
-            super().add(curves, rows)
-        else:
-            kernels.deviation(*curves, self.counted, self.rows[:, rows])
-
-
 class SummedMeans(Summed):
     """`PartialDependence` and `OwnShare`."""
 
     def __init__(self, reduction, member, walk, rows):
-        super().__init__(reduction, member, walk, rows)
+        super().__init__("means", reduction, member, walk, rows)
         n_numbers = len(self.sums) * member.n_cells
         self.apart = reduction.keeps_apart(n_numbers)
         if self.apart:
@@ -206,17 +151,13 @@ class SummedMeans(Summed):
 
 
 KINDS = {
-    Pairs: SummedPairs,
-    Observed: SummedObserved,
-    Range: SummedRange,
+    Pairs: partial(Summed, "pairs"),
+    Observed: partial(Summed, "distances"),
+    TotalShare: partial(Summed, "variances"),
+    SquaredError: partial(SummedLoss, "squares"),
+    AbsoluteError: partial(SummedLoss, "distances"),
+    Range: SummedFlatness,
     IndividualFlatness: SummedFlatness,
     PartialDependence: SummedMeans,
     OwnShare: SummedMeans,
-    TotalShare: SummedVariances,
-    SquaredError: SummedSquaredError,
-    AbsoluteError: SummedAbsoluteError,
 }
-
-
-def _cumulated(of_cells):
-    return np.concatenate([[0.0], np.cumsum(of_cells)])

@@ -194,7 +194,8 @@ def test_pairs_of_one_curve(n):
     ):
         rows, sums = np.zeros((1, 1)), np.zeros((1, n + 4))
         bounds, weights = np.array([[0], [n], [n + 3]]), np.ones(1)
-        pieces.pairs(bounds, cells, values[None], below, weights, rows, sums)
+        curve = bounds, cells, values[None]
+        pieces.reduce("pairs", *curve, below, weights, 0 * rows, rows, sums)
         apart = np.abs(values[:, np.newaxis] - values)
         np.testing.assert_allclose(rows[0, 0], chances @ apart @ chances, atol=1e-12)
         of_cells = np.cumsum(sums[0])[cells]

@@ -155,7 +155,9 @@ def test_kernels_let_go_of_the_interpreter():
     def work():
         for _ in range(30):
             rows, sums = np.zeros((1, 1)), np.zeros((1, n + 1))
-            pieces.pairs(bounds, cells, curve, below, weights, rows, sums)
+            pieces.reduce(
+                "pairs", bounds, cells, curve, below, weights, rows, rows, sums
+            )
 
     thread = threading.Thread(target=work)
     thread.start()

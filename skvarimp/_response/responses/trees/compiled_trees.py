@@ -12,8 +12,8 @@ import numpy as np
 
 from skvarimp._compiled import masses as kernels
 from skvarimp._compiled.descent import Descent
-from skvarimp._compiled.marks import Edges
 from skvarimp._compiled.piece_sums import within_parts as curves_within
+from skvarimp._response.responses.trees.curves import edge_steps
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once, slices
 
@@ -162,6 +162,9 @@ class Plan:
         Of each member.
     cell_of : list of (ndarray of shape (n_cells,) or None)
         The strip's cells that are a member's; None: all of them.
+    n_cells : ndarray of shape (n_strips,), int64
+    n_flat : int
+        Of all strips, each from a multiple of 64 on.
     arrays : tuple
         What `Descent` is given.
     """
@@ -170,43 +173,24 @@ class Plan:
         self.table, self.members, self._forests = table, members, {}
         self.moving = np.zeros(len(table.columns), dtype=bool)
         self.moving[[member.feature for member in members]] = True
-        strips = {}
-        for m, member in enumerate(members):
-            strips.setdefault(m if apart else member.feature, []).append(member)
-        number = {key: s for s, key in enumerate(strips)}
         keys = range(len(members)) if apart else [m.feature for m in members]
+        strips = {}
+        for key, member in zip(keys, members):
+            strips.setdefault(key, []).append(member)
+        number = {key: s for s, key in enumerate(strips)}
         self.strip_of = [number[key] for key in keys]
-        before = [self._cells_before(of_strip) for of_strip in strips.values()]
-        self.cell_of = [
-            None if before[s][-1] == member.n_cells else before[s][member.used]
-            for s, member in zip(self.strip_of, members)
-        ]
         features = np.array([of_strip[0].feature for of_strip in strips.values()])
-        self.arrays = self._arrays(features, before)
-
-    def _cells_before(self, members):
-        """How many cells of a strip are before each code, and all."""
-        present = np.zeros(self.table.missing_code[members[0].feature] + 2, dtype=bool)
-        for member in members:
-            present[member.used + 1] = True
-        return np.cumsum(present, dtype=np.int32)
-
-    def _arrays(self, features, before):
-        table = self.table
-        n_cells = np.array([of_strip[-1] for of_strip in before], dtype=np.int64)
-        rounded = -(-n_cells // WORD) * WORD
-        first_cell, n_flat = np.cumsum(rounded) - rounded, int(rounded.sum())
-        sets = np.full(len(table.feature), -1, np.int32), np.zeros((1, 1), dtype=bool)
-        if table.edge_set is not None:
-            sets = table.edge_set, table.edge_sets
-        admitted = table.low, table.high, table.admits_missing
-        strips = np.argsort(features, kind="stable")
-        first = np.searchsorted(features[strips], np.arange(len(table.columns) + 1))
-        edges = table.edge_feature, *admitted, *sets
-        nodes = np.concatenate([table.edges_on(u) for u in np.unique(features)])
-        marks, spans = Edges(edges, first, strips, first_cell, before).marks(nodes)
+        used = [_union(m.used for m in of_strip) for of_strip in strips.values()]
+        self.cell_of = [
+            None if len(used[s]) == m.n_cells else _places(used[s], m.used)
+            for s, m in zip(self.strip_of, members)
+        ]
+        self.n_cells = np.array([len(codes) for codes in used], dtype=np.int64)
+        rounded = -(-self.n_cells // WORD) * WORD
+        first_cell, self.n_flat = np.cumsum(rounded) - rounded, int(rounded.sum())
+        marks, spans = _marks(table, features, used, first_cell)
         opens = (spans[:, 0] < spans[:, 1]).view(np.uint8)
-        return opens, marks, spans, first_cell, n_cells, n_flat
+        self.arrays = opens, marks, spans, first_cell, self.n_cells, self.n_flat
 
     def curves(self, pieces, m, rows):
         """The curves of member m, over the cells that each row moves through.
@@ -226,7 +210,7 @@ class Plan:
             See `Steps`.
         """
         parts, cell_of, strip = self.members[m].parts, self.cell_of[m], self.strip_of[m]
-        curves = pieces.curves(strip, self.arrays[4][strip])
+        curves = pieces.curves(strip, self.n_cells[strip])
         if parts is None and cell_of is None:
             return curves, None
         if parts is None:
@@ -276,7 +260,7 @@ class Plan:
         # all nodes are read once per call: many of them are worth many rows
         most = max(CACHE, min(BLOCK, 4 * len(self.table.feature)))
         codes = np.ascontiguousarray(codes, dtype=np.int32)
-        first, per_row = 0, self.arrays[-1] * self.table.n_raw  # at most
+        first, per_row = 0, self.n_flat * self.table.n_raw  # at most
         while first < len(codes):
             n_rows = at_once(per_row, most)
             rows = slice(first, min(first + n_rows, len(codes)))
@@ -298,7 +282,7 @@ class Unmoved(Plan):
     def __init__(self, members, n_outputs):
         self.members, self.n_outputs = members, n_outputs
         self.strip_of, self.cell_of = [0] * len(members), [None] * len(members)
-        self.arrays = None, None, None, None, [1]
+        self.n_cells = [1]
 
     def pieces(self, codes, with_raw):
         """As `Plan.pieces`, of the response, of all rows and without `raw`."""
@@ -306,6 +290,53 @@ class Unmoved(Plan):
         cells = np.zeros(len(codes), dtype=np.int32)
         moved = np.zeros((self.n_outputs, len(codes)))
         yield slice(0, len(codes)), Pieces(starts, cells, moved), None
+
+
+def _union(codes):
+    return np.unique(np.concatenate(list(codes)))
+
+
+def _places(codes, some):
+    return np.searchsorted(codes, some).astype(np.int32)
+
+
+def _marks(table, features, used, first_cell):
+    """Where what the edges admit begins and ends, strip by strip.
+
+    Parameters
+    ----------
+    table : TreeTable
+    features : ndarray of shape (n_strips,)
+    used : list of ndarray
+        Codes of the cells of each strip.
+    first_cell : ndarray of shape (n_strips,)
+
+    Returns
+    -------
+    marks, spans : ndarray
+        See `Descent`.
+    """
+    marks, spans, n = [], np.zeros((len(table.feature), 2), dtype=np.int64), 0
+    for feature in np.unique(features):
+        edges, of_feature = [], []
+        for s in np.flatnonzero(features == feature):
+            count, cells = edge_steps(table, feature, used[s])
+            begins = np.cumsum(count) - count
+            at, ends = cells + first_cell[s], np.arange(len(cells))
+            ends -= begins.repeat(count)
+            np.invert(at, out=at, where=ends % 2 > 0)
+            edges.append(np.arange(len(count)).repeat(count))
+            of_feature.append(at)
+        at = of_feature[0]
+        if len(edges) > 1:  # all marks of an edge together
+            order = np.argsort(np.concatenate(edges), kind="stable")
+            at = np.concatenate(of_feature)[order]
+            count = np.bincount(np.concatenate(edges), minlength=len(count))
+        spans[table.edges_on(feature), 1] = n + np.cumsum(count)
+        spans[table.edges_on(feature), 0] = n + np.cumsum(count) - count
+        marks.append(at)
+        n += len(at)
+    return np.concatenate(marks).astype(np.int32), spans
 
 
 def _inner_nodes(table):
