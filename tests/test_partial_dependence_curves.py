@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from partial_dependence_models import frame_and_model
 
-from skvarimp import DerivativeImportance, PartialDependenceImportance
+from skvarimp import CurvesDisplay, DerivativeImportance, PartialDependenceImportance
 
 
 def test_curves_are_drawn_least_flat_first():
@@ -115,4 +115,15 @@ def test_dates_are_ordered_values(library):
     assert "2024" in "".join(t.get_text() for t in panel.get_xticklabels())
     with pytest.raises(TypeError, match="'day' is a date"):
         DerivativeImportance().fit(model, given)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("unit", ["M8[D]", "M8[ns]", "object"])
+def test_days_without_a_time_are_drawn(unit):
+    """In whatever type they come."""
+    days = np.array(["2024-01-30", "2024-03-01", "2024-12-24"], dtype="M8[D]")
+    curve = ("day", days.astype(unit), [[1.0], [2.0], [4.0]])
+    (ax,) = CurvesDisplay([curve], ["y"]).plot().axes_
+    ax.figure.canvas.draw()
+    assert "2024" in "".join(t.get_text() for t in ax.get_xticklabels())
     plt.close("all")

@@ -17,7 +17,6 @@ from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._display.points import RowsDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
 from skvarimp._measures.impurity.impurity import ImpurityImportance
-from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._selection.all_relevant import AllRelevantSelector
 from skvarimp._selection.named import named
 from skvarimp._selection.selectors import BackwardEliminationSelector
@@ -25,52 +24,42 @@ from skvarimp._stability.folds import importance_across_folds
 from skvarimp._stability.null_importances import null_importances
 
 
-def _fitted(importance, estimator, X, y, sample_weight=None):
+def _made_by(function, **defaults):
+    """What a display draws is what a function makes of a model and data."""
+
+    def make(estimator, X, y, **options):
+        return (function(estimator, X, y, **(defaults | options)),)
+
+    return make
+
+
+def _fitted(estimator, X, y, *, importance, sample_weight=None):
     importance = clone(named(importance))
     return importance.fit(estimator, X, y, sample_weight=sample_weight)
 
 
-def _measure(default):
-    def make(estimator, X, y, *, importance=default, **options):
-        return (_fitted(importance, estimator, X, y, **options),)
-
-    return make
-
-
-def _rows(estimator, X, y, *, importance=SensitivityImportance(), **options):  # noqa: B008
+def _rows(estimator, X, y, *, importance="sensitivity", **options):
     importance = clone(named(importance)).set_params(keep_rows=True)
-    return _fitted(importance, estimator, X, y, **options), X
+    return _fitted(estimator, X, y, importance=importance, **options), X
 
 
-def _selector(kind):
-    def make(estimator, X, y, **options):
-        return (kind(estimator, **options).fit(X, y),)
-
-    return make
-
-
-def _refitted(function):
-    def make(estimator, X, y, *, importance="permutation", **options):
-        return (function(estimator, X, y, importance, **options),)
-
-    return make
-
-
-def _compared(estimator, X, y, **options):
-    return (compare_importances(estimator, X, y, **options),)
+def _selected(estimator, X, y, *, kind, **options):
+    return kind(estimator, **options).fit(X, y)
 
 
 MAKERS = {
-    ImportanceDisplay: _measure("sensitivity"),
-    ComparisonDisplay: _compared,
-    CurvesDisplay: _measure("partial_dependence"),
-    MatrixDisplay: _measure("interaction"),
-    AssociationDisplay: _measure(ImpurityImportance(surrogates=True)),
+    ImportanceDisplay: _made_by(_fitted, importance="sensitivity"),
+    ComparisonDisplay: _made_by(compare_importances),
+    CurvesDisplay: _made_by(_fitted, importance="partial_dependence"),
+    MatrixDisplay: _made_by(_fitted, importance="interaction"),
+    AssociationDisplay: _made_by(
+        _fitted, importance=ImpurityImportance(surrogates=True)
+    ),
     RowsDisplay: _rows,
-    FoldsDisplay: _refitted(importance_across_folds),
-    NullDisplay: _refitted(null_importances),
-    SelectionPathDisplay: _selector(BackwardEliminationSelector),
-    AllRelevantDisplay: _selector(AllRelevantSelector),
+    FoldsDisplay: _made_by(importance_across_folds, importance="permutation"),
+    NullDisplay: _made_by(null_importances, importance="permutation"),
+    SelectionPathDisplay: _made_by(_selected, kind=BackwardEliminationSelector),
+    AllRelevantDisplay: _made_by(_selected, kind=AllRelevantSelector),
 }
 
 for display, make in MAKERS.items():

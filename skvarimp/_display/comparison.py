@@ -19,7 +19,6 @@ from skvarimp._display.drawing import (
     check_count,
     columns_of,
     drawable,
-    entitle,
     plain,
     wrapped,
 )
@@ -234,7 +233,8 @@ class ComparisonDisplay(Display):
         height = 1.2 if dots else max(1.0, 0.4 + 0.45 * len(models))
         size = row_size(names, height, n_panels)
         what = f"measures: {list(self.importances)}"
-        axes = axes_for(ax, n_panels, figsize, size, n_panels, what, sharey=True)
+        how = {"columns": n_panels, "what": what, "sharey": True}
+        axes = axes_for(ax, n_panels, figsize, size, title, **how)
         self.axes_ = axes[:n_panels]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
@@ -244,7 +244,6 @@ class ComparisonDisplay(Display):
         note = not_shown(share, shown, threshold=False)
         self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
         self._legend(models, own_figure, "upper" if title is None else "lower")
-        entitle(self.axes_, title, own_figure)
         return self
 
     def _panel(self, ax, measure, models, shown, dots, kwargs):
@@ -279,13 +278,8 @@ class ComparisonDisplay(Display):
             width = self.figure_.get_figwidth()
             longest = max(len(model) for model in models)
             n_columns = int(max(1, min(len(models), width // (0.8 + 0.08 * longest))))
-            legend = self.figure_.legend(
-                handles,
-                models,
-                loc=f"outside {end} center",
-                ncols=n_columns,
-                frameon=False,
-            )
+            style = {"loc": f"outside {end} center", "frameon": False}
+            legend = self.figure_.legend(handles, models, ncols=n_columns, **style)
         plain(legend.get_texts())
 
 

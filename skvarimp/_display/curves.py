@@ -15,7 +15,6 @@ from skvarimp._display.drawing import (
     check_count,
     check_has,
     drawable,
-    entitle,
     n_columns,
     panel_axes,
     plain,
@@ -190,7 +189,7 @@ class CurvesDisplay(Display):
         for name, grid, averages in curves:
             shape = (len(grid), len(self.output_names))
             drawable(averages, shape, f"curves of {name!r}")
-        self.axes_ = panel_axes(ax, n, figsize, (3.2, 2.5), (0.4, 0.2))
+        self.axes_ = panel_axes(ax, n, figsize, (3.2, 2.5), (0.4, 0.2), title)
         self.figure_ = self.axes_[0].figure
         if curves:
             drawn = [self._drawn(curve, kind, centred) for curve in curves]
@@ -206,7 +205,6 @@ class CurvesDisplay(Display):
         if left and own_figure:
             note = f"{left} of {n_all} entries are not shown"
             self.figure_.supxlabel(note, fontsize="medium")
-        entitle(self.axes_, title, own_figure)
         return self
 
     def _check_asked(self, kind, band, effect):

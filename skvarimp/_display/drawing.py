@@ -89,7 +89,7 @@ class Display:
         return getattr(cls, cls._draw)(*made, **drawing)
 
 
-def axes_for(ax, n, figsize, size, columns=3, what="panels", **grid):
+def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid):
     """Axes for n panels: those given, or new ones in a figure of its own.
 
     Parameters
@@ -99,6 +99,8 @@ def axes_for(ax, n, figsize, size, columns=3, what="panels", **grid):
     figsize : (float, float) or None
         Of a figure of its own, in inches; None: `size`.
     size : (float, float)
+    title : str, default=None
+        Over the figure of its own, or over the first of the axes given.
     columns : int, default=3
         The most panels side by side in a new figure.
     what : str, default="panels"
@@ -110,7 +112,8 @@ def axes_for(ax, n, figsize, size, columns=3, what="panels", **grid):
     -------
     ndarray of at least n Axes
     """
-    if ax is None:
+    given = ax is not None
+    if not given:
         shape = -(-n // columns), min(n, columns)
         how = {"figsize": figsize or size, "layout": "constrained"} | grid
         _, ax = pyplot().subplots(*shape, squeeze=False, **how)
@@ -128,14 +131,17 @@ def axes_for(ax, n, figsize, size, columns=3, what="panels", **grid):
         raise ValueError(
             f"`ax` has {len(axes)} axes for {n} {what}. Pass one for each, or ax=None."
         )
+    if title is not None:
+        entitle = axes[0].set_title if given else axes[0].figure.suptitle
+        plain([entitle(title)])
     return axes
 
 
-def single_axes(ax, figsize, size):
+def single_axes(ax, figsize, size, title=None):
     """The axes given, or those of a figure of its own; `size` unless `figsize`."""
     if np.size(ax) != 1:
         _check_axes(ax)
-    return axes_for(ax, 1, figsize, size)[0]
+    return axes_for(ax, 1, figsize, size, title)[0]
 
 
 def _check_axes(ax):
@@ -146,20 +152,11 @@ def _check_axes(ax):
         )
 
 
-def entitle(axes, title, own_figure):
-    """Put a title over axes, or over the figure where it was made for them."""
-    if title is None:
-        return
-    first = axes[0]
-    text = first.figure.suptitle(title) if own_figure else first.set_title(title)
-    plain([text])
-
-
-def panel_axes(ax, n, figsize, panel, margins):
+def panel_axes(ax, n, figsize, panel, margins, title):
     """`axes_for` panels of one size, with margins beside all of them, in inches."""
     columns, rows = min(n, 3), -(-n // 3)
     size = panel[0] * columns + margins[0], panel[1] * rows + margins[1]
-    return axes_for(ax, n, figsize, size)
+    return axes_for(ax, n, figsize, size, title)
 
 
 def n_columns(ax):

@@ -41,17 +41,9 @@ def measure_html(measure):
     str
         HTML; names are escaped.
     """
-    columns = {"importance": measure.importances_}
-    if measure.standard_errors_ is not None:
-        columns["standard error"] = measure.standard_errors_
     how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
-    return _page(
-        type(measure).__name__,
-        escape(", ".join(str(part) for part in how if part)),
-        _table(measure, columns),
-        f"<details><summary>Parameters</summary>{estimator_html_repr(measure)}"
-        "</details>",
-    )
+    note = escape(", ".join(str(part) for part in how if part))
+    return _page_of(measure, note, _table(measure, with_errors=True))
 
 
 def comparison_html(fitted):
@@ -65,7 +57,7 @@ def comparison_html(fitted):
     tables = "".join(
         f'<div style="display: inline-block; vertical-align: top; margin-right: 2em">'
         f"<b>{escape(label)}</b>"
-        f"{_table(measure, {'importance': measure.importances_})}</div>"
+        f"{_table(measure)}</div>"
         for label, measure in fitted.items()
     )
     return _page("Comparison", "", tables)
@@ -86,36 +78,34 @@ def selector_html(selector):
     sizes = np.asarray(selector.path_["n_features"])
     chosen = scores[sizes == selector.n_features_]
     total = len(selector.support_)
-    rows = f"<tr><td>kept</td><td>{selector.n_features_} of {total}</td></tr>"
+    facts = {"kept": f"{selector.n_features_} of {total}"}
     if len(chosen):
-        rows += f"<tr><td>score</td><td>{chosen[0]:.4g}</td></tr>"
+        facts["score"] = f"{chosen[0]:.4g}"
     best = int(np.nanargmax(scores))
-    rows += (
-        f"<tr><td>best score</td><td>{scores[best]:.4g} with {sizes[best]} columns"
-        "</td></tr>"
-    )
-    return _page(
-        type(selector).__name__,
-        shown,
-        f"<table>{rows}</table>",
-        f"<details><summary>Parameters</summary>{estimator_html_repr(selector)}"
-        "</details>",
-    )
+    facts["best score"] = f"{scores[best]:.4g} with {sizes[best]} columns"
+    rows = "".join(f"<tr><td>{k}</td><td>{v}</td></tr>" for k, v in facts.items())
+    return _page_of(selector, shown, f"<table>{rows}</table>")
 
 
-def _page(title, note, *parts):
+def _page_of(estimator, note, table):
+    """A page about an estimator, with its parameters folded away."""
+    folded = f"<summary>Parameters</summary>{estimator_html_repr(estimator)}"
+    return _page(type(estimator).__name__, note, f"{table}<details>{folded}</details>")
+
+
+def _page(title, note, body):
     note = f"<div>{note}</div>" if note else ""
-    return (
-        f'{_STYLE}<div class="skvarimp"><div><b>{escape(title)}</b></div>{note}'
-        + "".join(parts)
-        + "</div>"
-    )
+    head = f'{_STYLE}<div class="skvarimp"><div><b>{escape(title)}</b></div>{note}'
+    return f"{head}{body}</div>"
 
 
-def _table(measure, columns):
-    """The columns, a bar and the rank of each entry, most important first."""
+def _table(measure, with_errors=False):
+    """The importances, a bar and the rank of each entry, most important first."""
     names, ranks = measure.entry_names_, measure.ranking_
     values, errors = measure.importances_, measure.standard_errors_
+    columns = {"importance": values}
+    if with_errors and errors is not None:
+        columns["standard error"] = errors
     order = np.argsort(ranks, kind="stable")
     shown = order[:MOST_ROWS]
     half = 1.96 * np.nan_to_num(errors if errors is not None else np.zeros(len(values)))
@@ -125,20 +115,18 @@ def _table(measure, columns):
     width = (right - left) or 1.0
 
     def across(begin, end, kind):
-        begin, end = min(begin, end), max(begin, end)
-        return (
-            f'<span class="{kind}" style="left: {100 * (begin - left) / width:.1f}%; '
-            f'width: {100 * (end - begin) / width:.1f}%"></span>'
-        )
+        begin, end = sorted([begin, end])
+        place = f"left: {100 * (begin - left) / width:.1f}%"
+        place += f"; width: {100 * (end - begin) / width:.1f}%"
+        return f'<span class="{kind}" style="{place}"></span>'
 
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     digits = int(np.clip(3 - np.floor(np.log10(largest)), 0, 8)) if largest else 3
     head = "".join(f"<th>{name}</th>" for name in ["entry", *columns, "", "rank"])
     rows = []
     for place, e in enumerate(shown):
-        cells = "".join(
-            f"<td>{column[e]:.{digits}f}</td>" for column in columns.values()
-        )
+        numbers = [f"{column[e]:.{digits}f}" for column in columns.values()]
+        cells = "".join(f"<td>{number}</td>" for number in numbers)
         bar = "" if np.isnan(values[e]) else across(0.0, values[e], "bar")
         if half[e] > 0:
             bar += across(low[place], high[place], "interval")

@@ -14,7 +14,6 @@ from skvarimp._display.drawing import (
     check_count,
     check_has,
     drawable,
-    entitle,
     plain,
     single_axes,
     wrapped,
@@ -24,6 +23,9 @@ from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
 LONGEST_LINE = 26
+# In equal steps of Oklab, see Ottosson (2020), "A perceptual color space for image
+# processing".
+WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c"]
 
 
 @dataclass(eq=False, repr=False)
@@ -124,10 +126,10 @@ class MatrixDisplay(Display):
             raise ValueError("`names` is empty: there is nothing to draw.")
         check_count("max_entries", max_entries)
         names = [wrapped(name, LONGEST_LINE) for name in self.names[:max_entries]]
-        n, own_figure = len(names), ax is None
+        n = len(names)
         matrix = drawable(self.matrix, (n_named, n_named), "matrix")[:n, :n]
         matrix = np.ma.masked_invalid(matrix)
-        ax = single_axes(ax, figsize, _size(names))
+        ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
         cmap = light_to_dark() if cmap is None else cmap
         limits = {"vmin": min(0.0, matrix.min()), "vmax": matrix.max() or 1.0}
@@ -145,37 +147,14 @@ class MatrixDisplay(Display):
         n_all = getattr(self, "_n_entries", n_named)
         note = [f"{n_all - n} of {n_all} entries are not shown"] if n < n_all else []
         ax.set(ylabel=self._beside, xlabel="\n".join([*self._below, *note]))
-        entitle([ax], title, own_figure)
         return self
 
 
 def light_to_dark():
-    """Colours from white to blue that differ equally: straight in Oklab."""
-    from matplotlib.colors import ListedColormap
+    """Colours from white to blue that differ equally."""
+    from matplotlib.colors import LinearSegmentedColormap
 
-    ends = np.array([[0.985, -0.003, -0.008], [0.42, -0.03, -0.115]])
-    share = np.linspace(0.0, 1.0, 256)[:, np.newaxis]
-    lab = ends[0] + share * (ends[1] - ends[0])
-    linear = (lab @ OKLAB_TO_LMS.T) ** 3 @ LMS_TO_RGB.T
-    curved = 1.055 * np.clip(linear, 0.0031308, 1.0) ** (1 / 2.4) - 0.055
-    return ListedColormap(np.where(linear > 0.0031308, curved, 12.92 * linear))
-
-
-# Ottosson (2020), "A perceptual color space for image processing".
-OKLAB_TO_LMS = np.array(
-    [
-        [1.0, 0.3963377774, 0.2158037573],
-        [1.0, -0.1055613458, -0.0638541728],
-        [1.0, -0.0894841775, -1.2914855480],
-    ]
-)
-LMS_TO_RGB = np.array(
-    [
-        [4.0767416621, -3.3077115913, 0.2309699292],
-        [-1.2684380046, 2.6097574011, -0.3413193965],
-        [-0.0041960863, -0.7034186147, 1.7076147010],
-    ]
-)
+    return LinearSegmentedColormap.from_list("light to dark", WHITE_TO_BLUE)
 
 
 def pair_matrix(names, pairs, values):

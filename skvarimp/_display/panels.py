@@ -58,7 +58,9 @@ def draw_averages(ax, name, grid, averages, marks):
         ticks = [*at, beyond] if missing.any() else at
         _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
     elif missing.any():
-        _mark_missing(ax, beyond)
+        style = {"rotation": 90, "fontsize": "x-small", "color": "0.3"}
+        style |= {"ha": "center", "va": "bottom", "transform": ax.get_xaxis_transform()}
+        ax.text(beyond, 0.06, "missing", **style)
     # ticks up to 4% of the panel's height
     marks = [] if marks is None else marks
     ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
@@ -95,12 +97,12 @@ def _are_dates(values):
 
 def _date_numbers(ax, values):
     """Dates as matplotlib's numbers, on an axis that shows them as dates."""
-    from matplotlib.dates import AutoDateLocator, DateFormatter, date2num
+    from matplotlib.dates import AutoDateLocator, DateFormatter, date2num, num2date
 
     numbers = date2num(list(values))
     days = numbers[-1] - numbers[0]
     form, most = next(row[1:] for row in DATE_FORMATS if days >= row[0])
-    ticks = AutoDateLocator(minticks=3).tick_values(values[0], values[-1])
+    ticks = AutoDateLocator(minticks=3).tick_values(*num2date(numbers[[0, -1]]))
     ticks = ticks[(ticks >= numbers[0]) & (ticks <= numbers[-1])]
     ax.set_xticks(ticks[:: -(-len(ticks) // most)] if len(ticks) else numbers[:1])
     ax.xaxis.set_major_formatter(DateFormatter(form))
@@ -129,20 +131,6 @@ def _label_ticks(axis, at, labels):
     if axis.axis_name == "x" and sum(map(len, labels)) > 24:
         for tick in axis.get_ticklabels():
             tick.set(rotation=35, ha="right", rotation_mode="anchor")
-
-
-def _mark_missing(ax, position):
-    ax.text(
-        position,
-        0.06,
-        "missing",
-        transform=ax.get_xaxis_transform(),
-        rotation=90,
-        ha="center",
-        va="bottom",
-        fontsize="x-small",
-        color="0.3",
-    )
 
 
 def interaction_part(surface):
@@ -177,13 +165,16 @@ def draw_surface(ax, names, values, surface, marks, style):
     matplotlib QuadMesh
     """
     edges = []
-    for axis, name, of_axis, deciles, longest in zip(
-        (ax.xaxis, ax.yaxis), names, values, marks, (LONGEST_LINE, LONGEST_BESIDE)
-    ):
+    sides = (
+        (ax.xaxis, ax.vlines, ax.get_xaxis_transform(), LONGEST_LINE),
+        (ax.yaxis, ax.hlines, ax.get_yaxis_transform(), LONGEST_BESIDE),
+    )
+    for side, name, of_axis, deciles in zip(sides, names, values, marks):
+        axis, lines, along, longest = side
         plain([axis.set_label_text(wrapped(name, longest))])
         if _is_scale(of_axis, deciles):
             edges.append(_edges(of_axis.astype(np.float64)))
-            _mark_deciles(ax, axis, deciles)
+            lines(deciles, 0, 0.03, "0", lw=0.9, transform=along)
         else:
             _mark_cells(axis, of_axis)
             edges.append(np.arange(len(of_axis) + 1) - 0.5)
@@ -201,13 +192,6 @@ def _is_scale(values, deciles):
 def _edges(values):
     """Where the cells of ascending values begin and end."""
     return np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
-
-
-def _mark_deciles(ax, axis, deciles):
-    if axis is ax.xaxis:
-        ax.vlines(deciles, 0, 0.03, "0", lw=0.9, transform=ax.get_xaxis_transform())
-    else:
-        ax.hlines(deciles, 0, 0.03, "0", lw=0.9, transform=ax.get_yaxis_transform())
 
 
 def _mark_cells(axis, values):

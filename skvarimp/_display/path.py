@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display.drawing import Display, entitle, single_axes
+from skvarimp._display.drawing import Display, single_axes
 from skvarimp._types import Axes
 
 
@@ -106,8 +106,7 @@ class SelectionPathDisplay(Display):
         self : SelectionPathDisplay
             With `ax_`, `figure_` and `line_`.
         """
-        own_figure = ax is None
-        ax = single_axes(ax, figsize, (6.4, 4.0))
+        ax = single_axes(ax, figsize, (6.4, 4.0), title)
         order = np.argsort(self.n_features)
         n = np.asarray(self.n_features)[order]
         score = np.asarray(self.score)[order]
@@ -129,6 +128,5 @@ class SelectionPathDisplay(Display):
             ax.set_xscale("log")
         ax.set(xlabel="number of features", ylabel="held-out score")
         ax.legend(frameon=False)
-        entitle([ax], title, own_figure)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -192,15 +192,8 @@ def _colors(values, n):
 def _name_levels(ax, place, levels):
     """Names of the levels right of the points, each in its colour."""
     for k, (name, color) in enumerate(levels):
-        text = ax.annotate(
-            str(name)[:20],
-            (1.0, place - 0.4 + 0.8 * (k + 0.5) / len(levels)),
-            xycoords=ax.get_yaxis_transform(),
-            xytext=(3, 0),
-            textcoords="offset points",
-            color=color,
-            fontsize="xx-small",
-            va="center",
-            annotation_clip=False,
-        )
-        plain([text])
+        at = 1.0, place - 0.4 + 0.8 * (k + 0.5) / len(levels)
+        how = {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
+        how |= {"xytext": (3, 0), "textcoords": "offset points"}
+        how |= {"color": color, "fontsize": "xx-small", "va": "center"}
+        plain([ax.annotate(str(name)[:20], at, **how)])

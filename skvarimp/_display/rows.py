@@ -6,14 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skvarimp._display.drawing import (
-    Display,
-    check_count,
-    entitle,
-    plain,
-    single_axes,
-    wrapped,
-)
+from skvarimp._display.drawing import Display, check_count, plain, single_axes, wrapped
 from skvarimp._types import Axes
 
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
@@ -62,13 +55,11 @@ class NamedRows(Display):
         most = self._most if max_entries is None else max_entries
         check_count("max_entries", most)
         names, below, *chosen = self._rows(most)
-        own_figure = ax is None
-        ax = single_axes(ax, figsize, row_size(names, self._height))
+        ax = single_axes(ax, figsize, row_size(names, self._height), title)
         self.ax_, self.figure_ = ax, ax.figure
         self._mark(ax, kwargs, *chosen)
         finish_rows(ax, names)
         ax.set_xlabel("\n".join(below))
-        entitle([ax], title, own_figure)
         return self
 
     def _largest(self, values, most, label):

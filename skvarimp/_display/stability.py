@@ -14,7 +14,6 @@ from skvarimp._display.drawing import (
     Display,
     check_count,
     drawable,
-    entitle,
     n_columns,
     panel_axes,
     plain,
@@ -226,7 +225,7 @@ class NullDisplay(Display):
         check_count("bins", bins)
         panels, own_figure = self.panels[:max_entries], ax is None
         n = len(panels)
-        self.axes_ = panel_axes(ax, n, figsize, (3.0, 2.3), (0.3, 0.2))[:n]
+        self.axes_ = panel_axes(ax, n, figsize, (3.0, 2.3), (0.3, 0.2), title)[:n]
         self.figure_ = self.axes_[0].figure
         for ax, panel in zip(self.axes_, panels):
             _draw_null(ax, panel, bins, kwargs)
@@ -237,7 +236,6 @@ class NullDisplay(Display):
                 ax.set_ylabel("permutations")
             place = "outside upper right" if title is None else "outside lower right"
             self.figure_.legend(*handles, loc=place, ncols=2, frameon=False)
-        entitle(self.axes_, title, own_figure)
         return self
 
 
@@ -256,14 +254,8 @@ def _draw_null(ax, panel, bins, keywords):
     ax.locator_params(axis="x", nbins=4)
     ax.set_ylim(top=1.5 * ax.get_ylim()[1])  # room for the two lines of text
     side, at = ("left", 0.03) if importance > (low + high) / 2 else ("right", 0.97)
-    ax.text(
-        at,
-        0.97,
-        f"p = {pvalue:.2g}\nfamily-wise {familywise:.2g}",
-        transform=ax.transAxes,
-        ha=side,
-        va="top",
-        fontsize="small",
-    )
+    text = f"p = {pvalue:.2g}\nfamily-wise {familywise:.2g}"
+    style = {"ha": side, "va": "top", "fontsize": "small"}
+    ax.text(at, 0.97, text, transform=ax.transAxes, **style)
     plain([ax.set_title(wrapped(name, LONGEST_TITLE), loc="left", fontsize="medium")])
     ax.spines[["top", "right"]].set_visible(False)
