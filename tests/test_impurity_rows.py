@@ -580,7 +580,7 @@ FOREST = RandomForestRegressor(**FEW).fit(X[OLD], NUMBERS[OLD])
 @pytest.mark.parametrize(
     ("options", "model", "data", "error", "match"),
     [
-        ({"rows": "unseen"}, FOREST, (X, None), ValueError, "y is needed"),
+        ({"rows": "unseen"}, FOREST, (X, None), ValueError, "got y=None"),
         ({"rows": "oob"}, FOREST, (None, None), ValueError, "needs X and y"),
         ({"rows": "unseen", "criterion": "mse"}, FOREST, (X, NUMBERS), ValueError,
          "`criterion` is for rows='training'"),

@@ -114,17 +114,21 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        validate_params(self)
-        check_no_data(estimator)
-        if feature_names is not None:
-            if self._passes_over_partitions:
-                X = as_rows(X, y, sample_weight, feature_names)
-            else:
-                X = as_table(X, feature_names)
-        for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
-            self.__dict__.pop(kept, None)
+        X = self._started(estimator, X, y, sample_weight, feature_names)
         self._fit(estimator, X, y, sample_weight)
         return self
+
+    def _started(self, estimator, X, y, sample_weight, feature_names):
+        """Check the parameters and forget the last fit; X with its names."""
+        validate_params(self)
+        check_no_data(estimator)
+        for kept in ("_rows", "influences_", "row_importances_"):
+            self.__dict__.pop(kept, None)
+        if feature_names is None:
+            return X
+        if self._passes_over_partitions:
+            return as_rows(X, y, sample_weight, feature_names)
+        return as_table(X, feature_names)
 
     def _html_repr(self):
         """What a notebook shows: the importances once there are any."""

@@ -1,9 +1,7 @@
-"""What columns earned from all rows of partitions, and the variance between these."""
+"""What columns earned from all rows of partitions, and the variance of that."""
 
-import numpy as np
-
-from skvarimp._measures.impurity.row_credit import Sums
-from skvarimp._measures.impurity.unseen import given_rows
+from skvarimp._data.partitions import summed
+from skvarimp._measures.impurity.unseen import rows_in_trees
 from skvarimp._models.trees.losses import TreeLoss
 
 
@@ -12,12 +10,8 @@ def earned_over(measure, estimator, partitions):
 
     Returns
     -------
-    columns : ndarray of shape (n_features,)
-        Columns that any tree splits on.
-    totals : ndarray of shape (n_features, n_outputs)
-    variance : ndarray of shape (n_features,)
-        Weighted variance over the rows of the mean over the outputs.
-    weight : float
+    columns, totals, variance
+        See `Credit`.
     """
     if measure.keep_rows:
         raise ValueError(
@@ -25,7 +19,7 @@ def earned_over(measure, estimator, partitions):
             "X.compute(), or leave it out."
         )
     partitions.sent.add(estimator)
-    sums = partitions.passed(_sums, (estimator,), Sums.merged)
+    sums = partitions.passed(_sums, (estimator,), summed)
     return partitions.passed(_earned, (estimator, sums), _joined)
 
 
@@ -34,24 +28,20 @@ def _sums(part, estimator):
 
 
 def _earned(part, estimator, sums):
-    rows = _in_trees(part, estimator)
-    credit = rows.credit(sums)
-    variance = rows.weights @ credit.influences**2 / sums.weight
-    return credit.columns, credit.totals, variance, sums.weight
+    credit = _in_trees(part, estimator).credit(sums)
+    return credit.columns, credit.totals, credit.variance
 
 
 def _joined(one, other):
-    columns, totals, variance, weight = one
-    return columns, totals, variance + other[2], weight
+    columns, totals, variance = one
+    return columns, totals, variance + other[2]
 
 
 def _in_trees(part, estimator):
-    kept = np.ones(part.table.n_samples, dtype=bool)
-    given = given_rows(estimator, part.table, part.target(), part.weights, kept)
-    if given.form.stages is not None and not TreeLoss(*given.form.loss).of_single_rows:
+    rows = rows_in_trees(estimator, part.table, part.target(), part.weights)
+    if rows.boosts and not TreeLoss(*rows.form.loss).of_single_rows:
         raise ValueError(
             f"The loss of {type(estimator).__name__} depends on all rows together, "
             "which need to be in one place. Pass X.compute()."
         )
-    given.weights = part.weights  # not normalised, so that sums can be merged
-    return given.in_trees()
+    return rows

@@ -1,5 +1,6 @@
 """`ImpurityImportance`: what the splits of trees earn, on training or other rows."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -13,7 +14,8 @@ from skvarimp._data.validation import (
     Interval,
     StrOptions,
     check_fitted,
-    check_no_data,
+    check_sample_weight,
+    check_target,
     n_jobs_constraint,
 )
 from skvarimp._display.association import AssociationDisplay
@@ -25,20 +27,19 @@ from skvarimp._measures.impurity.readers import not_trees
 from skvarimp._measures.impurity.registry import READERS
 from skvarimp._measures.impurity.training import fit_training_rows
 from skvarimp._measures.impurity.unseen import (
-    check_has_target,
     earns,
     not_bagged,
     out_of_bag_rows,
-    read_rows,
+    rows_in_trees,
 )
-from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.registry import unwrapped
 from skvarimp._running.arithmetic import no_overflow
-from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Matrix
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ImpurityImportance(BaseImportance):
     """Importance of each column from the impurity that a model's splits remove.
 
@@ -241,7 +242,7 @@ class ImpurityImportance(BaseImportance):
     array([0.5, 0.5])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 scikit-learn's form
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "rows": [StrOptions({"training", "oob", "unseen"})],
         "keep_rows": ["boolean"],
         "criterion": [StrOptions({"auto", "gini", "deviance", "error", "mse"})],
@@ -251,36 +252,27 @@ class ImpurityImportance(BaseImportance):
         "n_jobs": n_jobs_constraint,
     }
 
+    rows: Literal["training", "oob", "unseen"] = "training"
+    criterion: Literal["auto", "gini", "deviance", "error", "mse"] = "auto"
+    surrogates: bool | int = False
+    convention: Literal["matlab", "rpart", "sklearn"] = "matlab"
+    surrogate_cuts: Literal["all", "class_boundary"] = "all"
+    keep_rows: bool = False
+    n_jobs: int | None = None
+
     @property
     def _reads_training_rows(self):
         return self.rows != "unseen"
 
+    @property
+    def _passes_over_partitions(self):
+        return self.rows == "unseen"
+
     def _cannot_serve(self, estimator):
-        if self.rows == "training":
-            known = type(estimator) in READERS
-            return None if known else str(not_trees(type(estimator).__name__))
-        if not earns(estimator):
+        of_training = self.rows == "training"
+        if not (type(estimator) in READERS if of_training else earns(estimator)):
             return str(not_trees(type(estimator).__name__))
         return not_bagged(estimator) if self.rows == "oob" else None
-
-    def __init__(
-        self,
-        *,
-        rows: Literal["training", "oob", "unseen"] = "training",
-        criterion: Literal["auto", "gini", "deviance", "error", "mse"] = "auto",
-        surrogates: bool | int = False,
-        convention: Literal["matlab", "rpart", "sklearn"] = "matlab",
-        surrogate_cuts: Literal["all", "class_boundary"] = "all",
-        keep_rows: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.rows = rows
-        self.keep_rows = keep_rows
-        self.criterion = criterion
-        self.surrogates = surrogates
-        self.convention = convention
-        self.surrogate_cuts = surrogate_cuts
-        self.n_jobs = n_jobs
 
     @whole_fit
     @no_overflow()
@@ -320,14 +312,7 @@ class ImpurityImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        validate_params(self)
-        check_no_data(estimator)
-        if feature_names is not None and self.rows == "unseen":
-            X = as_rows(X, y, sample_weight, feature_names)
-        elif feature_names is not None:
-            X = as_table(X, feature_names)
-        for kept in ("_rows", "influences_", "row_importances_"):  # by the last fit
-            self.__dict__.pop(kept, None)
+        X = self._started(estimator, X, y, sample_weight, feature_names)
         self._fit(estimator, X, y, sample_weight, tree_weights)
         return self
 
@@ -348,31 +333,37 @@ class ImpurityImportance(BaseImportance):
         check_training_only(self, tree_weights)
         if not earns(estimator):
             raise not_trees(type(estimator).__name__)
-        if X is None:
-            raise ValueError(f"rows={self.rows!r} needs X and y, got X=None.")
-        rows = as_rows(X, y, sample_weight) if self.rows == "unseen" else as_table(X)
-        if isinstance(rows, Partitions):
-            self._set_entries(rows.head.table, None, estimator)
-            check_has_target(y)
-            self._store_earned(*earned_over(self, estimator, rows))
+        if X is None or y is None:
+            missing = "X" if X is None else "y"
+            raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
+        table = as_rows(X, y, sample_weight) if self.rows == "unseen" else as_table(X)
+        if isinstance(table, Partitions):
+            self._set_entries(table.head.table, None, estimator)
+            self._store_earned(*earned_over(self, estimator, table))
             return
-        self._set_entries(rows, None, estimator)
-        given = read_rows(estimator, rows, y, sample_weight)
+        self._set_entries(table, None, estimator)
+        target = check_target(y, table.n_samples)
+        weights = check_sample_weight(sample_weight, table.n_samples)
+        kept = weights > 0
+        places = np.flatnonzero(kept)
+        some = table if kept.all() else table.take(places)
+        rows = rows_in_trees(estimator, some, target[places], weights[places])
         if self.rows == "oob":
-            given.outside = out_of_bag_rows(estimator, given, rows, y, sample_weight)
-        credit = (in_trees := given.in_trees()).credit(in_trees.sums())
-        variance = given.weights @ credit.influences**2
-        weight = given.total_weight
-        self._store_earned(credit.columns, credit.totals, variance, weight)
+            given = table, y, sample_weight
+            rows.outside = out_of_bag_rows(estimator, *given, kept)
+        credit = rows.credit(rows.sums())
+        self._store_earned(credit.columns, credit.totals, credit.variance)
         if self.keep_rows:
-            kept = np.zeros((2, *given.table.native.shape))
-            kept[:, :, credit.columns] = credit.influences, credit.rows
-            store_rows(self, Rows.of(given, *kept))
+            every = np.zeros((2, len(places), table.n_columns))
+            every[:, :, credit.columns] = credit.influences, credit.rows
+            total, seen = rows.weights.sum(), fingerprint(some)
+            shares = rows.weights / total
+            store_rows(self, Rows(*every, shares, total, kept, seen))
 
-    def _store_earned(self, columns, totals, variance, weight):
+    def _store_earned(self, columns, totals, variance):
         n_columns, n_outputs = self.n_features_in_, totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
-        importances[columns], errors[columns] = totals, np.sqrt(variance / weight)
+        importances[columns], errors[columns] = totals, np.sqrt(variance)
         self._store(
             importances,
             column_names(getattr(self, "feature_names_in_", None), n_columns),

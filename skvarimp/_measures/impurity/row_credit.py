@@ -34,35 +34,6 @@ LARGEST = 300.0  # raw outputs whose exponentials may be multiplied
 
 
 @dataclass
-class Sums:
-    """What the rows that come to each node add up to.
-
-    A *group* is the raw outputs that earn together: those of one output in boosting,
-    all of them elsewhere.
-
-    Attributes
-    ----------
-    weight : float
-        Of all rows.
-    reached : ndarray of shape (n_groups, n_nodes)
-        Weights of the rows at each leaf.
-    asked : ndarray of shape (n_raw, n_nodes)
-        Weights times steps of the rows that come from a split to its child.
-    """
-
-    weight: float
-    reached: np.ndarray
-    asked: np.ndarray
-
-    def merged(self, other):
-        """Those of two sets of rows."""
-        self.weight += other.weight
-        self.reached += other.reached
-        self.asked += other.asked
-        return self
-
-
-@dataclass
 class Credit:
     """What each column earned, and from which row.
 
@@ -72,6 +43,8 @@ class Credit:
         Columns that any tree splits on; all others earn nothing.
     totals : ndarray of shape (n_features, n_outputs)
         Weighted means over the rows.
+    variance : ndarray of shape (n_features,)
+        Of the means over the outputs.
     rows : ndarray of shape (n_rows, n_features)
         What each row earned, mean over the outputs.
     influences : ndarray of shape (n_rows, n_features)
@@ -80,6 +53,7 @@ class Credit:
 
     columns: np.ndarray
     totals: np.ndarray
+    variance: np.ndarray
     rows: np.ndarray
     influences: np.ndarray
 
@@ -146,6 +120,9 @@ class Steps:
 class RowsInTrees:
     """Rows, and trees for them to go down.
 
+    A *group* is the raw outputs that earn together: those of one output in boosting,
+    all of them elsewhere.
+
     Parameters
     ----------
     form : Trees
@@ -155,13 +132,18 @@ class RowsInTrees:
     outputs : list of ndarray
         Raw outputs that belong to each output.
     weights : ndarray of shape (n_rows,)
-    outside : list of ndarray, default=None
+
+    Attributes
+    ----------
+    outside : list of ndarray or None
         Rows of the table that each tree was not grown on; trees without any are left
         out. None: all rows, for every tree.
     """
 
-    def __init__(self, form, table, y, outputs, weights, outside=None):
-        self.form, self.y, self.outputs, self.outside = form, y, outputs, outside
+    outside = None
+
+    def __init__(self, form, table, y, outputs, weights):
+        self.form, self.y, self.outputs = form, y, outputs
         self.boosts, self.weights = form.stages is not None, weights
         self.groups = outputs if self.boosts else [np.arange(len(y))]
         self.nodes = NodeTable(form.trees, form.encoding)
@@ -175,26 +157,37 @@ class RowsInTrees:
         self.climb, self._kept = _kernel(), {}
 
     def sums(self):
-        """`Sums` of these rows."""
+        """What the rows that come to each node add up to.
+
+        Returns
+        -------
+        weight : float
+            Of all rows.
+        reached : ndarray of shape (n_groups, n_nodes)
+            Weights of the rows at each leaf.
+        asked : ndarray of shape (n_raw, n_nodes)
+            Weights times steps of the rows that come from a split to its child.
+        """
         reached = np.zeros((len(self.groups), self.values.shape[1]))
         asked = np.zeros(self.values.shape)
         for group, at_leaf in zip(self.groups, reached):
             of_group = asked[group]
             self._climb_all(group, at_leaf, of_group, None)
             asked[group] = of_group
-        return Sums(self.weights.sum(), reached, asked)
+        return self.weights.sum(), reached, asked
 
     def credit(self, sums):
         """`Credit` of these rows.
 
         Parameters
         ----------
-        sums : Sums
-            Of these rows, or of more.
+        sums : tuple
+            Those of these rows, or of more.
         """
+        total, _, asked = sums
         n_outputs, width = len(self.outputs), self.codes.shape[1]
-        change, centre = self._centred(sums)
-        earning = (sums.asked * change)[:, self.below] / sums.weight
+        change, centre = self._centred(*sums)
+        earning = (asked * change)[:, self.below] / total
         of_outputs = [earning[output].sum(axis=0) for output in self.outputs]
         totals = [np.bincount(self.feature, one, width) for one in of_outputs]
         rows, means = np.zeros(self.codes.shape), np.mean(totals, axis=0)
@@ -203,9 +196,12 @@ class RowsInTrees:
             self._climb_all(group, at_split, change[group] / n_outputs, rows)
         if self.outside is not None:
             means = self._shared_out(earning.sum(axis=0) / n_outputs)
-        return Credit(self.nodes.columns, np.transpose(totals), rows, rows - means)
+        influences = rows - means
+        variance = self.weights @ influences**2 / total**2
+        totals = np.transpose(totals)
+        return Credit(self.nodes.columns, totals, variance, rows, influences)
 
-    def _centred(self, sums):
+    def _centred(self, total, reached, asked):
         """By how much each node's value is off the mean over the rows at its parent.
 
         Returns
@@ -217,16 +213,16 @@ class RowsInTrees:
         """
         nodes, below, above = self.nodes, self.below, self.above
         change, centre = np.zeros((2, *self.values.shape))
-        for group, at_leaf in zip(self.groups, sums.reached):
+        for group, at_leaf in zip(self.groups, reached):
             weight, size = self.upwards.sums(at_leaf), len(at_leaf)
-            share = weight[nodes.roots] / sums.weight
+            share = weight[nodes.roots] / total
             if not self.boosts:
                 share *= np.broadcast_to(self.form.shares, len(share))[share > 0].sum()
             often = _ratio(1.0, share)[nodes.tree[below]] * (weight[above] > 0)
             for k in group:
-                value, asked = self.values[k, below], sums.asked[k, below]
+                value = self.values[k, below]
                 mean = _ratio(np.bincount(above, weight[below] * value, size), weight)
-                step = _ratio(np.bincount(above, asked, size), weight)
+                step = _ratio(np.bincount(above, asked[k, below], size), weight)
                 change[k, below] = (value - mean[above]) * often
                 centre[k, below] = change[k, below] * step[above]
         return change, centre
@@ -362,8 +358,8 @@ def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, ear
         Whether each tree counts for the next one.
     weights : ndarray of shape (n_samples,)
     one, each : ndarray of shape (n_nodes,) and (n_raw, n_nodes)
-        `Sums.reached` and `Sums.asked`, which grow; or where rows earn, what a row gets
-        for coming to a node, `each` times its step minus `one`.
+        What `RowsInTrees.sums` calls reached and asked, which grow; or where rows earn,
+        what a row gets for coming to a node, `each` times its step minus `one`.
     earned : ndarray of shape (n_samples, n_features) or None
         Changed in place.
     """
