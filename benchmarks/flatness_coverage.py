@@ -17,7 +17,8 @@ from sklearn.ensemble import RandomForestRegressor
 from skvarimp import PartialDependenceImportance, PermutationImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import ArrayTable
-from skvarimp._measures.out_of_bag import OutOfBag, average_over_trees
+from skvarimp._measures.out_of_bag import OutOfBag
+from skvarimp._measures.problem import Plan
 
 GRID = np.array([-1.0, 0.0, 1.0, 2.0])
 
@@ -107,16 +108,15 @@ def out_of_bag(n_samples):
         trees = OutOfBag(
             forest.estimators_, of, table, y, np.ones(len(X)), "auto", "auto"
         )
-        return average_over_trees(
-            trees, entries, False, None, 1, None, lambda done: False
-        )
+        measure = PermutationImportance(n_jobs=1)
+        return trees.outcome(Plan(None, entries, []), measure)
 
     many = rows(10**7, 20_000)
-    population = fit(*many, [np.arange(20_000)] * 20).importances
+    population = fit(*many, [np.arange(20_000)] * 20).importances[:, 0]
     values, errors = [], []
     for seed in range(n_samples):
         result = fit(*rows(seed), outside)
-        values.append(result.importances)
+        values.append(result.importances[:, 0])
         errors.append(result.standard_errors)
     report("permutation, out of bag, trees fixed", values, errors, population)
 

@@ -98,7 +98,7 @@ VALIDATED = sorted(
         kind
         for module in map(importlib.import_module, MODULES)
         for kind in vars(module).values()
-        if inspect.isclass(kind) and getattr(kind, "_parameter_constraints", None)
+        if inspect.isclass(kind) and hasattr(kind, "_parameter_constraints")
     },
     key=lambda kind: kind.__name__,
 )
@@ -108,7 +108,10 @@ VALIDATED = sorted(
 def test_hints_say_what_is_validated(kind):
     """The words, None and numbers of the hints are those that `fit` takes."""
     hints = typing.get_type_hints(kind.__init__)
-    for name, constraints in kind._parameter_constraints.items():
+    shared = getattr(kind, "_shared_constraints", {}).items()
+    all_constraints = {name: c for name, c in shared if name in hints}
+    all_constraints |= kind._parameter_constraints
+    for name, constraints in all_constraints.items():
         hint = parts(hints[name])
         if typing.Any in hint or str in hint:
             continue

@@ -10,27 +10,21 @@ from typing import Any
 import numpy as np
 
 from skvarimp._data.statistics import quantile_positions
-from skvarimp._data.table import as_table
-from skvarimp._data.validation import (
-    Interval,
-    features_constraint,
-    n_jobs_constraint,
-    response_method_constraint,
-)
+from skvarimp._data.validation import Interval
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.problem import make_problem
-from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.partial_dependence import deciles
+from skvarimp._measures.problem import Plan
+from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.progress import steps_of, within_callbacks
+from skvarimp._running.progress import steps_of
 from skvarimp._types import Features, ResponseMethod
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ALEImportance(BaseImportance):
+class ALEImportance(ResponseImportance):
     """Standard deviation of the accumulated local effects of each input.
 
     The values of an input are cut into bins of equal probability. The local effect in a
@@ -124,10 +118,6 @@ default="auto"
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "n_bins": [Interval(Integral, 1, None, closed="left")],
-        "features": features_constraint,
-        "response_method": response_method_constraint,
-        "n_jobs": n_jobs_constraint,
-        "keep_rows": ["boolean"],
     }
 
     n_bins: int = 20
@@ -136,38 +126,32 @@ default="auto"
     n_jobs: int | None = None
     keep_rows: bool = False
 
-    def _fit(self, estimator, X, y, sample_weight):
-        table = as_table(X)
-        entries = self._set_entries(table, self.features, estimator)
+    def _set_entries(self, table, features, estimator=None):
+        entries = super()._set_entries(table, features, estimator)
         for entry in entries:
             _check_ordered(table, entry)
-        problem = make_problem(estimator, table, y, sample_weight, self.response_method)
-        within_callbacks([self], lambda: self._accumulate(problem, entries))
+        return entries
 
-    def _accumulate(self, problem, entries):
-        n_outputs = len(problem.base)
-        importances = np.full((len(entries), n_outputs), np.nan)
-        errors = np.full(len(entries), np.nan)
-        shape = (len(problem.weights), len(entries))
-        influences = np.full(shape, np.nan) if self.keep_rows else None
+    def _plan(self, problem, entries):
+        return Plan(problem, entries, None)
+
+    def _conclude(self, plan, outcomes):
+        problem = plan.problem
+        outcome = Outcome.empty(len(plan.entries), len(problem.base))
         self.curves_, self.deciles_ = {}, {}
-        tasks, arguments = list(enumerate(entries)), (problem, self.n_bins)
+        tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
         results = steps_of([self], _curve_of, tasks, arguments, self.n_jobs)
-        for (e, entry), curve in results:
-            importances[e] = curve.importance
-            variance = problem.weights @ curve.influence**2 / problem.total_weight
-            errors[e] = np.sqrt(variance)
+        for (e, entry), (edges, effects, importance, influence, of_values) in results:
+            outcome.importances[e] = importance
+            variance = problem.weights @ influence**2 / problem.total_weight
+            outcome.standard_errors[e] = np.sqrt(variance)
             if self.keep_rows:
-                influences[:, e] = curve.influence
-            effects = curve.effects[0] if n_outputs == 1 else curve.effects.T
-            self.curves_[entry.name] = (curve.edges, effects)
-            if curve.deciles is not None:
-                self.deciles_[entry.name] = curve.deciles
-        names = [entry.name for entry in entries]
-        self._store(importances, names, problem.model.output_names, errors)
-        if self.keep_rows:
-            store_rows(self, Rows.of(problem, influences))
-        warn_stopped(self)
+                outcome.store_rows([e], influences=influence)
+            effects = effects[0] if len(effects) == 1 else effects.T
+            self.curves_[entry.name] = (edges, effects)
+            if of_values is not None:
+                self.deciles_[entry.name] = of_values
+        self._store_outcome(plan, outcome)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the accumulated local effects, the least flat first.
@@ -188,12 +172,11 @@ default="auto"
         return CurvesDisplay.from_importance(self, ax=ax, **kwargs)
 
 
-@dataclass
-class _Curve:
+def _curve_of(task, problem, n_bins):
     """The accumulated local effects of one entry.
 
-    Attributes
-    ----------
+    Returns
+    -------
     edges : ndarray of shape (n_edges,)
     effects : ndarray of shape (n_outputs, n_edges)
     importance : ndarray of shape (n_outputs,)
@@ -201,15 +184,6 @@ class _Curve:
         Of each row on the mean importance over the outputs.
     deciles : ndarray of shape (9,) or None
     """
-
-    edges: np.ndarray
-    effects: np.ndarray
-    importance: np.ndarray
-    influence: np.ndarray
-    deciles: np.ndarray | None
-
-
-def _curve_of(task, problem, n_bins):
     _, entry = task
     table, weights = problem.table, problem.weights
     move = make_move(table, weights, entry, "all")
@@ -219,9 +193,7 @@ def _curve_of(task, problem, n_bins):
     influence = np.zeros(len(weights))
     if n_known_cells < 2:
         flat = np.zeros((n_outputs, n_known_cells))
-        return _Curve(
-            move.values[:n_known_cells], flat, np.zeros(n_outputs), influence, None
-        )
+        return move.values[:n_known_cells], flat, np.zeros(n_outputs), influence, None
     share = weights[known].sum()
     w, cells = weights[known] / share, move.codes[known]
     edges = _edges(move.probabilities[:n_known_cells], n_bins)
@@ -254,18 +226,10 @@ def _curve_of(task, problem, n_bins):
     twice = 2.0 * importance[:, np.newaxis]
     psi = np.divide(psi, twice, out=np.zeros_like(psi), where=twice > 0)
     influence[known] = psi.mean(axis=0) / share
-    deciles = None
+    effects, of_values = accumulated - centre[:, np.newaxis], None
     if move.values.dtype.kind in "fiu":
-        deciles = np.arange(1, 10) / 10
-        at = quantile_positions(move.probabilities[:n_known_cells], deciles)
-        deciles = move.values[at].astype(np.float64)
-    return _Curve(
-        move.values[edges],
-        accumulated - centre[:, np.newaxis],
-        importance,
-        influence,
-        deciles,
-    )
+        of_values = deciles(move.values, move.probabilities)
+    return move.values[edges], effects, importance, influence, of_values
 
 
 def _at_edges(problem, move, rows, cells, edges):

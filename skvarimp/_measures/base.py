@@ -15,10 +15,16 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._data.partitions import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
+    categorical_features_constraint,
     check_confidence,
     check_features_seen,
     check_fitted,
     check_no_data,
+    features_constraint,
+    grid_constraint,
+    n_jobs_constraint,
+    random_state_constraint,
+    response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
@@ -39,7 +45,7 @@ from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
     """Importances of the entries of X to a fitted model.
 
-    A subclass lists its parameters in `_parameter_constraints` and implements
+    A subclass lists its own parameters in `_parameter_constraints` and implements
     `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
     """
 
@@ -62,6 +68,17 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     }
 
     _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
+
+    # Of parameters that mean the same in all measures that have them.
+    _shared_constraints = {  # noqa: RUF012 scikit-learn's form
+        "categorical_features": categorical_features_constraint,
+        "features": features_constraint,
+        "grid": grid_constraint("all", "equidistant", "deciles"),
+        "keep_rows": ["boolean"],
+        "n_jobs": n_jobs_constraint,
+        "random_state": random_state_constraint,
+        "response_method": response_method_constraint,
+    }
 
     # Whether infinity is a proper importance, as F of a perfect column is.
     _may_be_infinite = False

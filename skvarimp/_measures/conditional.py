@@ -22,14 +22,6 @@ from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.subgroups import Subgroups
 from skvarimp._running.parallel import in_order
 
-conditional_constraint = [
-    StrOptions({"subgroups"}),
-    BaseDecisionTree,
-    dict,
-    "array-like",
-    None,
-]
-
 
 class ConditionalImportance(ResponseImportance):
     """An importance whose donors may be restricted by `conditional`.
@@ -41,6 +33,16 @@ class ConditionalImportance(ResponseImportance):
     explained_ : ndarray of shape (n_entries,) or None
         Share of each entry's variance that lies between the parts.
     """
+
+    _shared_constraints = ResponseImportance._shared_constraints | {
+        "conditional": [
+            StrOptions({"subgroups"}),
+            BaseDecisionTree,
+            dict,
+            "array-like",
+            None,
+        ]
+    }
 
     def _grid_in_parts(self, problem, entries, grid):
         """The grid within the parts that `conditional` asks for; sets the attributes.
@@ -79,15 +81,15 @@ class ConditionalImportance(ResponseImportance):
         self.explained_ = np.array(shares)
         return Subgroups(grid, parts)
 
-    def _draw_donors(self, plan, draw, scale, request):
+    def _draw_donors(self, plan, draw, scale):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
-        problem, n = plan.problem, len(plan.entries)
+        (request,), problem, n = plan.requests, plan.problem, len(plan.entries)
         self.response_path_ = problem.drawing().path
         outcome = Outcome.empty(n, len(scale))
         outcome.monte_carlo_errors = np.full(n, np.nan)
         outcome.n_draws = np.zeros(n, dtype=np.intp)
-        results = problem.drawn(plan.entries, request, draw, scale, self)
-        for e, sampled in results:
+        drawn = problem.drawn(plan.entries, request, draw, scale, self)
+        for e, sampled in drawn:
             outcome.store_draws(e, sampled)
         return outcome
 

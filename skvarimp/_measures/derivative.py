@@ -6,18 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data.table import as_table
-from skvarimp._data.validation import features_constraint, response_method_constraint
-from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.problem import make_problem
-from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.problem import Plan
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
 from skvarimp._models.gradients.gradient import differentiable, gradient_blocks
 from skvarimp._models.links import NoGradient, PiecewiseConstant
+from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.progress import Progress, within_callbacks
+from skvarimp._running.progress import Progress
 from skvarimp._types import Features, ResponseMethod
 
 WAY_OUT = "Use SensitivityImportance, which moves an input by whole steps."
@@ -25,7 +22,7 @@ PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DerivativeImportance(BaseImportance):
+class DerivativeImportance(ResponseImportance):
     """Root mean square derivative of the response times the input's spread.
 
     The derivative is taken at the rows of X, with all other inputs held fixed. It shows
@@ -110,20 +107,11 @@ default="auto"
     array([2.738613, 0.      ])
     """
 
-    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "features": features_constraint,
-        "response_method": response_method_constraint,
-        "keep_rows": ["boolean"],
-    }
-
     features: Features = None
     response_method: ResponseMethod = "auto"
     keep_rows: bool = False
 
-    def _fit(self, estimator, X, y, sample_weight):
-        table = as_table(X)
-        entries = self._set_entries(table, self.features, estimator)
-        problem = make_problem(estimator, table, y, sample_weight, self.response_method)
+    def _plan(self, problem, entries):
         try:
             differentiable(problem.model, problem.table)
             self.method_ = "analytic"
@@ -133,11 +121,14 @@ default="auto"
             ) from None
         except NoGradient as declined:
             self.method_ = f"central differences ({declined})"
-        columns = [_column_of(entry, problem.table) for entry in entries]
-        within_callbacks([self], lambda: self._differentiate(problem, entries, columns))
+        for entry in entries:
+            _check_column(entry, problem.table)
+        return Plan(problem, entries, None)
 
-    def _differentiate(self, problem, entries, columns):
+    def _conclude(self, plan, outcomes):
+        problem, entries = plan.problem, plan.entries
         model, table = problem.model, problem.table
+        columns = [entry.columns[0] for entry in entries]
         moments = _Moments(
             table, problem.weights, columns, len(problem.base), self.keep_rows
         )
@@ -148,12 +139,10 @@ default="auto"
                 progress.step(len(columns))
             else:
                 self._by_differences(problem, entries, columns, moments, progress)
-        importances, errors = moments.finish(problem.total_weight)
-        names = [entry.name for entry in entries]
-        self._store(importances, names, model.output_names, errors)
+        outcome = Outcome(*moments.finish(problem.total_weight), [])
         if self.keep_rows:
-            store_rows(self, Rows.of(problem, moments.influences()))
-        warn_stopped(self)
+            outcome.influences = moments.influences()
+        self._store_outcome(plan, outcome)
 
     def _by_differences(self, problem, entries, columns, moments, progress):
         """Entry by entry, so that callbacks see them pass and may stop."""
@@ -172,8 +161,8 @@ default="auto"
                 break
 
 
-def _column_of(entry, table):
-    """The single numeric column of an entry."""
+def _check_column(entry, table):
+    """Raise unless an entry is one numeric column."""
     if len(entry.columns) > 1:
         raise TypeError(
             f"{entry.name!r} is a group of columns, which has no one derivative. "
@@ -186,7 +175,6 @@ def _column_of(entry, table):
             f"{entry.name!r} is {kind}, and a response has no derivative by it. "
             "Leave it out of `features`, or use SensitivityImportance."
         )
-    return j
 
 
 def _jumps(problem, entry):

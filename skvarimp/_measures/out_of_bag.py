@@ -8,12 +8,11 @@ from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._measures.impurity.registry import READERS, read_trees
 from skvarimp._measures.impurity.tables import check_training
-from skvarimp._measures.permutation_plan import Lost
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
-from skvarimp._response.engine import merged_states
+from skvarimp._response.engine import Outcome, run_walk
 from skvarimp._response.reductions.losses import LossDraw, make_loss, unmoved_loss
-from skvarimp._response.sampling import sample_repeats
+from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._running.progress import steps_of
 from skvarimp._running.warn import warn
 
@@ -35,6 +34,8 @@ class OutOfBag:
     weights : ndarray of shape (n_samples,)
     loss : str or callable
     response_method : str
+    baseline : float
+        Mean unmoved loss over the trees, once there is an `outcome`.
     """
 
     trees: list
@@ -44,6 +45,7 @@ class OutOfBag:
     weights: np.ndarray
     loss: object
     response_method: str
+    baseline: float = np.nan
 
     def problem(self, t):
         """The problem of one tree, and its loss."""
@@ -73,6 +75,61 @@ class OutOfBag:
             for m in n
         )
         return exact, sum(n) * len(entries)
+
+    @property
+    def name(self):
+        """Of the loss."""
+        return self.problem(0)[1].name
+
+    def outcome(self, plan, measure):
+        """Mean loss gained over the trees, exact over their donors or from draws.
+
+        Where a callback stops the fit, a warning says over how many trees it is the
+        mean.
+        """
+        entries, n_trees = plan.entries, len(self.trees)
+        n_entries, seeds = len(entries), None
+        if plan.estimation == "sampled":
+            seeds = entry_seeds(measure.random_state, n_trees * n_entries)
+            seeds = seeds.reshape(n_trees, n_entries)
+        gains, noise, base_sum, done = np.zeros(n_entries), 0.0, 0.0, 0
+        influence = np.zeros((n_entries, self.table.n_samples))
+        of_base = np.zeros(self.table.n_samples)
+        given = self, entries, seeds, measure.n_repeats
+        results = steps_of([measure], _gained, range(n_trees), given, measure.n_jobs)
+        for t, (gain, more, base, path) in results:
+            rows, done = self.rows[t], done + 1
+            measure.response_path_ = f"out-of-bag, each tree: {path}"
+            gains += gain
+            share = self.weights[rows] / self.weights[rows].sum()
+            mean = base @ share
+            base_sum += mean
+            # d mean / d weight of a row, times its weight, summed over the trees
+            of_base[rows] += share * (base - mean)
+            if seeds is None:
+                influence[:, rows] += share * more
+            else:
+                noise = noise + more**2
+        if done < n_trees:
+            warn(
+                "A callback stopped PermutationImportance: its importances are means "
+                f"over {done} of {n_trees} trees."
+            )
+        importances, self.baseline = gains / done, base_sum / done
+        measure._check_ratio(self.baseline)
+        if measure.relative:
+            ratio = importances / self.baseline
+            importances = 1.0 + ratio
+            influence = (influence - ratio[:, np.newaxis] * of_base) / self.baseline
+            noise = noise / self.baseline**2
+        outcome = Outcome(importances[:, np.newaxis], np.full(n_entries, np.nan), [])
+        if seeds is None:
+            # a row of integer weight m is m rows, each with 1/m of the influence
+            variance = np.sum(influence**2 / self.weights, axis=1)
+            outcome.standard_errors = np.sqrt(variance) / done
+        else:
+            outcome.monte_carlo_errors = np.sqrt(noise) / done
+        return outcome
 
 
 def out_of_bag(problem, loss, response_method):
@@ -189,92 +246,30 @@ def _check_same_rows(tree, table, rows):
         )
 
 
-def average_over_trees(of, entries, seeds, measure):
-    """Mean loss gained over the trees, exact over their donors or from draws.
-
-    Where a callback stops the fit, a warning says over how many trees it is the mean.
-
-    Parameters
-    ----------
-    of : OutOfBag
-    entries : list of Entry
-    seeds : ndarray of shape (n_trees, n_entries) or None
-        None: exact.
-    measure : PermutationImportance
+def _gained(t, of, entries, seeds, n_repeats):
+    """What the donors among the out-of-bag rows of a tree say.
 
     Returns
     -------
-    Lost
+    gains : ndarray of shape (n_entries,)
+    more : ndarray of shape (n_entries, n_rows) or (n_entries,)
+        Influences of the rows, or of drawn donors the Monte Carlo errors.
+    base : ndarray of shape (n_rows,)
+        Unmoved loss.
+    path : str
     """
-    n_entries, n_samples = len(entries), of.table.n_samples
-    gains, noise, baseline, done, path = np.zeros(n_entries), 0.0, 0.0, 0, ""
-    influence = np.zeros((n_entries, n_samples))
-    of_base = np.zeros(n_samples)
-    function, extra = _exact, (of, entries)
-    if seeds is not None:
-        function, extra = _sampled, (of, entries, seeds, measure.n_repeats)
-    n_trees = len(of.trees)
-    results = steps_of([measure], function, range(n_trees), extra, measure.n_jobs)
-    for t, (gain, more, base, how) in results:
-        rows, done, path = of.rows[t], done + 1, f"out-of-bag, each tree: {how}"
-        gains += gain
-        share = of.weights[rows] / of.weights[rows].sum()
-        mean = base @ share
-        baseline += mean
-        # d mean / d weight of a row, times its weight, summed over the trees
-        of_base[rows] += share * (base - mean)
-        if seeds is None:
-            influence[:, rows] += share * more
-        else:
-            noise = noise + more**2
-    if done < n_trees:
-        warn(
-            "A callback stopped PermutationImportance: its importances are means over "
-            f"{done} of {n_trees} trees."
-        )
-    gains, baseline = gains / done, baseline / done
-    importances = gains
-    if measure.relative:
-        importances = 1.0 + gains / baseline
-        influence = (influence - (importances[:, np.newaxis] - 1) * of_base) / baseline
-        noise = noise / baseline**2
-    errors = drawn = None
+    problem, loss = of.problem(t)
+    base, one = unmoved_loss(loss, problem), np.ones(1)
+    request = Request("all", [loss.reduction(relative=False)], [one])
     if seeds is None:
-        # a row of integer weight m is m rows, each with 1/m of the influence
-        errors = np.sqrt(np.sum(influence**2 / of.weights, axis=1)) / done
-    else:
-        drawn = np.sqrt(noise) / done
-    name = of.problem(0)[1].name
-    return Lost(importances, errors, baseline, name, path, drawn)
-
-
-def _exact(t, of, entries):
-    """(gains, influence (n_entries, n_rows), unmoved loss of the rows, path)."""
-    problem, loss = of.problem(t)
-    reduction, one = loss.reduction(relative=False), np.ones(1)
-    # one entry per tree is probed, each in its turn: trees are many and alike
-    response = problem.response([entries[t % len(entries)]])
-    walk = problem.walk(response, entries, [Request("all", [reduction], [one])])
-    gains = np.empty(len(entries))
-    influence = np.empty((len(entries), problem.table.n_samples))
-    for positions, (state,) in merged_states(walk):
-        at = list(positions)
-        sample = walk.sample([walk.moves[p] for p in at], one)
-        gains[at], influence[at] = reduction.influence(state, sample)
-    return gains, influence, unmoved_loss(loss, problem), response.path
-
-
-def _sampled(t, of, entries, seeds, n_repeats):
-    """(gains, Monte Carlo errors, unmoved loss of the rows, path)."""
-    problem, loss = of.problem(t)
-    draw = LossDraw(loss)
-    black_box = problem.drawing()
-    request = Request("all", [], [])
-    walk = problem.walk(black_box, entries, [request])
-    sampled = [
-        sample_repeats(e, walk, draw, np.ones(1), n_repeats, seeds[t])
-        for e in range(len(entries))
-    ]
+        # one entry per tree is probed, each in its turn: trees are many and alike
+        response = problem.response([entries[t % len(entries)]])
+        walk = problem.walk(response, entries, [request], keep_rows=True)
+        ((outcome,),) = run_walk(walk)
+        return outcome.importances[:, 0], outcome.influences.T, base, response.path
+    response = problem.drawing()
+    how = problem.walk(response, entries, [request]), LossDraw(loss), one, n_repeats
+    sampled = [sample_repeats(e, *how, seeds[t]) for e in range(len(entries))]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_error for s in sampled])
-    return gains, errors, unmoved_loss(loss, problem), black_box.path
+    return gains, errors, base, response.path

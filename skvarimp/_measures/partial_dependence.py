@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.statistics import quantile_positions
-from skvarimp._data.validation import (
-    StrOptions,
-    categorical_features_constraint,
-    features_constraint,
-    grid_constraint,
-    n_jobs_constraint,
-    response_method_constraint,
-)
+from skvarimp._data.validation import StrOptions
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.interaction.sets import resolve_sets
 from skvarimp._measures.interaction.surfaces import (
@@ -37,19 +30,6 @@ from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMeth
 from skvarimp.exceptions import ResponseWarning
 
 ROWS_KEPT, VALUES_KEPT = 100, 50  # of the rows' own curves, for a picture
-
-
-@dataclass
-class CurvesPlan(Plan):
-    """The plan of `PartialDependenceImportance`.
-
-    Attributes
-    ----------
-    pairs : list of (int, int)
-        Positions of the entries of each surface.
-    """
-
-    pairs: list
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -173,13 +153,7 @@ default="auto"
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "statistic": [StrOptions({"auto", "std", "range"})],
         "kind": [StrOptions({"average", "individual"})],
-        "grid": grid_constraint("all", "equidistant", "deciles"),
-        "categorical_features": categorical_features_constraint,
-        "features": features_constraint,
-        "response_method": response_method_constraint,
-        "n_jobs": n_jobs_constraint,
         "pairs": ["array-like", None],
-        "keep_rows": ["boolean"],
     }
 
     statistic: Literal["auto", "std", "range"] = "auto"
@@ -204,15 +178,12 @@ default="auto"
             ]
         categorical = self._categorical(problem)
         request = Request(self.grid, reductions, [one] * len(reductions), categorical)
-        pairs = []
         if self.pairs is not None:
             problem.in_one_place("`pairs`")
-            pairs = resolve_sets(self.pairs, entries, "pairs")
-            check_columns(entries, pairs)
-        return CurvesPlan(problem, entries, [request], pairs)
+            check_columns(entries, resolve_sets(self.pairs, entries, "pairs"))
+        return Plan(problem, entries, [request])
 
     def _conclude(self, plan, outcomes):
-        self.estimation_ = "exact"
         (request,) = plan.requests
         if self.keep_rows and self.kind == "average":
             complete_influences(plan, request, outcomes[0][0], self.n_jobs)
@@ -229,10 +200,10 @@ default="auto"
             if self.individual_curves_ is not None:
                 self.individual_curves_[entry.name] = _some_curves(plan, entry)
         self.surfaces_ = None
-        if plan.pairs:
-            self.surfaces_ = joint_dependence(
-                plan.problem, plan.entries, plan.pairs, self.grid, request.categorical
-            )
+        if self.pairs is not None:
+            pairs = resolve_sets(self.pairs, plan.entries, "pairs")
+            of = plan.problem, plan.entries, pairs
+            self.surfaces_ = joint_dependence(*of, self.grid, request.categorical)
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""
@@ -264,7 +235,7 @@ default="auto"
         single = numbers and len(entry.columns) == 1
         if single and not is_categorical(table, entry, categorical):
             observed = problem.distinct_values(entry)
-            self.deciles_[entry.name] = _deciles(*observed)
+            self.deciles_[entry.name] = deciles(*observed)
             if isinstance(self.grid, str) and self.grid == "all":
                 return observed[0]
         return problem.move(entry, self.grid, categorical).values
@@ -343,8 +314,8 @@ def _some_curves(plan, entry):
     return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
 
 
-def _deciles(values, probabilities):
-    """The nine deciles of the observed values, missing ones left out."""
+def deciles(values, probabilities):
+    """The nine deciles of observed values, missing ones left out."""
     values = values.astype(np.float64)
     seen = ~np.isnan(values)
     if not seen.any():

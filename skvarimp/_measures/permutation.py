@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.validation import (
-    Interval,
-    StrOptions,
-    features_constraint,
-    n_jobs_constraint,
-    random_state_constraint,
-    response_method_constraint,
-)
-from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
-from skvarimp._measures.out_of_bag import average_over_trees, out_of_bag
-from skvarimp._measures.permutation_plan import Lost, PermutationPlan
-from skvarimp._measures.problem import CHEAP_EVALUATIONS, Request
-from skvarimp._measures.scoring import ScoreLost, score_lost
-from skvarimp._response.reductions.losses import (
-    LOSSES,
-    LossDraw,
-    make_loss,
-)
-from skvarimp._response.sampling import entry_seeds
-from skvarimp._running.progress import steps_of
+from skvarimp._data.validation import Interval, StrOptions
+from skvarimp._measures.conditional import ConditionalImportance
+from skvarimp._measures.out_of_bag import out_of_bag
+from skvarimp._measures.problem import CHEAP_EVALUATIONS, Plan, Request
+from skvarimp._measures.scoring import ScoreLost
+from skvarimp._response.reductions.losses import LOSSES, LossDraw, make_loss
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
+
+
+@dataclass
+class PermutationPlan(Plan):
+    """The plan of `PermutationImportance`.
+
+    Attributes
+    ----------
+    lost : LossGained, ScoreLost or OutOfBag
+        What an entry is worth. It has the `name` of the loss or scorer, the `baseline`
+        of the unmoved rows, and `outcome(plan, measure)` where there is no shared walk.
+    """
+
+    lost: object = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -171,12 +170,6 @@ default=None
         "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "relative": ["boolean"],
         "subset": [StrOptions({"oob"}), None],
-        "features": features_constraint,
-        "response_method": response_method_constraint,
-        "n_jobs": n_jobs_constraint,
-        "random_state": random_state_constraint,
-        "keep_rows": ["boolean"],
-        "conditional": conditional_constraint,
     }
 
     loss: (
@@ -222,34 +215,22 @@ default=None
     def _plan_loss(self, problem, entries):
         """A loss over all donors in the shared walk, or over drawn ones."""
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
-        baseline = problem.mean_loss(loss)
-        self._check_ratio(baseline)
+        lost = LossGained(loss, problem.mean_loss(loss))
+        self._check_ratio(lost.baseline)
         grid = self._grid_in_parts(problem, entries, "all")
         request = Request(grid, [loss.reduction(self.relative)], [np.ones(1)])
-        if self._is_exact(problem, entries, request):
-            conclude = partial(_from_walk, loss.name, baseline)
-            return PermutationPlan(problem, entries, [request], "exact", conclude)
-        reference = baseline if self.relative else None
-        draw = LossDraw(loss, reference)
-        conclude = partial(self._from_draws, draw, baseline, grid)
-        return PermutationPlan(problem, entries, [], "sampled", conclude)
-
-    def _is_exact(self, problem, entries, request):
-        if self.estimation != "auto":
-            return self.estimation == "exact"
-        drawn = self.n_repeats * problem.n_rows * len(entries)
-        return problem.exact_is_cheap(entries, request, drawn)
+        estimation = self.estimation
+        if estimation == "auto":
+            drawn = self.n_repeats * problem.n_rows * len(entries)
+            cheap = problem.exact_is_cheap(entries, request, drawn)
+            estimation = "exact" if cheap else "sampled"
+        return PermutationPlan(problem, entries, [request], estimation, lost)
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""
-        for parameter, default in {
-            "loss": "auto",
-            "relative": False,
-            "subset": None,
-            "response_method": "auto",
-        }.items():
+        for parameter in ("loss", "relative", "subset", "response_method"):
             value = getattr(self, parameter)
-            if not (isinstance(value, type(default)) and value == default):
+            if value != getattr(PermutationImportance, parameter):  # the default
                 raise ValueError(
                     f"`{parameter}` cannot be combined with `scoring`, got "
                     f"{parameter}={value!r} and scoring={self.scoring!r}. Leave one "
@@ -260,11 +241,10 @@ default=None
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        score = ScoreLost.of(self.scoring, problem)
+        lost = ScoreLost.of(self.scoring, problem)
         grid = self._grid_in_parts(problem, entries, "all")
-        parts = {} if self.conditional is None else grid.parts
-        conclude = partial(self._from_scores, score, parts)
-        return PermutationPlan(problem, entries, [], "sampled", conclude)
+        lost.parts = {} if self.conditional is None else grid.parts
+        return PermutationPlan(problem, entries, [], "sampled", lost)
 
     def _plan_trees(self, problem, entries):
         """Each tree of a forest over its own out-of-bag rows."""
@@ -280,8 +260,7 @@ default=None
             exact, repeat = forest.evaluations(entries)
             limit = max(CHEAP_EVALUATIONS, repeat * self.n_repeats)
             estimation = "exact" if exact <= limit else "sampled"
-        conclude = partial(self._from_trees, forest)
-        return PermutationPlan(problem, entries, [], estimation, conclude)
+        return PermutationPlan(problem, entries, [], estimation, forest)
 
     def _check_ratio(self, baseline):
         if self.relative and baseline == 0:
@@ -291,56 +270,38 @@ default=None
             )
 
     def _conclude(self, plan, outcomes):
-        lost = plan.conclude(plan, outcomes)
-        self.estimation_, self.baseline_ = plan.estimation, lost.baseline
-        self.monte_carlo_errors_ = lost.monte_carlo_errors
-        if lost.path is not None:
-            self.response_path_ = lost.path
-        errors = lost.standard_errors
-        if errors is not None and np.all(np.isnan(errors)):
-            errors = None
-        names = [entry.name for entry in plan.entries]
-        self._store(lost.importances[:, np.newaxis], names, [lost.name], errors)
-        self._store_rows(plan, lost.outcome)
+        lost = plan.lost
+        outcome = outcomes[0][0] if outcomes else lost.outcome(plan, self)
+        self.baseline_ = lost.baseline
+        self.monte_carlo_errors_ = outcome.monte_carlo_errors
+        self._store_outcome(plan, outcome, [lost.name])
 
-    def _from_draws(self, draw, baseline, grid, plan, outcomes):
+
+@dataclass
+class LossGained:
+    """A loss and its mean over the unmoved rows.
+
+    Attributes
+    ----------
+    loss : callable
+    baseline : float
+    """
+
+    loss: Callable
+    baseline: float
+
+    @property
+    def name(self):
+        """Of the loss."""
+        return self.loss.name
+
+    def outcome(self, plan, measure):
         """From drawn donors, which the model itself is asked for."""
-        scale = np.array([1.0 if draw.reference is None else draw.reference])
-        outcome = self._draw_donors(plan, draw, scale, Request(grid, [], []))
-        if self.relative:  # the draws are of the difference
+        reference = self.baseline if measure.relative else None
+        scale = np.array([reference or 1.0])
+        outcome = measure._draw_donors(plan, LossDraw(self.loss, reference), scale)
+        if measure.relative:  # the draws are of the difference
             outcome.importances += 1.0
             if outcome.contributions is not None:
                 outcome.contributions += 1.0
-        return _from_walk(draw.loss.name, baseline, plan, [[outcome]])
-
-    def _from_scores(self, score, parts, plan, outcomes):
-        """Mean score lost over the repeats; no standard errors."""
-        n = len(plan.entries)
-        importances, drawn = np.full((2, n), np.nan)
-        seeds = entry_seeds(self.random_state, n)
-        arguments = (plan.entries, score, self.n_repeats, seeds, parts)
-        results = steps_of([self], score_lost, range(n), arguments, self.n_jobs)
-        for e, lost in results:
-            importances[e] = lost.mean()
-            if len(lost) > 1:
-                drawn[e] = lost.std(ddof=1) / np.sqrt(len(lost))
-        path = "black box (the scorer asks the model)"
-        return Lost(importances, None, score.baseline, score.name, path, drawn)
-
-    def _from_trees(self, forest, plan, outcomes):
-        """Mean over the trees of a forest."""
-        seeds = None
-        if plan.estimation == "sampled":
-            shape = len(forest.trees), len(plan.entries)
-            seeds = entry_seeds(self.random_state, np.prod(shape)).reshape(shape)
-        lost = average_over_trees(forest, plan.entries, seeds, self)
-        self._check_ratio(lost.baseline)
-        return lost
-
-
-def _from_walk(name, baseline, plan, outcomes):
-    """From the shared walk over all donors."""
-    outcome = outcomes[0][0]
-    importances, errors = outcome.importances[:, 0], outcome.standard_errors
-    drawn = outcome.monte_carlo_errors
-    return Lost(importances, errors, baseline, name, None, drawn, outcome)
+        return outcome

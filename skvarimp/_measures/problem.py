@@ -261,13 +261,21 @@ class Plan:
     ----------
     problem : Problem
     entries : list of Entry
-    requests : list of Request
-        None for a measure that does all its work by itself.
+    requests : list of Request or None
+        None for a measure that watches the response in its own way.
+    estimation : {"exact", "sampled", "rows"}
+        Requests for exact numbers go into the shared walk.
     """
 
     problem: Problem
     entries: list
-    requests: list
+    requests: list | None
+    estimation: str = "exact"
+
+    @property
+    def walked(self):
+        """The requests of the shared walk."""
+        return (self.requests or []) if self.estimation == "exact" else []
 
 
 def make_problem(estimator, X, y, sample_weight, response_method):

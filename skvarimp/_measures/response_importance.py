@@ -39,18 +39,15 @@ class ResponseImportance(BaseImportance):
             problem.table.n_columns,
         )
 
-    def _store_outcome(self, plan, outcome):
+    def _store_outcome(self, plan, outcome, output_names=None):
+        """Set what all measures share, and numbers of single rows with `keep_rows`."""
         errors = outcome.standard_errors
         self._store(
             outcome.importances,
             [entry.name for entry in plan.entries],
-            plan.problem.model.output_names,
+            output_names or plan.problem.model.output_names,
             None if np.all(np.isnan(errors)) else errors,
         )
-        self._store_rows(plan, outcome)
-
-    def _store_rows(self, plan, outcome):
-        """Keep what the outcome says of single rows, where `keep_rows` asks for it."""
         if not getattr(self, "keep_rows", False):
             return
         problem, influences = plan.problem, outcome.influences
@@ -104,17 +101,18 @@ def _check_passes(measures):
 def _carry_out(measures, plans):
     """Walk once for measures of the same response and entries, and conclude."""
     problem, entries = plans[0].problem, plans[0].entries
-    response = problem.response(entries)
-    merged, places = _merged([plan.requests for plan in plans])
+    merged, places = _merged([plan.walked for plan in plans])
     outcomes = []
     if merged:
-        asking = [m for m, plan in zip(measures, plans) if plan.requests]
+        asking = [m for m, plan in zip(measures, plans) if plan.walked]
         keep_rows = any(getattr(m, "keep_rows", False) for m in asking)
         n_jobs = max((m.n_jobs for m in asking), key=effective_n_jobs)
         with Progress(asking, len(entries) * len(merged)) as progress:
             outcomes = problem.run(entries, merged, keep_rows, n_jobs, progress.step)
     for measure, plan, of_measure in zip(measures, plans, places):
-        measure.response_path_ = response.path
+        if plan.requests is not None:
+            measure.estimation_ = plan.estimation
+            measure.response_path_ = problem.response(entries).path
         measure._watched = problem.model.method
         of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
         measure._conclude(plan, of_requests)

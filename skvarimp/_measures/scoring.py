@@ -1,11 +1,14 @@
 """Score lost when an entry's values are drawn from other rows, by any scorer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from skvarimp._response.engine import Outcome
+from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.arithmetic import users_code
+from skvarimp._running.progress import steps_of
 
 
 @dataclass
@@ -27,6 +30,8 @@ class ScoreLost:
         As given to `fit`; passed to the scorer where they differ.
     baseline : float
         Score of the unmoved rows.
+    parts : dict
+        Entry -> the part of each row, where donors are to come from it.
     """
 
     scorer: object
@@ -37,6 +42,7 @@ class ScoreLost:
     weights: np.ndarray
     scorer_weights: np.ndarray | None
     baseline: float = np.nan
+    parts: dict = field(default_factory=dict)
 
     @classmethod
     def of(cls, scoring, problem):
@@ -76,6 +82,22 @@ class ScoreLost:
             )
         return float(score)
 
+    def outcome(self, plan, measure):
+        """Mean score lost over the repeats; no standard errors."""
+        measure.response_path_ = "black box (the scorer asks the model)"
+        n = len(plan.entries)
+        outcome = Outcome.empty(n, 1)
+        outcome.monte_carlo_errors = np.full(n, np.nan)
+        seeds = entry_seeds(measure.random_state, n)
+        arguments = plan.entries, self, measure.n_repeats, seeds
+        for e, lost in steps_of(
+            [measure], _score_lost, range(n), arguments, measure.n_jobs
+        ):
+            outcome.importances[e] = lost.mean()
+            if len(lost) > 1:
+                outcome.monte_carlo_errors[e] = lost.std(ddof=1) / np.sqrt(len(lost))
+        return outcome
+
 
 def is_finite_number(score):
     """Whether what a scorer returned is one number, neither NaN nor infinite."""
@@ -106,16 +128,13 @@ def _resolve_scorer(scoring, problem):
     return get_scorer(scoring), scoring
 
 
-def score_lost(position, entries, lost, n_repeats, seeds, parts_of):
-    """Score lost by one entry in each repeat, (n_repeats,).
-
-    `parts_of` maps entries to the part of each row, where donors are to come from it.
-    """
+def _score_lost(position, entries, lost, n_repeats, seeds):
+    """Score lost by one entry in each repeat, (n_repeats,)."""
     random = np.random.default_rng(int(seeds[position]))
     rows, columns = np.arange(len(lost.weights)), entries[position].columns
     parts = [rows]
-    if entries[position] in parts_of:
-        part = parts_of[entries[position]]
+    if entries[position] in lost.parts:
+        part = lost.parts[entries[position]]
         order = np.argsort(part, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(part))[:-1])
     result, donors = np.empty(n_repeats), np.empty_like(rows)

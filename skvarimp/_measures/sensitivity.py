@@ -9,17 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.validation import (
-    Interval,
-    StrOptions,
-    categorical_features_constraint,
-    features_constraint,
-    grid_constraint,
-    n_jobs_constraint,
-    random_state_constraint,
-    response_method_constraint,
-)
-from skvarimp._measures.conditional import ConditionalImportance, conditional_constraint
+from skvarimp._data.validation import Interval, StrOptions, grid_constraint
+from skvarimp._measures.conditional import ConditionalImportance
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._response.engine import Outcome
 from skvarimp._response.kalman import Filters, draw_in_rounds
@@ -45,26 +36,6 @@ from skvarimp._types import (
 
 REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
 DRAWS = {"pairs": PairsDraw(), "observed": ObservedDraw()}
-
-
-@dataclass
-class SensitivityPlan(Plan):
-    """How one sensitivity is to be estimated.
-
-    Attributes
-    ----------
-    request : Request
-        Of the contrast, whoever carries it out.
-    estimation : {"exact", "sampled", "rows"}
-    """
-
-    request: Request
-    estimation: str
-
-    @property
-    def scale(self):
-        """What the importances are divided by, (n_outputs,)."""
-        return self.request.scales[0]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -222,13 +193,6 @@ default=None
         "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [StrOptions({"auto"}), None],
-        "categorical_features": categorical_features_constraint,
-        "features": features_constraint,
-        "response_method": response_method_constraint,
-        "n_jobs": n_jobs_constraint,
-        "random_state": random_state_constraint,
-        "keep_rows": ["boolean"],
-        "conditional": conditional_constraint,
     }
 
     contrast: Literal["pairs", "observed", "range"] = "pairs"
@@ -251,8 +215,7 @@ default=None
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
-        n_outputs = len(problem.base)
-        scale = np.ones(n_outputs)
+        scale = np.ones(len(problem.base))
         if self.scale == "auto":
             scale = problem.scale(self.contrast)
         request = Request(
@@ -262,8 +225,7 @@ default=None
             self._categorical(problem),
         )
         estimation = self._choose_estimation(problem, entries, request)
-        shared = [request] if estimation == "exact" else []
-        return SensitivityPlan(problem, entries, shared, request, estimation)
+        return Plan(problem, entries, [request], estimation)
 
     def _grid_used(self):
         if isinstance(self.grid, str) and self.grid == "auto":
@@ -287,48 +249,44 @@ default=None
         return "rows" if self.contrast == "range" else "sampled"
 
     def _conclude(self, plan, outcomes):
-        self.estimation_ = plan.estimation
-        self.n_draws_ = self.monte_carlo_errors_ = None
+        (scale,) = plan.requests[0].scales
         if plan.estimation == "exact":
             outcome = outcomes[0][0]
         elif plan.estimation == "sampled" and self.tol is None:
-            draw = DRAWS[self.contrast]
-            outcome = self._draw_donors(plan, draw, plan.scale, plan.request)
-            self.monte_carlo_errors_ = outcome.monte_carlo_errors
-            self.n_draws_ = outcome.n_draws
+            outcome = self._draw_donors(plan, DRAWS[self.contrast], scale)
         else:
-            outcome = self._draw_in_rounds(plan)
+            outcome = self._draw_in_rounds(plan, scale)
+        self.monte_carlo_errors_ = outcome.monte_carlo_errors
+        self.n_draws_ = outcome.n_draws
         self._store_outcome(plan, outcome)
-        scale = plan.scale
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
         self.goodness_of_fit_ = plan.problem.goodness_of_fit()
 
-    def _draw_in_rounds(self, plan):
+    def _draw_in_rounds(self, plan, scale):
         """Random rows, or random (row, donor) until `tol` is reached."""
-        problem, entries = plan.problem, plan.entries
+        problem, entries, (request,) = plan.problem, plan.entries, plan.requests
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
         by_rows = plan.estimation == "rows"
         response = problem.response(entries) if by_rows else problem.drawing()
         self.response_path_ = response.path
-        walk = problem.walk(response, entries, [plan.request], self.keep_rows)
+        walk = problem.walk(response, entries, [request], self.keep_rows)
         if by_rows:
-            sizes = problem.grid_sizes(entries, plan.request)
+            sizes = problem.grid_sizes(entries, request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
             kind = DRAWS[self.contrast]
-            draw = DonorDraws(walk, kind, plan.scale, seeds, self.n_jobs)
-        size = float(np.mean(np.ptp(problem.base, axis=1) / plan.scale))
+            draw = DonorDraws(walk, kind, scale, seeds, self.n_jobs)
+        size = float(np.mean(np.ptp(problem.base, axis=1) / scale))
         filters = Filters(n, len(problem.base), self.tol, cap, size)
         with Progress([self], n) as progress:
             stopped = draw_in_rounds(filters, draw, progress.step)
-        self.n_draws_ = filters.n_draws
-        self.monte_carlo_errors_ = filters.errors
         self._warn_imprecise(filters, stopped)
         errors = filters.standard_errors(problem.total_weight)
-        outcome = Outcome(filters.importances, errors, [None] * n)
+        drawn = filters.errors, filters.n_draws
+        outcome = Outcome(filters.importances, errors, [None] * n, *drawn)
         if self.keep_rows:
             factor = REDUCTIONS[self.contrast].donor_factor
             for e, batch in enumerate(filters.batches):

@@ -8,13 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import (
-    StrOptions,
-    features_constraint,
-    grid_constraint,
-    n_jobs_constraint,
-    response_method_constraint,
-)
+from skvarimp._data.validation import StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.quantities import quantity
@@ -33,19 +27,6 @@ from skvarimp._types import (
 
 # A standard deviation below this part of the response's size is rounding.
 ROUNDING = 1e-13
-
-
-@dataclass
-class SobolPlan(Plan):
-    """The plan of `SobolImportance`.
-
-    Attributes
-    ----------
-    constant : ndarray of shape (n_outputs,)
-        Which outputs are the same at all rows.
-    """
-
-    constant: np.ndarray
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -168,11 +149,6 @@ default="auto"
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "order": [StrOptions({"total", "first"})],
-        "features": features_constraint,
-        "grid": grid_constraint("all", "equidistant", "deciles"),
-        "response_method": response_method_constraint,
-        "n_jobs": n_jobs_constraint,
-        "keep_rows": ["boolean"],
     }
 
     total_: Floats = field(init=False)
@@ -188,21 +164,18 @@ default="auto"
     keep_rows: bool = False
 
     def _plan(self, problem, entries):
-        n_rows = problem.n_rows
-        spread, size = problem.spread()
-        constant = spread <= (ROUNDING * size) ** 2
-        scale = np.where(constant, 1.0, spread)
+        n_rows, (spread, _) = problem.n_rows, problem.spread()
+        scale = np.where(_constant(problem), 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
         request = Request(self.grid, shares, [scale, scale])
-        return SobolPlan(problem, entries, [request], constant)
+        return Plan(problem, entries, [request])
 
     def _conclude(self, plan, outcomes):
-        self.estimation_ = "exact"
         ((total, first),) = outcomes
         self._refuse_constant(plan, total)
         for outcome in (total, first):
-            outcome.importances[:, plan.constant] *= 0.0  # NaN stays
+            outcome.importances[:, _constant(plan.problem)] *= 0.0  # NaN stays
         if self.keep_rows and self.order == "first":
             (request,) = plan.requests
             own = Request(request.grid, request.reductions[1:], request.scales[1:])
@@ -217,7 +190,7 @@ default="auto"
         """Raise where moved responses vary, but not those of the rows of X."""
         _, size = plan.problem.spread()
         varies = total.importances > (10 * ROUNDING * size) ** 2
-        refused = np.argwhere(varies & plan.constant)
+        refused = np.argwhere(varies & _constant(plan.problem))
         if len(refused):
             e, o = refused[0]
             raise ValueError(
@@ -259,3 +232,9 @@ default="auto"
             own=self.first_order_,
         )
         return display.plot(ax=ax, **kwargs)
+
+
+def _constant(problem):
+    """Which outputs are the same at all rows, (n_outputs,)."""
+    spread, size = problem.spread()
+    return spread <= (ROUNDING * size) ** 2

@@ -79,9 +79,13 @@ def private(estimator, name):
 
 
 def validate_params(estimator):
-    """Check an estimator's parameters against its `_parameter_constraints`."""
+    """Check an estimator's parameters against its `_parameter_constraints`.
+
+    And against `_shared_constraints`, which it may have in common with others.
+    """
+    shared = getattr(estimator, "_shared_constraints", {})
     validate_parameter_constraints(
-        estimator._parameter_constraints,
+        shared | estimator._parameter_constraints,
         estimator.get_params(deep=False),
         caller_name=type(estimator).__name__,
     )

@@ -1,7 +1,5 @@
 """What selectors share: the checks, the splits, the path of subsets, the rule."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field

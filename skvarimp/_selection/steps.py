@@ -19,6 +19,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.parallel import in_order
+from skvarimp._running.private_sklearn import validate_params
 from skvarimp._selection.named import named
 
 ONE_STANDARD_ERROR = "one_standard_error"
@@ -232,7 +233,7 @@ def checked_instance(importance):
     """The instance of a measure given by name or as it is, its parameters in range."""
     importance = named(importance)
     if isinstance(importance, BaseImportance):
-        importance._validate_params()
+        validate_params(importance)
     return importance
 
 

@@ -1,7 +1,6 @@
 """A new reduction, a new reader and a new measure, each in a few lines of one file."""
 
 import sys
-import typing
 from types import ModuleType
 
 import numpy as np
@@ -26,14 +25,12 @@ class SquaredPairsImportance(ResponseImportance):
     """The mean of `SquaredPairs` over the rows, in squared units of the response."""
 
     features, response_method, n_jobs = None, "auto", None
-    _parameter_constraints: typing.ClassVar = {}
 
     def _plan(self, problem, entries):
         request = Request("all", [SquaredPairs()], [np.ones(len(problem.base))])
         return Plan(problem, entries, [request])
 
     def _conclude(self, plan, outcomes):
-        self.estimation_ = "exact"
         self._store_outcome(plan, outcomes[0][0])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -11,22 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import (
-    Interval,
-    StrOptions,
-    categorical_features_constraint,
-    features_constraint,
-    grid_constraint,
-    n_jobs_constraint,
-    response_method_constraint,
-)
+from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.interaction.overall import (
-    OverallInteraction,
-    check_affordable,
-)
+from skvarimp._measures.interaction.overall import OverallInteraction, check_affordable
 from skvarimp._measures.interaction.sets import (
     all_pairs,
     check_asked,
@@ -67,15 +56,13 @@ class SetsPlan(Plan):
     Attributes
     ----------
     sets : list of tuple of int
-        Positions of the entries of each pair or triple.
-    n_strongest : int or None
-        How many pairs a screen is to find, in place of `sets`.
+        Positions of the entries of each pair or triple; none where a screen finds them.
     """
 
-    sets: list
-    n_strongest: int | None = None
+    sets: list = field(default_factory=list)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InteractionImportance(ResponseImportance):
     """Strength of the interactions of inputs: of pairs, triples, or all of them.
 
@@ -205,12 +192,16 @@ default="auto"
         "statistic": [StrOptions({"conditional_std", "h", "h_overall", "h_total"})],
         "pairs": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "triples": ["array-like", None],
-        "grid": grid_constraint("all", "equidistant", "deciles"),
-        "categorical_features": categorical_features_constraint,
-        "features": features_constraint,
-        "response_method": response_method_constraint,
-        "n_jobs": n_jobs_constraint,
     }
+
+    statistic: Statistic = "conditional_std"
+    pairs: Pairs | int = None
+    triples: Triples = None
+    grid: NamedGrid | int | CustomGrid = "deciles"
+    categorical_features: ArrayLike | None = None
+    features: Features = None
+    response_method: ResponseMethod = "auto"
+    n_jobs: int | None = None
 
     def _not_per_column(self):
         if self.statistic == "h_overall":
@@ -219,27 +210,6 @@ default="auto"
             f"InteractionImportance(statistic={self.statistic!r}) does not give one "
             "number per column. Use statistic='h_overall' or SensitivityImportance."
         )
-
-    def __init__(
-        self,
-        *,
-        statistic: Statistic = "conditional_std",
-        pairs: Pairs | int = None,
-        triples: Triples = None,
-        grid: NamedGrid | int | CustomGrid = "deciles",
-        categorical_features: ArrayLike | None = None,
-        features: Features = None,
-        response_method: ResponseMethod = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.statistic = statistic
-        self.pairs = pairs
-        self.triples = triples
-        self.grid = grid
-        self.categorical_features = categorical_features
-        self.features = features
-        self.response_method = response_method
-        self.n_jobs = n_jobs
 
     def _plan(self, problem, entries):
         own_grid = not (isinstance(self.grid, str) and self.grid in {"deciles", "all"})
@@ -252,7 +222,7 @@ default="auto"
         check_asked(self.statistic, self.pairs, self.triples)
         if self.statistic == "h_total":
             check_disjoint(entries, "Leave one of them out of `features`.")
-            return SetsPlan(problem, entries, [], [])
+            return SetsPlan(problem, entries, [])
         if self.statistic == "h_overall":
             scale = np.ones(len(problem.base))
             request = Request("all", [OverallInteraction()], [scale])
@@ -260,31 +230,30 @@ default="auto"
             return Plan(problem, entries, [request])
         if isinstance(self.pairs, Integral):
             check_several(entries)
-            return SetsPlan(problem, entries, [], [], self.pairs)
+            return SetsPlan(problem, entries, [])
         if self.triples is not None:
             sets = resolve_sets(self.triples, entries, "triples")
         elif self.pairs is not None:
             sets = resolve_sets(self.pairs, entries, "pairs")
         else:
             sets = all_pairs(entries)
-        return SetsPlan(problem, entries, [], sets)
+        return SetsPlan(problem, entries, [], sets=sets)
 
     def _conclude(self, plan, outcomes):
-        self.estimation_ = "exact"
         self.statistic_, self.pairs_, self.triples_ = self.statistic, None, None
         if self.statistic == "h_overall":
             self._store_outcome(plan, outcomes[0][0])
             return
-        if plan.n_strongest is not None:
+        n_strongest = self.pairs if isinstance(self.pairs, Integral) else None
+        if n_strongest:
             plan.sets = screened_pairs(
-                plan.problem, plan.entries, self.grid, plan.n_strongest, self.n_jobs
+                plan.problem, plan.entries, self.grid, n_strongest, self.n_jobs
             )
         strengths = self._strengths(plan)
         self.matrix_names_ = names = [entry.name for entry in plan.entries]
         sets = [tuple(names[e] for e in members) for members in plan.sets]
-        if plan.n_strongest is not None:
-            order = np.argsort(-strengths.mean(axis=1), kind="stable")
-            order = order[: plan.n_strongest]
+        if n_strongest:
+            order = np.argsort(-strengths.mean(axis=1), kind="stable")[:n_strongest]
             strengths, sets = strengths[order], [sets[s] for s in order]
         set_names = [":".join(members) for members in sets] or ["all entries"]
         if self.triples is not None:
@@ -329,25 +298,24 @@ default="auto"
         n_outputs = len(problem.base)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
-        n_jobs = self.n_jobs if problem.partitions is None else None
-        how = (statistic,), n_jobs, response.prefer
+        how = (), self.n_jobs if problem.partitions is None else None, response.prefer
         used = sorted({e for of_set in sets for e in of_set} or range(len(entries)))
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
             tasks = (entries[e] for e in used)
-            for entry, result in in_order(_alone, tasks, *how):
+            for entry, result in in_order(statistic.alone, tasks, *how):
                 alone[entry.name] = result
                 if progress.step():
                     return strengths
             if not sets:
                 return statistic.left(list(alone.values()))[np.newaxis]
             tasks = (
-                (s, of_set, [alone[entry.name] for entry in of_set])
-                for s, of_set in enumerate(members)
+                (of_set, *(alone[entry.name] for entry in of_set)) for of_set in members
             )
-            for task, result in in_order(_of_set, tasks, *how):
-                strengths[task[0]] = result
+            results = in_order(statistic.of_set, tasks, *how)
+            for s, (_, result) in enumerate(results):
+                strengths[s] = result
                 if progress.step():
                     break
         return strengths
@@ -388,12 +356,3 @@ default="auto"
         if self.pairs_ is None:
             return super().plot(ax=ax, **kwargs)
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
-
-
-def _alone(entry, statistic):
-    return statistic.alone(entry)
-
-
-def _of_set(task, statistic):
-    _, members, alone = task
-    return statistic.of_set(members, *alone)

@@ -116,8 +116,9 @@ class ConditionalStd:
         """What is needed of one entry: its move."""
         return self.move(entry)
 
-    def of_set(self, members, first, second):
-        """The statistic of a pair of moves, (n_outputs,)."""
+    def of_set(self, task):
+        """The statistic of a pair, (n_outputs,), from the entries and their moves."""
+        _, first, second = task
         joint = self.curves.on_grid(first, second)
         along_second = _spread_of_flatness(joint, second.categorical)
         along_first = _spread_of_flatness(joint.swapaxes(1, 2), first.categorical)
@@ -164,8 +165,9 @@ class JointH:
         move, curve = self.curves.observed(entry)
         return curve[:, move.codes]
 
-    def of_set(self, members, *singles):
-        """The statistic of a pair or triple, (n_outputs,)."""
+    def of_set(self, task):
+        """The statistic of a pair or triple, (n_outputs,), from what each is alone."""
+        members, *singles = task
         move, joint = self.curves.observed(together(members))
         smaller = [(1, single[:, move.donors]) for single in singles]
         for pair in combinations(members, 2) if len(members) > 2 else ():

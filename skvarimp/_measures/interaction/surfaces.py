@@ -53,14 +53,7 @@ def joint_dependence(problem, entries, pairs, grid, categorical_columns):
         (n_first, n_second) or (n_first, n_second, n_outputs)).
     """
     joint = [together([entries[j], entries[k]]) for j, k in pairs]
-    curves = MeanCurves(
-        problem.response(joint),
-        problem.model,
-        problem.table,
-        problem.weights,
-        problem.base,
-        2,
-    )
+    curves = MeanCurves.of(problem, problem.response(joint), 2)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:

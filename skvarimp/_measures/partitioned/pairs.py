@@ -108,9 +108,9 @@ class PartitionedH(_OfPartitions):
     def alone(self, entry):
         """Nothing: all entries go through the partitions together."""
 
-    def of_set(self, members, *singles):
+    def of_set(self, task):
         """See `JointH.of_set`."""
-        return self._strengths[tuple(members)]
+        return self._strengths[tuple(task[0])]
 
     @cached_property
     def _strengths(self):
