@@ -18,8 +18,6 @@ from skvarimp._response.reductions.reductions import Observed, Pairs, Range
 from skvarimp._response.row_sampling import RowDraws, rows_per_repeat
 from skvarimp._response.sampling import (
     DonorDraws,
-    ObservedDraw,
-    PairsDraw,
     entry_seeds,
     of_single_rows,
 )
@@ -35,7 +33,6 @@ from skvarimp._types import (
 )
 
 REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
-DRAWS = {"pairs": PairsDraw(), "observed": ObservedDraw()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -242,7 +239,7 @@ default=None
             response = problem.response(entries)
             drawn = sum(response.evaluations(cap, k) for k in sizes)
         else:
-            n_moves = DRAWS[self.contrast].n_moves
+            n_moves = REDUCTIONS[self.contrast].n_moves
             drawn = self.n_repeats * n * n_moves * len(entries)
         if problem.exact_is_cheap(entries, request, drawn):
             return "exact"
@@ -253,7 +250,7 @@ default=None
         if plan.estimation == "exact":
             outcome = outcomes[0][0]
         elif plan.estimation == "sampled" and self.tol is None:
-            outcome = self._draw_donors(plan, DRAWS[self.contrast], scale)
+            outcome = self._draw_donors(plan, REDUCTIONS[self.contrast], scale)
         else:
             outcome = self._draw_in_rounds(plan, scale)
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
@@ -277,7 +274,7 @@ default=None
             draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
-            kind = DRAWS[self.contrast]
+            kind = REDUCTIONS[self.contrast]
             draw = DonorDraws(walk, kind, scale, seeds, self.n_jobs)
         size = float(np.mean(np.ptp(problem.base, axis=1) / scale))
         filters = Filters(n, len(problem.base), self.tol, cap, size)

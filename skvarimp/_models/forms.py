@@ -12,7 +12,7 @@ import numpy as np
 
 from skvarimp._data.table import as_table
 from skvarimp._models.affine import affine, selection
-from skvarimp._models.links import IDENTITY, NoGradient, WeightedSum
+from skvarimp._models.links import IDENTITY, Mixed, NoGradient
 from skvarimp._running.arithmetic import users_code
 
 
@@ -272,7 +272,7 @@ def weighted_sum(members, models, weights, shift=0.0, name="vote of"):
         summed = kind.summed(members, weights, shift)
         if summed is not None:
             return summed
-    link = WeightedSum(np.asarray(weights, dtype=np.float64), shift)
+    link = Mixed(np.array([weights], dtype=np.float64), shift)
     return combined(members, models, link, name)
 
 

@@ -313,35 +313,32 @@ class Then(Link):
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSum(Link):
-    """sum_m weights[m] scores_m + shift, of scores that come in equal blocks.
+class Mixed(Link):
+    """sum_m matrix[r, m] scores_m + shift, of scores that come in equal blocks.
 
     Parameters
     ----------
-    weights : ndarray of shape (n_blocks,)
+    matrix : ndarray of shape (n_mixes, n_blocks)
     shift : float or ndarray of shape (n_outputs,)
     """
 
-    weights: np.ndarray
+    matrix: np.ndarray
     shift: float | np.ndarray = 0.0
 
     def n_outputs(self, n_scores):
-        """See `Link.n_outputs`: those of one block."""
-        return n_scores // len(self.weights)
+        """See `Link.n_outputs`: those of one block for each mix."""
+        n_mixes, n_blocks = self.matrix.shape
+        return n_mixes * (n_scores // n_blocks)
 
     def __call__(self, scores):
         """See the module."""
-        outputs = self._summed(scores)
-        outputs += np.reshape(self.shift, (-1, *[1] * (scores.ndim - 1)))
-        return outputs, None
+        shift = np.reshape(self.shift, (-1, *[1] * (scores.ndim - 1)))
+        return self.chain(None, scores) + shift, None
 
     def chain(self, scores, slopes):
         """See the module."""
-        return self._summed(slopes)
-
-    def _summed(self, scores):
-        blocks = scores.reshape(len(self.weights), -1, *scores.shape[1:])
-        return np.tensordot(self.weights, blocks, 1)
+        blocks = slopes.reshape(self.matrix.shape[1], -1, *slopes.shape[1:])
+        return np.tensordot(self.matrix, blocks, 1).reshape(-1, *slopes.shape[1:])
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,34 +12,6 @@ from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseV
 from skvarimp._models.links import Link, Then, any_close
 
 
-@dataclass(frozen=True, eq=False)
-class Mixed(Link):
-    """matrix @ scores + shift.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_outputs, n_scores)
-    shift : ndarray of shape (n_outputs,)
-    """
-
-    matrix: np.ndarray
-    shift: np.ndarray
-
-    def n_outputs(self, n_scores):
-        """See `Link.n_outputs`."""
-        return len(self.matrix)
-
-    def __call__(self, scores):
-        """See the module."""
-        outputs = np.tensordot(self.matrix, scores, 1)
-        outputs += self.shift.reshape(-1, *[1] * (scores.ndim - 1))
-        return outputs, None
-
-    def chain(self, scores, slopes):
-        """See `links.py`."""
-        return np.tensordot(self.matrix, slopes, 1)
-
-
 @dataclass(frozen=True)
 class OneVersusOne(Link):
     """Votes of all pairs of classes with the sum of confidences as tie-break.

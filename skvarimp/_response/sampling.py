@@ -20,54 +20,6 @@ def entry_seeds(random_state, n):
     return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
 
 
-class Draw:
-    """What is drawn: (row, donors) and their contribution to the importance.
-
-    Attributes
-    ----------
-    n_moves : int
-        Donors of one draw.
-    donor_factor : int
-        How much of a row's influence is that as donor.
-    """
-
-    def contribution(self, base, moved, y):
-        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
-        raise NotImplementedError
-
-    def unmoved(self, base, y):
-        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
-        return 0.0
-
-    def further_influence(self, theta, unmoved):
-        """Influence of the rows, (n_rows,), through what the mean is divided by."""
-        return 0.0
-
-
-@dataclass(frozen=True)
-class PairsDraw(Draw):
-    """One draw of Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
-
-    n_moves = 2
-    donor_factor = 2
-
-    def contribution(self, base, moved, y):
-        """See `Draw.contribution`."""
-        return np.abs(moved[0] - moved[1])
-
-
-@dataclass(frozen=True)
-class ObservedDraw(Draw):
-    """One draw of Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
-
-    n_moves = 1
-    donor_factor = 1
-
-    def contribution(self, base, moved, y):
-        """See `Draw.contribution`."""
-        return np.abs(moved[0] - base)
-
-
 def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     """Draw every row once per repeat, its donors by their probabilities.
 
@@ -188,7 +140,7 @@ class DonorDraws:
     ----------
     walk : Walk
         Of one request; its response must be the black box.
-    draw : PairsDraw or ObservedDraw or the like
+    draw : Draw
     scale : ndarray of shape (n_outputs,)
     seeds : ndarray of shape (n_entries,)
     n_jobs : int or None

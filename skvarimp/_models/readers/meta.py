@@ -15,10 +15,9 @@ from skvarimp._models.calibration_links import (
 )
 from skvarimp._models.forms import NotReadable, combined, weighted_sum
 from skvarimp._models.label_links import AboveThreshold, LargestScore
-from skvarimp._models.links import IDENTITY, Elementwise, Shares, Then
+from skvarimp._models.links import IDENTITY, Elementwise, Mixed, Shares, Then
 from skvarimp._models.meta_links import (
     Chain,
-    Mixed,
     NearestCode,
     OneVersusOne,
     Through,
@@ -249,5 +248,5 @@ def mixed(forms, models, matrix, shift, link, name):
         )
     if link is IDENTITY and len(matrix) == 1 and matrix.shape[1] == len(forms):
         return weighted_sum(forms, models, matrix[0], float(np.ravel(shift)[0]), name)
-    mix = Mixed(matrix, np.broadcast_to(shift, len(matrix)))
+    mix = Mixed(matrix, shift)
     return combined(forms, models, mix if link is IDENTITY else Then(mix, link), name)

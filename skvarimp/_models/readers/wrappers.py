@@ -16,8 +16,8 @@ from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
     InverseTransform,
+    Mixed,
     Then,
-    WeightedSum,
 )
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
@@ -160,12 +160,13 @@ def labels_of_sum(forms, models, weights, n_classes):
     whole = np.array_equal(weights, np.rint(weights))
     if whole and all(model.method == "predict" for model in models):
         label = MostVotes(weights.sum() if n_classes == 2 else None)
-        return combined(forms, models, Then(WeightedSum(weights), label), "vote of")
-    weights = weights / weights.sum()
+        link = Then(Mixed(weights[np.newaxis]), label)
+        return combined(forms, models, link, "vote of")
+    shares = weights[np.newaxis] / weights.sum()
     if n_classes == 2:  # the second's share is above one half
-        link = Then(WeightedSum(weights, -0.5), AboveThreshold())
+        link = Then(Mixed(shares, -0.5), AboveThreshold())
     else:
-        link = Then(WeightedSum(weights), LargestScore())
+        link = Then(Mixed(shares), LargestScore())
     return combined(forms, models, link, "vote of")
 
 

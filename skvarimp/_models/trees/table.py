@@ -221,10 +221,10 @@ class NodeTable:
             moving = moving[self.feature.take(at) >= 0]
         return node.reshape(len(roots), n_rows)
 
-    def raw(self, codes):
-        """Sums of the leaves that rows are in, (n_raw, n_rows)."""
+    def raw(self, codes, trees=None):
+        """Sums of the leaves that rows are in, (n_raw, n_rows); of some trees."""
         sums = np.zeros((self.n_raw, len(codes)))
-        for tree in range(len(self.roots)):
+        for tree in range(len(self.roots)) if trees is None else trees:
             (leaves,) = self.leaves(codes, np.array([tree]))
             sums += self.values.take(leaves, axis=1)
         return sums

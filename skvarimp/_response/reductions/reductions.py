@@ -118,26 +118,60 @@ class _RowMean(Reduction):
         return sample.finished(importances, psi, state.rows)
 
 
+class Draw:
+    """What is drawn: (row, donors) and their contribution to the importance.
+
+    Attributes
+    ----------
+    n_moves : int
+        Donors of one draw.
+    donor_factor : int
+        How much of a row's influence is that as donor.
+    """
+
+    def contribution(self, base, moved, y):
+        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        raise NotImplementedError
+
+    def unmoved(self, base, y):
+        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
+        return 0.0
+
+    def further_influence(self, theta, unmoved):
+        """Influence of the rows, (n_rows,), through what the mean is divided by."""
+        return 0.0
+
+
 @dataclass(frozen=True)
-class Pairs(_RowMean):
+class Pairs(_RowMean, Draw):
     """Mean over rows of the Gini mean difference of the row's curve (Huh & Lee)."""
 
+    n_moves = 2
     donor_factor = 2
 
     def reduce(self, shape):
         """See `Reduction.reduce`."""
         return State(*shape.pairs())
 
+    def contribution(self, base, moved, y):
+        """See `Draw.contribution`; Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
+        return np.abs(moved[0] - moved[1])
+
 
 @dataclass(frozen=True)
-class Observed(_RowMean):
+class Observed(_RowMean, Draw):
     """Mean distance of moved and unmoved response (Lemaire & Clérot, eq. 2)."""
 
+    n_moves = 1
     donor_factor = 1
 
     def reduce(self, shape):
         """See `Reduction.reduce`."""
         return State(*shape.distances())
+
+    def contribution(self, base, moved, y):
+        """See `Draw.contribution`; Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
+        return np.abs(moved[0] - base)
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,6 @@ def rows_at_once(table, n_trees):
     return max(1, min(paths // n_trees, codes // max(1, len(table.columns))))
 
 
-def own_raw(table, codes, trees):
-    """Sums over some trees of the leaves that rows are in, (n_raw, n_rows)."""
-    result = np.empty((table.n_raw, len(codes)))
-    step = rows_at_once(table, len(trees))
-    for start in range(0, len(codes), step):
-        part = slice(start, start + step)
-        descent = Descent(table, codes[part], trees)
-        descent.go_down(np.zeros(len(table.columns), dtype=bool))
-        result[:, part] = descent.raw()
-    return result
-
-
 @dataclass
 class Visits:
     """Leaves reached off the rows' own paths.

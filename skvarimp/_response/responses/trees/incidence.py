@@ -18,7 +18,7 @@ some leaves at a time.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._response.responses.trees.descent import Descent, own_raw, rows_at_once
+from skvarimp._response.responses.trees.descent import Descent, rows_at_once
 from skvarimp._running.memory import BLOCK, HELD, numbers_at_once
 
 TRIED = 8  # rows and cells that the choice between the two is made on
@@ -141,7 +141,7 @@ class Group:
                 for of_output, value in zip(result, values):
                     by_cell = admitted[:, some] @ (value[:, np.newaxis] * meets)
                     of_output[:, part] += by_cell.T
-        result -= own_raw(self.table, codes, self.trees)[:, :, np.newaxis]
+        result -= self.table.raw(codes, self.trees)[:, :, np.newaxis]
         # a row moved to its own values is exactly where it was
         own = _key(codes[:, self.features])[:, np.newaxis] == _key(self.cells)
         result[:, own] = 0.0
@@ -155,7 +155,7 @@ class Group:
                 masses[some] = meets @ weights
             values = self.table.values[:, leaves] * masses
             result[:, part] = (admitted @ values.T).T
-        own = own_raw(self.table, codes, self.trees) @ weights
+        own = self.table.raw(codes, self.trees) @ weights
         return result - own[:, np.newaxis]
 
     def _meetings(self, leaves, features, codes):

@@ -22,7 +22,7 @@ from skvarimp._response.responses.trees.curves import (
     first_of_each,
     steps_of_rows,
 )
-from skvarimp._response.responses.trees.descent import Descent, own_raw
+from skvarimp._response.responses.trees.descent import Descent
 from skvarimp._response.responses.trees.incidence import Group
 from skvarimp._response.responses.trees.links import Asked, Linked
 from skvarimp._response.responses.trees.masses import (
@@ -143,8 +143,7 @@ class TreeResponse(Response):
 
     def raw(self, codes):
         """Raw outputs of rows from their codes, (n_raw, n_rows)."""
-        trees = np.arange(len(self.trees.roots))
-        return own_raw(self.trees, codes, trees) + self.offset[:, np.newaxis]
+        return self.trees.raw(codes) + self.offset[:, np.newaxis]
 
     def visits_per_row(self):
         """Leaves that a row visits as every feature moves, measured on a few rows."""
