@@ -154,7 +154,7 @@ class Pairs(_RowMean, Draw):
         return State(*shape.pairs())
 
     def contribution(self, base, moved, y):
-        """See `Draw.contribution`; Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
+        """See `Draw`; Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
         return np.abs(moved[0] - moved[1])
 
 
@@ -170,7 +170,7 @@ class Observed(_RowMean, Draw):
         return State(*shape.distances())
 
     def contribution(self, base, moved, y):
-        """See `Draw.contribution`; Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
+        """See `Draw`; Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
         return np.abs(moved[0] - base)
 
 

@@ -87,13 +87,10 @@ class CombinedResponse(ScoreResponse):
         unmoved = np.concatenate(unmoved)
 
         def linked(moved, row, cells):
-            def ask(at):
-                return self.black_box.at(table, rows[row[at]], move, cells[at])
-
             scores = unmoved[:, row] + moved
             for member, own in zip(self.members, np.split(scores, ends)):
                 settled(own, member.gap)
-            values = self.linked_or_asked(scores, ask)
+            values = self.linked_or_asked(scores, table, rows[row], move, cells)
             values -= base[:, row]
             values[:, ~moved.any(axis=0)] = 0.0
             return values
@@ -107,11 +104,8 @@ class CombinedResponse(ScoreResponse):
         scores = np.concatenate(of_members, axis=1)
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
-
-            def ask(t, i, move=move, at=cells[m]):
-                return self.black_box.at(table, rows[i], move, at[t, i])
-
-            result[m] = self.linked_or_asked(scores[m], ask)
+            at = table, rows, move, cells[m]
+            result[m] = self.linked_or_asked(scores[m], *at)
         return result
 
     def scores(self, table, rows, move):

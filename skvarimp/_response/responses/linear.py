@@ -108,12 +108,9 @@ class LinearResponse(ProjectionResponse):
                 continue
             t, s = self._line(table, rows, move)
             others = self.sums(table, rows).T - s
-
-            def ask(i, k, move=move, at=cells[m]):
-                return self.black_box.at(table, rows[k], move, at[i, k])
-
             scores = others[:, np.newaxis] + t[:, cells[m]]
-            result[m] = self.linked_or_asked(scores, ask)
+            at = table, rows, move, cells[m]
+            result[m] = self.linked_or_asked(scores, *at)
         return result
 
     def _line(self, table, rows, move):

@@ -140,11 +140,8 @@ class NeighboursResponse(DistanceResponse):
         """See `DistanceResponse.steps_of`."""
         _, row, cell, nearest, tied = self._found(table, rows, move)
         scores = self.form.means(nearest, None).T
-
-        def ask(at):
-            return self.black_box.at(table, rows[row[at]], move, cell[at])
-
-        values = self.linked_or_asked(scores, ask, tied)
+        at = table, rows[row], move, cell
+        values = self.linked_or_asked(scores, *at, tied)
         return Steps.of_values(values, row, cell, base, move.n_cells)
 
     def weighted(self, table, rows, move):

@@ -87,11 +87,8 @@ class RadiusResponse(DistanceResponse):
         def moved(sums, of_row, cells):
             none = sums[-2] < 0.5
             scores = np.where(none, np.nan, sums[:-2] / np.where(none, 1.0, sums[-2]))
-
-            def ask(at):
-                return self.black_box.at(table, rows[of_row[at]], move, cells[at])
-
-            values = self.linked_or_asked(scores, ask, sums[-1] > 0.5)
+            at = table, rows[of_row], move, cells
+            values = self.linked_or_asked(scores, *at, sums[-1] > 0.5)
             return values - base[:, of_row]
 
         return steps.mapped(moved)

@@ -148,27 +148,19 @@ class ScoreResponse(Response):
         It is also asked where a tie makes the scores doubtful: `tied`, a mask of shape
         (n_rows, n_cells).
         """
-
-        def ask(i, k):
-            outputs, others = base[:, i], np.arange(len(i))
-            if move.codes is not None:  # a row moved to its own value is the row
-                others = np.flatnonzero(move.codes[rows[i]] != k)
-            i, k = rows[i[others]], k[others]
-            outputs[:, others] = self.black_box.at(table, i, move, k)
-            return outputs
-
-        ice = self.linked_or_asked(scores, ask, tied)
+        at = table, rows[:, np.newaxis], move, np.arange(move.n_cells)
+        ice = self.linked_or_asked(scores, *at, tied)
         return own_cells_unmoved(ice, rows, move, base)
 
-    def linked_or_asked(self, scores, ask, tied=None):
-        """As `linked`, for any cells.
+    def linked_or_asked(self, scores, table, rows, move, cells, tied=None):
+        """As `linked`, for any rows and cells.
 
         Parameters
         ----------
         scores : ndarray of shape (n_scores, ...)
-        ask : callable
-            ask(*at) -> (n_outputs, n), the model's own output at n positions in the
-            scores' other axes.
+        table : Table
+        rows, cells : ndarray, broadcast to shape (...)
+        move : Move
         tied : ndarray of shape (...), default=None
         """
         with np.errstate(over="ignore"):
@@ -179,8 +171,9 @@ class ScoreResponse(Response):
         if not np.isfinite(total):  # the model itself says what is wrong
             doubtful = ~np.all(np.isfinite(outputs), axis=0)
         if doubtful is not None and doubtful.any():
-            at = np.nonzero(doubtful)
-            outputs[:, *at] = ask(*at)
+            rows, cells = (np.broadcast_to(a, doubtful.shape) for a in (rows, cells))
+            asked = table, rows[doubtful], move, cells[doubtful]
+            outputs[:, doubtful] = self.black_box.at(*asked)
         return outputs
 
     def mean_of_pair(self, table, rows, weights, move, base):
