@@ -14,10 +14,10 @@ from skvarimp._data import labels
 from skvarimp._data.validation import has_tags
 from skvarimp._response.reductions.reductions import (
     AbsoluteError,
-    Draw,
     Loss,
     SquaredError,
 )
+from skvarimp._response.reductions.states import Draw
 from skvarimp._running.arithmetic import users_code
 
 LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")

@@ -28,23 +28,8 @@ from scipy import sparse
 
 from skvarimp._response.reductions.flatness import flatness, flatness_slope
 from skvarimp._response.reductions.signed_groups import SignedRows
-from skvarimp._response.reductions.states import Finished, Sample, State
+from skvarimp._response.reductions.states import Draw, Finished, State
 from skvarimp._running.memory import working_bytes
-
-__all__ = [
-    "AbsoluteError",
-    "Finished",
-    "IndividualFlatness",
-    "Loss",
-    "Observed",
-    "Pairs",
-    "PartialDependence",
-    "Range",
-    "Reduction",
-    "Sample",
-    "SquaredError",
-    "State",
-]
 
 
 class Reduction:
@@ -116,30 +101,6 @@ class _RowMean(Reduction):
         importances = theta[..., 0] / sample.scale
         psi += self.through_scale(importances, sample)
         return sample.finished(importances, psi, state.rows)
-
-
-class Draw:
-    """What is drawn: (row, donors) and their contribution to the importance.
-
-    Attributes
-    ----------
-    n_moves : int
-        Donors of one draw.
-    donor_factor : int
-        How much of a row's influence is that as donor.
-    """
-
-    def contribution(self, base, moved, y):
-        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
-        raise NotImplementedError
-
-    def unmoved(self, base, y):
-        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
-        return 0.0
-
-    def further_influence(self, theta, unmoved):
-        """Influence of the rows, (n_rows,), through what the mean is divided by."""
-        return 0.0
 
 
 @dataclass(frozen=True)

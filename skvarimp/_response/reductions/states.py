@@ -260,3 +260,27 @@ class Sample:
 
     def _scaled_mean(self, of_outputs):
         return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
+
+
+class Draw:
+    """What is drawn: (row, donors) and their contribution to the importance.
+
+    Attributes
+    ----------
+    n_moves : int
+        Donors of one draw.
+    donor_factor : int
+        How much of a row's influence is that as donor.
+    """
+
+    def contribution(self, base, moved, y):
+        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        raise NotImplementedError
+
+    def unmoved(self, base, y):
+        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
+        return 0.0
+
+    def further_influence(self, theta, unmoved):
+        """Influence of the rows, (n_rows,), through what the mean is divided by."""
+        return 0.0
