@@ -3,6 +3,7 @@
 import numpy as np
 
 from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
@@ -22,27 +23,23 @@ class FastCurves:
     def __init__(self, original, kind):
         self.original, self.kind = original, kind
 
-    def __call__(self, est, grid, features, X, response_method, sample_weight=None):
+    def __call__(self, *given):
         """Averages (n_outputs, n_points) and predictions, as scikit-learn's."""
-        found = self._fast(est, grid, features, X, response_method, sample_weight)
-        if found is None:
-            return self.original(est, grid, features, X, response_method, sample_weight)
-        return found
+        found = self._fast(*given)
+        return self.original(*given) if found is None else found
 
     def _fast(self, est, grid, features, X, response_method, sample_weight):
         grid = np.asarray(grid)
         if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
             return None
-        responses = Responses(est, X)
-        columns = tuple(int(j) for j in np.ravel(features))
-        numbers = all(responses.table.takes_numbers(j) for j in columns)
+        table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
+        numbers = all(table.takes_numbers(j) for j in columns)
         if len(set(columns)) < len(columns) or not numbers:
             return None
         entry = Entry("moved", columns, len(columns) > 1)
-        response = responses.response(response_method, [entry])
+        problem, response = Responses(est, table, [entry]).of(response_method)
         if response is None:
             return None
-        problem = responses.problem(response_method)
         grid = grid.astype(np.float64)
         values, back = np.unique(grid, axis=0, return_inverse=True)
         back = np.ravel(back)

@@ -5,9 +5,11 @@ from sklearn import config_context
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
+from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
-from skvarimp._running.memory import HELD
+from skvarimp._running.memo import Memo
+from skvarimp._running.memory import HELD, even_slices
 
 # Scores that rounding of the outputs changes by rounding only. Others, such as the area
 # under the ROC curve, look at ties.
@@ -69,43 +71,21 @@ class PermutedScores:
     """
 
     def __init__(self, original, estimator, X, scoring, together):
-        self.original, self.scoring = original, scoring
-        self.responses, self.together = Responses(estimator, X), together
-        self._shuffled = None, None  # the last seed and its donors
+        self.original, self.scoring, self.together = original, scoring, together
+        table = as_table(X)
+        entries = resolve_features(None, table.names, table.n_columns)
+        self.responses = Responses(estimator, table, entries)
+        self._shuffled = Memo()  # the same for all columns
 
-    def __call__(
-        self,
-        estimator,
-        X,
-        y,
-        sample_weight,
-        col_idx,
-        random_state,
-        n_repeats,
-        scorer,
-        max_samples,
-    ):
+    def __call__(self, *given):
         """The scores of one column, (n_repeats,) or one such array per metric."""
-        names = _names(self.scoring)
-        if max_samples < X.shape[0] or names is None:
-            return self.original(
-                estimator,
-                X,
-                y,
-                sample_weight,
-                col_idx,
-                random_state,
-                n_repeats,
-                scorer,
-                max_samples,
-            )
-        if self._shuffled[0] != random_state:  # the same for all columns
-            donors = shuffles(random_state, X.shape[0], n_repeats)
-            self._shuffled = random_state, donors
-        donors, smooth = self._shuffled[1], names <= SMOOTH
-        permuted = Permuted(
-            estimator, self.responses, X, col_idx, donors, smooth, self.together
-        )
+        estimator, X, y, sample_weight, column, seed, n_repeats, scorer, n_rows = given
+        names, n = _names(self.scoring), X.shape[0]
+        if n_rows < n or names is None:
+            return self.original(*given)
+        donors = self._shuffled.get(seed, lambda: shuffles(seed, n, n_repeats))
+        how = names <= SMOOTH, self.together
+        permuted = Permuted(self.responses, column, donors, *how)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         scores = [scorer(permuted, X, y, **weight)]
         others = self._by_formula(estimator, permuted, y, sample_weight, scores[0])
@@ -140,16 +120,13 @@ class PermutedScores:
 
 def _names(scoring):
     """Names of scikit-learn's own scorers, which look at predictions only, or None."""
-    if scoring is None:
-        return set()
-    if isinstance(scoring, str):
-        return {scoring}
+    if scoring is None or isinstance(scoring, str):
+        return {scoring} - {None}
     if isinstance(scoring, dict):
         scoring = list(scoring.values())
-    by_name = isinstance(scoring, list | tuple | set)
-    if by_name and all(isinstance(name, str) for name in scoring):
-        return set(scoring)
-    return None
+    several = isinstance(scoring, list | tuple | set)
+    by_name = several and all(isinstance(name, str) for name in scoring)
+    return set(scoring) if by_name else None
 
 
 def shuffles(random_state, n_samples, n_repeats):
@@ -175,9 +152,7 @@ class Permuted:
 
     Parameters
     ----------
-    estimator : estimator
     responses : Responses
-    X : array or frame
     column : int
     donors : ndarray of shape (n_repeats, n_samples)
     smooth : bool
@@ -186,11 +161,10 @@ class Permuted:
         Whether other columns will be permuted alike.
     """
 
-    def __init__(self, estimator, responses, X, column, donors, smooth, together):
+    def __init__(self, responses, column, donors, smooth, together):
         self.repeat, self._smooth, self._together = 0, smooth, together
-        self._estimator, self._responses = estimator, responses
-        self._X, self._column, self._donors = X, column, donors
-        self._outputs = {}
+        self._estimator, self._responses = responses.estimator, responses
+        self._column, self._donors, self._outputs = column, donors, {}
 
     def __getattr__(self, name):
         if name.startswith("__") and name != "__sklearn_tags__":
@@ -215,11 +189,7 @@ class Permuted:
             if own is mixin.score:
                 return own(self, X, y, sample_weight=sample_weight)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        moved = as_table(self._X).moved(
-            np.arange(len(self._donors[0])),
-            (self._column,),
-            donors=self._donors[self.repeat],
-        )
+        moved = self._moved(slice(self.repeat, self.repeat + 1))
         return self._estimator.score(moved, y, **weight)
 
     def outputs(self, method):
@@ -256,7 +226,7 @@ class Permuted:
         return outputs[:, :, 0] if flat else outputs
 
     def _is_flat(self, method):
-        rows = as_table(self._X).take(np.arange(1)).native
+        rows = self._responses.table.take(np.arange(1)).native
         return np.ndim(getattr(self._estimator, method)(rows)) == 1
 
     def _labels(self):
@@ -277,19 +247,21 @@ class Permuted:
     def _asked(self, method):
         """The model's own output for each repeat, several repeats at a time."""
         n_repeats, n = self._donors.shape
-        at_once = max(1, HELD // (n * self._X.shape[1]))
+        n_at_once = max(1, HELD // (n * self._responses.table.n_columns))
         parts = []
-        for start in range(0, n_repeats, at_once):
-            donors = self._donors[start : start + at_once]
-            rows = np.tile(np.arange(n), len(donors))
-            found = self._at(method, rows, donors.ravel())
+        for repeats in even_slices(n_repeats, n_at_once):
+            found = getattr(self._estimator, method)(self._moved(repeats))
+            n_parts = repeats.stop - repeats.start
             if isinstance(found, list):  # probabilities of several columns of y
-                split = [np.split(np.asarray(part), len(donors)) for part in found]
+                split = [np.split(np.asarray(part), n_parts) for part in found]
                 parts += [list(of_repeat) for of_repeat in zip(*split)]
             else:
-                parts += list(np.split(np.asarray(found), len(donors)))
+                parts += list(np.split(np.asarray(found), n_parts))
         return parts if isinstance(parts[0], list) else np.array(parts)
 
-    def _at(self, method, rows, donors):
-        moved = as_table(self._X).moved(rows, (self._column,), donors=donors)
-        return getattr(self._estimator, method)(moved)
+    def _moved(self, repeats):
+        """X of some repeats, one below the other."""
+        donors = self._donors[repeats]
+        rows = np.tile(np.arange(donors.shape[1]), len(donors))
+        table = self._responses.table
+        return table.moved(rows, (self._column,), donors=donors.ravel())
