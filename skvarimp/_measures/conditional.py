@@ -89,8 +89,8 @@ class ConditionalImportance(ResponseImportance):
         outcome.monte_carlo_errors = np.full(n, np.nan)
         outcome.n_draws = np.zeros(n, dtype=np.intp)
         drawn = problem.drawn(plan.entries, request, draw, scale, self)
-        for e, sampled in drawn:
-            outcome.store_draws(e, sampled)
+        for e, finished in drawn:
+            outcome.store([e], finished)
         return outcome
 
     def _parts_of(self, problem, entries):

@@ -197,7 +197,7 @@ class Problem:
         return run_walk(walk, n_jobs, on_done)
 
     def drawn(self, entries, request, draw, scale, measure):
-        """Yield (position, `Sampled`) of each entry until a callback asks to stop.
+        """Yield (position, `Finished`) of each entry until a callback asks to stop.
 
         Parameters
         ----------

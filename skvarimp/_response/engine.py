@@ -47,24 +47,12 @@ class Outcome:
             [None] * n_entries,
         )
 
-    def store_draws(self, e, sampled):
-        """Take the numbers of entry e from its `Sampled`."""
-        self.importances[e] = sampled.importances
-        self.standard_errors[e] = sampled.standard_error
-        self.monte_carlo_errors[e] = sampled.monte_carlo_error
-        self.n_draws[e] = sampled.n_draws
-        if sampled.influences is not None:
-            self.store_rows(
-                [e],
-                influences=sampled.influences,
-                contributions=sampled.contributions,
-            )
-
     def store(self, entries, finished):
         """Take the numbers of some entries from their `Finished`."""
         self.importances[entries] = finished.importances
-        if finished.standard_errors is not None:
-            self.standard_errors[entries] = finished.standard_errors
+        for name in ("standard_errors", "monte_carlo_errors", "n_draws"):
+            if getattr(finished, name) is not None:
+                getattr(self, name)[entries] = getattr(finished, name)
         if finished.curves is not None:
             for e, curve in zip(entries, finished.curves):
                 self.curves[e] = curve

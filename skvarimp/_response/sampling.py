@@ -37,7 +37,7 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
 
     Returns
     -------
-    Sampled
+    Finished
     """
     move = walk.moves[position]
     random = np.random.default_rng(int(seeds[position]))

@@ -4,33 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._response.reductions.states import Finished
 from skvarimp._response.subgroups import donor_levels
 
 
-@dataclass
-class Sampled:
-    """The estimate of one entry.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_outputs,)
-        Divided by the scale.
-    standard_error : float
-        Sampling error of the mean over outputs, the model held fixed; NaN where one
-        repeat leaves the error of drawing unknown.
-    monte_carlo_error : float
-        Error of drawing; NaN for one repeat.
-    n_draws : int
-    influences, contributions : ndarray of shape (n_rows,) or None
-        Of single rows, where the walk keeps them; see `Finished`.
-    """
-
-    importances: np.ndarray
-    standard_error: float
-    monte_carlo_error: float
-    n_draws: int
-    influences: np.ndarray | None = None
-    contributions: np.ndarray | None = None
+def finished_draws(importances, error, monte_carlo_error, n_draws, *of_rows):
+    """`Finished` of one entry, perhaps with influences and contributions."""
+    return Finished(
+        importances,
+        error,
+        None,
+        *(of_rows or (None, None)),
+        monte_carlo_error,
+        n_draws,
+    )
 
 
 def scaled_influences(psi, weights, variance):
@@ -73,14 +60,14 @@ class Tally:
         return row_mean, np.maximum(within, 0.0) / max(n_repeats - 1, 1)
 
     def estimate(self, walk, move, draw, n_repeats):
-        """`Sampled` from the sums of all rows."""
+        """`Finished` from the sums of all rows."""
         weights = walk.weights
         importances = self.per_output @ weights / n_repeats
         n_draws = n_repeats * len(weights)
         row_mean, noise = self.of_rows(n_repeats)
         if n_repeats == 1:
-            unknown = np.full(len(weights), np.nan) if walk.keep_rows else None
-            return Sampled(importances, np.nan, np.nan, n_draws, unknown, row_mean)
+            rows = (np.full(len(weights), np.nan), row_mean) if walk.keep_rows else ()
+            return finished_draws(importances, np.nan, np.nan, n_draws, *rows)
         monte_carlo = np.sqrt(np.sum(weights**2 * noise))
         theta = importances.mean()
         unmoved = draw.unmoved(walk.base, walk.y)
@@ -95,15 +82,11 @@ class Tally:
             variance += donors.share_of_variance(*own, move.chances, factor)
             psi = psi + factor * donors.means[codes]
         variance = max(variance, 0.0)
-        psi = scaled_influences(psi, weights, variance) if walk.keep_rows else None
-        return Sampled(
-            importances,
-            float(np.sqrt(variance / walk.total_weight)),
-            float(monte_carlo),
-            n_draws,
-            psi,
-            row_mean,
-        )
+        rows = ()
+        if walk.keep_rows:
+            rows = scaled_influences(psi, weights, variance), row_mean
+        error = np.sqrt(variance / walk.total_weight)
+        return finished_draws(importances, error, monte_carlo, n_draws, *rows)
 
 
 @dataclass

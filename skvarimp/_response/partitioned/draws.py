@@ -14,7 +14,7 @@ import numpy as np
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_VALUES
 from skvarimp._response.sampling import tallied
-from skvarimp._response.tally import DonorMeans, Sampled
+from skvarimp._response.tally import DonorMeans, finished_draws
 
 N_DONORS = MOST_VALUES  # of which any values can be counted
 
@@ -93,9 +93,9 @@ class Drawn:
         )
 
     def estimate(self, move, pooled, draw, n_draws, n_repeats, total_weight):
-        """`Sampled`; `move` through all donors, `pooled`: whether from a pool."""
+        """`Finished`; `move` through all donors, `pooled`: whether from a pool."""
         if n_repeats == 1:
-            return Sampled(self.importances, np.nan, np.nan, n_draws)
+            return finished_draws(self.importances, np.nan, np.nan, n_draws)
         numbers, weights, codes = self.moments.points()
         theta = self.importances.mean()
         psi = numbers[0] - theta + draw.further_influence(theta, numbers[1])
@@ -108,7 +108,7 @@ class Drawn:
                 squares = donors.means**2 - donors.noise
                 monte_carlo += max(factor**2 * move.chances @ squares, 0) / N_DONORS
         error = np.sqrt(max(variance, 0.0) / total_weight)
-        return Sampled(self.importances, float(error), float(monte_carlo**0.5), n_draws)
+        return finished_draws(self.importances, error, monte_carlo**0.5, n_draws)
 
 
 @dataclass
@@ -149,7 +149,7 @@ class PartitionedDraws:
         return result
 
     def estimates(self, drawn):
-        """The `Sampled` of each entry, from what is merged over all partitions."""
+        """The `Finished` of each entry, from what is merged over all partitions."""
         n_draws = self.n_repeats * self.walk.n_rows
         how = self.draw, n_draws, self.n_repeats, self.walk.weight
         return [

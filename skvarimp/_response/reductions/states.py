@@ -148,6 +148,10 @@ class Finished:
         How much each row moves the importance, where `Sample.keep_rows` asks for it.
     contributions : ndarray of shape (n_entries, n_rows) or None
         Each row's own importance, where the importance is their mean.
+    monte_carlo_errors : float or None
+        Of drawn numbers, of which one entry is estimated: the error of drawing. It is
+        NaN for one repeat, and the standard error with it.
+    n_draws : int or None
     """
 
     importances: np.ndarray
@@ -155,6 +159,8 @@ class Finished:
     curves: np.ndarray | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
+    monte_carlo_errors: float | None = None
+    n_draws: int | None = None
 
 
 @dataclass
