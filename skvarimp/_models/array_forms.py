@@ -123,10 +123,10 @@ class KernelSum(LinkedForm):
     by_products: bool = False
 
     def _kernel(self, X):
-        X, S = Vectors(X), Vectors(self._support_like(X))
+        X, S = Vectors(X), Vectors(self.support_like(X))
         return sum(term.whole(X, S) for term in self.terms)
 
-    def _support_like(self, X):
+    def support_like(self, X):
         """The support vectors in the kind of array that X is."""
         if sparse.issparse(X):
             return sparse.csr_array(self.support)
@@ -141,7 +141,7 @@ class KernelSum(LinkedForm):
     def slopes(self, X):
         """See `LinkedForm.slopes`."""
         X = _dense(X)
-        S = self._support_like(X)
+        S = self.support_like(X)
         slopes = np.zeros((len(self.dual), *X.shape))
         for term in self.terms:
             for slope in term.slopes(Vectors(X), Vectors(S)):
@@ -170,7 +170,7 @@ class KernelSum(LinkedForm):
         """
         if not all(isinstance(term, Polynomial | Sigmoid) for term in self.terms):
             return None
-        S = self._support_like(np.empty(0))
+        S = self.support_like(np.empty(0))
         shifted = S @ steps.shift
         terms = [
             replace(term, offset=term.offset + term.gamma * shifted)

@@ -5,13 +5,11 @@ Chebyshev nodes and interpolated, exact to rounding.
 """
 
 import numpy as np
-from scipy import sparse
 
 from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels.terms import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
-from skvarimp._models.readers.arrays import dense
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._response.shapes.chebyshev import (
@@ -41,11 +39,10 @@ def kernel_response(model, form, table):
         gaussian = isinstance(term, Gaussian)
         if gaussian and is_far(term.gammas[0], table.numeric(), form.support):
             raise NotReadable("its squared distances cancel but for rounding")
-    response = KernelResponse(model, form)
-    few = np.unique(np.linspace(0, table.n_samples - 1, 12).astype(int))
-    if response.cancels(table.take(few)):
+    few = table.take(np.unique(np.linspace(0, table.n_samples - 1, 12).astype(int)))
+    if form.magnitude(few) > 1e6 * np.abs(form.scores(few)).max():
         raise NotReadable("its dual coefficients cancel but for rounding")
-    return response
+    return KernelResponse(model, form)
 
 
 class KernelResponse(ScoreResponse):
@@ -61,17 +58,9 @@ class KernelResponse(ScoreResponse):
 
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.dual))
-        self.terms, self.support = form.terms, form.support
+        self.form, self.terms, self.support = form, form.terms, form.support
         self.smooth = all(getattr(term, "smooth", True) for term in form.terms)
         self.dual, self.intercept = form.dual, form.intercept
-
-    def cancels(self, table):
-        """Whether less than ten digits are left of sums over the support vectors."""
-        X, S = Vectors(table.numeric()), self._vectors(table)
-        kernel = sum(term.whole(X, S) for term in self.terms)
-        scores = kernel @ self.dual.T + self.intercept
-        terms = np.abs(kernel) @ np.abs(self.dual).T
-        return bool(terms.max() > 1e6 * np.abs(scores).max())
 
     def tasks(self, walk):
         """See `Response.tasks`; the grids of one entry follow each other."""
@@ -131,7 +120,7 @@ class KernelResponse(ScoreResponse):
             of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
             weighted sum over the rows, (n_scores, 1, n_cells).
         """
-        S = self._vectors(table)
+        S = Vectors(self.form.support_like(table.take([0]).numeric()))
         n_support = len(self.dual[0])
         for cells in slices(len(values), self.dual.size):
             moved = [
@@ -173,13 +162,6 @@ class KernelResponse(ScoreResponse):
             sums = term.of_sum(of_rows + of_cell) @ self.dual.T
             columns.append(sums if weights is None else weights[np.newaxis] @ sums)
         return np.stack([column.T for column in columns], axis=2)
-
-    def _vectors(self, table):
-        """The support vectors in the table's kind of array."""
-        support = self.support
-        if isinstance(table, SparseTable):
-            return Vectors(sparse.csr_array(support))
-        return Vectors(dense(support))
 
     def costs(self):
         """See `Response.costs`."""

@@ -206,8 +206,7 @@ class LinearResponse(ProjectionResponse):
         (log p_c)' is (1 - p_c) times the mean of w_c - w_r over the other classes r.
         """
         slopes, n_cells = self.weights[column], len(values)
-        own = own_values(table, rows, [column])
-        others = self.sums(table, rows) - own * slopes
+        others = self.others(table, rows, [column])
         left = np.empty((self.n_scores, len(rows)), dtype=np.intp)
         for c in range(self.n_scores):
             rest = np.delete(others, c, axis=1)

@@ -10,11 +10,7 @@ from skvarimp._models.links import IDENTITY
 from skvarimp._response.costs import Costs
 from skvarimp._response.reductions.reductions import SquaredError
 from skvarimp._response.responses.projection import ProjectionResponse
-from skvarimp._response.responses.scores import (
-    TYPICAL_NODES,
-    numeric_values,
-    own_values,
-)
+from skvarimp._response.responses.scores import TYPICAL_NODES, numeric_values
 from skvarimp._response.shapes.chebyshev import (
     cosine_nodes,
     interpolation,
@@ -88,8 +84,7 @@ class NetworkResponse(ProjectionResponse):
             return
         slopes, values = self.weights[columns[0]], numeric_values(move)[:, 0]
         for part, of_part in margins.parts(at_once(len(slopes))):
-            own = own_values(table, rows[part], columns)
-            others = self.sums(table, rows[part]) - own * slopes
+            others = self.others(table, rows[part], columns)
             parts = partial(self.dense, table, rows[part], move, of_part)
             yield KinkedCurves(of_part, parts, others, slopes, values, *self.layers[0])
 

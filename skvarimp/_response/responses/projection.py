@@ -54,9 +54,13 @@ class ProjectionResponse(ScoreResponse):
 
     def scores_one_by_one(self, table, rows, columns, values):
         """See `ScoreResponse.scores_one_by_one`."""
-        weights = self.weights[columns]
-        others = self.sums(table, rows) - own_values(table, rows, columns) @ weights
-        return self.moved_scores(others, weights, values)
+        others = self.others(table, rows, columns)
+        return self.moved_scores(others, self.weights[columns], values)
+
+    def others(self, table, rows, columns):
+        """The units' sums but for what some columns add, (n_rows, n_units)."""
+        own = own_values(table, rows, columns) @ self.weights[columns]
+        return self.sums(table, rows) - own
 
     def moved_scores(self, others, weights, values):
         """Scores of moved rows.

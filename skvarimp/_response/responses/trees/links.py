@@ -1,40 +1,6 @@
 """Changes of the response from changes of the sum over the trees, through the link."""
 
-from dataclasses import dataclass
-
 import numpy as np
-
-from skvarimp._response.responses.black_box import BlackBoxResponse
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The model's own response of single moved rows.
-
-    Attributes
-    ----------
-    model : Model
-    n_outputs : int
-    table : Table
-    rows : ndarray of shape (n_rows,)
-    move_of : callable
-        move_of() -> Move.
-    value_of_cell : ndarray of shape (n_cells,)
-        A grid value of each cell.
-    """
-
-    model: object
-    n_outputs: int
-    table: object
-    rows: np.ndarray
-    move_of: object
-    value_of_cell: np.ndarray
-
-    def __call__(self, rows, cells):
-        """(n_outputs, n) of positions among the rows and of cells, (n,)."""
-        black_box = BlackBoxResponse(self.model, self.n_outputs)
-        values = self.value_of_cell[cells]
-        return black_box.at(self.table, self.rows[rows], self.move_of(), values)
 
 
 class Linked:
@@ -50,8 +16,9 @@ class Linked:
     doubt : float
         A label decided by no more is asked from the model itself, whose sum of the
         same numbers in another order may decide otherwise.
-    ask : Asked or None
-        Of a discrete link.
+    ask : callable or None
+        ask(rows, cells) -> (n_outputs, n), the model's own response at positions among
+        the rows and cells, (n,); of a discrete link.
     """
 
     def __init__(self, link, raw, base, doubt=-1.0, ask=None):

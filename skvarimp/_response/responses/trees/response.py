@@ -15,6 +15,7 @@ from skvarimp._data.table import ArrayTable
 from skvarimp._models.trees.table import TreeTable
 from skvarimp._response.contract import Response
 from skvarimp._response.costs import Costs
+from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees import walks
 from skvarimp._response.responses.trees.curves import (
     Member,
@@ -24,7 +25,7 @@ from skvarimp._response.responses.trees.curves import (
 )
 from skvarimp._response.responses.trees.descent import Descent
 from skvarimp._response.responses.trees.incidence import Group
-from skvarimp._response.responses.trees.links import Asked, Linked
+from skvarimp._response.responses.trees.links import Linked
 from skvarimp._response.responses.trees.masses import (
     ORDER,
     Averaged,
@@ -274,23 +275,20 @@ class TreeResponse(Response):
         raw = raw + self.offset[:, np.newaxis]
         if not self.link.discrete:
             return [Linked(self.link, raw, base)]
+
+        def asked(member, *at):
+            move, values = move_of(member.position), member.first_values()
+            return self._ask(table, rows, move, values, *at)
+
         return [
-            Linked(
-                self.link,
-                raw,
-                base,
-                self.doubt,
-                Asked(
-                    self.model,
-                    self.n_outputs,
-                    table,
-                    rows,
-                    partial(move_of, member.position),
-                    member.first_values(),
-                ),
-            )
+            Linked(self.link, raw, base, self.doubt, partial(asked, member))
             for member in members
         ]
+
+    def _ask(self, table, rows, move, value_of_cell, which, cells):
+        """The model's own response of moved rows, through a grid value of each cell."""
+        black_box = BlackBoxResponse(self.model, self.n_outputs)
+        return black_box.at(table, rows[which], move, value_of_cell[cells])
 
     def group_curves(self, table, rows, move, base, features, cells):
         """Curves over distinct joint codes, (n_outputs, n_rows, n_cells)."""
@@ -299,7 +297,7 @@ class TreeResponse(Response):
         if self.link is not None:
             _, cell_of_value = distinct(self.grid_codes(table, move)[1])
             values = first_of_each(cell_of_value)
-            asked = Asked(self.model, self.n_outputs, table, rows, lambda: move, values)
+            asked = partial(self._ask, table, rows, move, values)
             linked = Linked(self.link, self.raw(codes), base, self.doubt, asked)
             row, cell = np.divmod(np.arange(moved[0].size), len(cells))
             moved = linked(moved.reshape(len(moved), -1), row, cell)
