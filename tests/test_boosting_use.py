@@ -121,7 +121,7 @@ def test_rows_in_a_containers_of_a_library_are_refused():
     X, y = half_zeros()
     model = xgb.XGBRegressor(**XGB).fit(X, y)
     for container in (xgb.DMatrix(X), lgbm.Dataset(X), cat.Pool(X)):
-        with pytest.raises(TypeError, match="must hold the rows themselves"):
+        with pytest.raises(ValueError, match=r"of type \w+\. Pass an array or a frame"):
             SensitivityImportance().fit(model, container, y)
 
 

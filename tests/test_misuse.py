@@ -236,7 +236,7 @@ MISUSES = {
     "second model unfitted": (
         lambda: compare_importances([must_not_be_asked, Ridge()], X, Y),
         NotFittedError,
-        "This Ridge is not fitted yet",
+        "This Ridge instance is not fitted yet",
     ),
     # what reads one model
     **{

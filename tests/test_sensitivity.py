@@ -233,7 +233,7 @@ def test_estimator_is_not_routed_as_metadata():
 
 BAD_CALLS = [
     (dict(estimator=LinearRegression()), NotFittedError, "not fitted yet"),
-    (dict(estimator=LinearRegression), TypeError, "Create an instance"),
+    (dict(estimator=LinearRegression), TypeError, "is a class"),
     (dict(estimator=object()), TypeError, "or be a callable"),
     (dict(X=X[:, :2]), ValueError, "X has 2 columns, but LinearRegression was fitted"),
     (dict(X=X[0]), ValueError, "2-dimensional"),
@@ -248,9 +248,13 @@ BAD_CALLS = [
     (dict(sample_weight=np.ones(3)), ValueError, r"shape \(60,\)"),
     (dict(sample_weight=-np.ones(60)), ValueError, "non-negative"),
     (dict(sample_weight=np.zeros(60)), ValueError, "0 everywhere"),
-    (dict(sample_weight=["a"] * 60), ValueError, "must be an array of numbers"),
+    (dict(sample_weight=["a"] * 60), ValueError, "could not convert string"),
     (dict(sample_weight=np.eye(60)[0]), ValueError, "Only one row"),
-    (dict(sample_weight=np.full(60, np.nan)), ValueError, "finite"),
+    (
+        dict(sample_weight=np.full(60, np.nan)),
+        ValueError,
+        "`sample_weight` contains NaN",
+    ),
 ]
 
 

@@ -1,5 +1,7 @@
 """`Table`, what every container can do, and `ArrayTable`, the plainest one."""
 
+from functools import cached_property
+
 import numpy as np
 
 from skvarimp._data.entries import column_names
@@ -22,6 +24,15 @@ class Table:
     def __init__(self, native):
         self.native = native
         self.n_samples, self.n_columns = native.shape
+
+    def __getstate__(self):
+        made_again = {
+            name
+            for kind in type(self).__mro__
+            for name, value in vars(kind).items()
+            if isinstance(value, cached_property)
+        }
+        return {k: v for k, v in self.__dict__.items() if k not in made_again}
 
     def column_names(self):
         """Names of the columns, `x0, x1, ...` where there are none."""
@@ -147,12 +158,6 @@ class ArrayTable(Table):
         X = self.native
         rows_first = X.flags.c_contiguous  # then so is the result; else `take` copies X
         return ArrayTable(X.take(columns, axis=1) if rows_first else X[:, columns])
-
-    def part(self, rows, columns):
-        """See `Table.part`: one copy, of no more than is asked for."""
-        if len(columns) == self.n_columns:
-            return self.take(rows)
-        return ArrayTable(self.native[np.ix_(rows, columns)])
 
     def column(self, j):
         """See `Table.column`."""

@@ -30,10 +30,6 @@ class FrameTable(Table):
         self.frame = frame
         self._labels = labels
 
-    def __getstate__(self):
-        made_again = {"_dtypes", "_array", "_numbers"}
-        return {k: v for k, v in self.__dict__.items() if k not in made_again}
-
     @cached_property
     def _dtypes(self):
         return list(self.frame.schema.values())

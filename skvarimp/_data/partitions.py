@@ -1,5 +1,6 @@
 """`Partitions`: rows that stay where they are, in parts of a Dask collection."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -89,7 +90,12 @@ class Partitions:
         import dask
 
         self.feature_names, self.sent = feature_names, Sent()
-        _check_shape(X)
+        if X.ndim != 2:
+            way_out = "" if hasattr(X, "rechunk") else " Pass X.to_frame()."
+            raise ValueError(
+                f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "
+                f"dimension(s).{way_out}"
+            )
         given = {"y": y, "sample_weight": sample_weight}
         for name, values in given.items():
             if values is not None and not _is_dask(values):
@@ -164,15 +170,6 @@ def _split(part, values, edges):
 def _join(pieces, reduce):
     values, weights = map(np.concatenate, zip(*pieces))
     return reduce(values, weights) if len(values) else None
-
-
-def _check_shape(X):
-    if X.ndim != 2:
-        way_out = "" if hasattr(X, "rechunk") else " Pass X.to_frame()."
-        raise ValueError(
-            f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "
-            f"dimension(s).{way_out}"
-        )
 
 
 def _together(X, given):
@@ -280,61 +277,42 @@ def _head(gathered, read):
         return len(X), _rows_of(part, some), schema_of(part.table)
 
 
-class naming:
-    """Names the partition in the message of an error."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if isinstance(error, Exception):
-            message = error.args[0] if error.args else ""
-            error.args = (f"Partition {self.number} of X: {message}", *error.args[1:])
-        return False
+@contextmanager
+def naming(number):
+    """Name the partition in the message of an error."""
+    try:
+        yield
+    except Exception as error:
+        message = error.args[0] if error.args else ""
+        error.args = (f"Partition {number} of X: {message}", *error.args[1:])
+        raise
 
 
 def schema_of(table):
     """Names and types of the columns; of categories the levels, too."""
     if not isinstance(table, FrameTable):
-        return [None] * table.n_columns, [str(table.native.dtype)] * table.n_columns
-    types = [
-        (str(dtype), *map(str, getattr(dtype, "categories", ())))
-        for dtype in table.types()
-    ]
-    return table.column_names(), types
+        return table.column_names(), [str(table.native.dtype)] * table.n_columns
+    return table.column_names(), [_type_name(dtype) for dtype in table.types()]
+
+
+def _type_name(dtype):
+    levels = getattr(dtype, "categories", None)
+    return str(dtype) if levels is None else f"{dtype} with the levels {list(levels)}"
 
 
 def _check_alike(found, first):
-    names, types = found
-    if len(names) != len(first[0]):
+    if found[0] != first[0]:
         raise ValueError(
-            f"it has {len(names)} columns, but the first one has {len(first[0])}. All "
-            "partitions must have the same columns."
+            f"it has the columns {found[0]!r:.200}, but the first one has "
+            f"{first[0]!r:.200}. All partitions must have the same columns."
         )
-    if names != first[0]:
-        j = next(j for j, name in enumerate(names) if name != first[0][j])
-        raise ValueError(
-            f"its column {j} is {names[j]!r}, but that of the first one is "
-            f"{first[0][j]!r}. All partitions must have the same columns."
-        )
-    for j, (own, expected) in enumerate(zip(types, first[1])):
-        if own == expected:
-            continue
-        name = f"x{j}" if names[j] is None else names[j]
-        if isinstance(own, tuple) and own[0] == expected[0]:
+    for name, own, expected in zip(found[0], found[1], first[1]):
+        if own != expected:
             raise ValueError(
-                f"column {name!r} has the levels {list(own[1:])}, but the first one "
-                f"has {list(expected[1:])}. Use X.categorize(), or give the column the "
-                "same levels everywhere."
+                f"column {name!r} has the type {own}, but that of the first one is "
+                f"{expected}. Use X.astype or, for levels, X.categorize() to give all "
+                "partitions one type."
             )
-        own, expected = (t[0] if isinstance(t, tuple) else t for t in (own, expected))
-        raise ValueError(
-            f"column {name!r} has the type {own}, but that of the first one is "
-            f"{expected}. Use X.astype to give all partitions one type."
-        )
 
 
 def summed(first, second):

@@ -27,7 +27,7 @@ def beside_copies(table, orders):
 
 
 def _sparse_beside(table, orders):
-    csc = table.csc()
+    csc = table.csc
     data, indices, indptr = [csc.data], [csc.indices], [csc.indptr]
     end = csc.indptr[-1]
     for j, order in orders:

@@ -1,5 +1,7 @@
 """`SparseTable`: SciPy's sparse matrices and arrays."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -9,37 +11,23 @@ from skvarimp._data.base_table import Table
 class SparseTable(Table):
     """A SciPy sparse matrix or array; rows are handed out in the format given."""
 
-    def __init__(self, native):
-        if native.ndim != 2:
-            raise ValueError(
-                f"X must be 2-dimensional, got {native.ndim} dimension(s)."
-            )
-        super().__init__(native)
-        self._rows = self._csc = None
-
-    def __getstate__(self):
-        return {**self.__dict__, "_rows": None, "_csc": None}
-
-    @property
+    @cached_property
     def _csr(self):
-        """X by rows, made once; X itself if it is CSR."""
-        if self._rows is None:
-            self._rows = self.native.tocsr()
-        return self._rows
+        """X by rows; X itself if it is CSR."""
+        return self.native.tocsr()
 
     def _sliced(self):
         """X in a format that can be sliced, without a copy if there is one."""
         return self.native if self.native.format == "csc" else self._csr
 
+    @cached_property
     def csc(self):
-        """X by columns, made once; X itself if it is CSC without duplicates."""
-        if self._csc is None:
-            native = self.native
-            if native.format == "csc" and native.has_canonical_format:
-                return native
-            self._csc = self._csr.tocsc()
-            self._csc.sum_duplicates()
-        return self._csc
+        """X by columns; X itself if it is CSC without duplicates."""
+        if self.native.format == "csc" and self.native.has_canonical_format:
+            return self.native
+        csc = self._csr.tocsc()
+        csc.sum_duplicates()
+        return csc
 
     def copy(self):
         """See `Table.copy`."""
@@ -55,7 +43,7 @@ class SparseTable(Table):
 
     def column(self, j):
         """See `Table.column`."""
-        csc = self.csc()
+        csc = self.csc
         start, stop = csc.indptr[j], csc.indptr[j + 1]
         column = np.zeros(self.n_samples, dtype=csc.dtype)
         column[csc.indices[start:stop]] = csc.data[start:stop]
@@ -96,4 +84,4 @@ class SparseTable(Table):
 
     def numeric(self):
         """See `Table.numeric`."""
-        return self.csc().astype(np.float64, copy=False)
+        return self.csc.astype(np.float64, copy=False)

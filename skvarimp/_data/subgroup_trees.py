@@ -45,7 +45,7 @@ class Predictors:
         """Those of a table with weights that sum to 1."""
         n, p = table.n_samples, table.n_columns
         if isinstance(table, SparseTable):
-            columns = table.csc().astype(np.float32)
+            columns = table.csc.astype(np.float32)
             bins = np.empty(columns.nnz, dtype=np.int64)
             for j in np.flatnonzero(np.diff(columns.indptr)):
                 stored = slice(*columns.indptr[[j, j + 1]])

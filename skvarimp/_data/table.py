@@ -12,13 +12,6 @@ from skvarimp._data.frame_table import FrameTable
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.validation import as_array, check_feature_names
 
-# What boosting libraries wrap rows in; none of them gives the rows back.
-BOOSTING_CONTAINERS = {
-    "xgboost": ("DMatrix", "QuantileDMatrix", "ExtMemQuantileDMatrix"),
-    "lightgbm": ("Dataset",),
-    "catboost": ("Pool",),
-}
-
 
 def as_table(X, feature_names=None):
     """Wrap X: array, frame, SciPy sparse matrix or array.
@@ -39,11 +32,10 @@ def as_table(X, feature_names=None):
 def _wrapped(X):
     if isinstance(X, Table):
         return X
-    if sparse.issparse(X):
+    if sparse.issparse(X) and X.ndim == 2:
         return SparseTable(X)
     if is_frame(X):
         return FrameTable(X)
-    _check_no_container(X)
     values = as_array(X, "X")
     if values.ndim != 2:
         raise ValueError(
@@ -101,14 +93,3 @@ def _shape(X, values):
     if hasattr(X, "to_frame"):
         return f"a {type(X).__name__}. Pass X.to_frame(), or X[[name]]."
     return "1 dimension. Reshape one column with X.reshape(-1, 1)."
-
-
-def _check_no_container(X):
-    """Raise TypeError where X is wrapped in a boosting library's own container."""
-    kind = type(X)
-    library = kind.__module__.split(".")[0]
-    if kind.__name__ in BOOSTING_CONTAINERS.get(library, ()):
-        raise TypeError(
-            f"X must hold the rows themselves, got a {library} {kind.__name__}. Pass "
-            "the array, frame or sparse matrix it was made from."
-        )

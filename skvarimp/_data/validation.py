@@ -3,8 +3,7 @@
 import numbers
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -64,23 +63,11 @@ def check_no_data(estimator, order="fit(estimator, X, y)"):
 
 
 def check_fitted(estimator):
-    """Raise NotFittedError for a scikit-learn estimator that was not fitted."""
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"`estimator` must be a fitted model, got the class {estimator.__name__}. "
-            "Create an instance and fit it first."
-        )
-    if not has_tags(estimator) or not hasattr(estimator, "fit"):
-        return
-    if not get_tags(estimator).requires_fit:
-        return
-    try:
+    """Raise where scikit-learn tells that an estimator was not fitted."""
+    if isinstance(estimator, type) or (
+        has_tags(estimator) and hasattr(estimator, "fit")
+    ):
         check_is_fitted(estimator)
-    except NotFittedError:
-        raise NotFittedError(
-            f"This {type(estimator).__name__} is not fitted yet. Call its `fit` with "
-            "the training data first; importances are computed for fitted models."
-        ) from None
 
 
 def check_features_seen(estimator, table):
@@ -141,24 +128,15 @@ def check_two_rows(n_samples, n_positive, weighted):
 def check_weights(sample_weight, n_samples):
     """Return weights as float array of shape (n_samples,); all may be 0."""
     if sample_weight is None:
-        weight = np.ones(n_samples)
-    else:
-        try:
-            if np.iscomplexobj(np.asarray(sample_weight)):
-                raise TypeError
-            weight = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                "`sample_weight` must be an array of numbers, one weight per row of X, "
-                f"got {sample_weight!r:.60}."
-            ) from None
-    if weight.ndim != 1 or weight.shape[0] != n_samples:
+        return np.ones(n_samples)
+    how = {"ensure_2d": False, "ensure_min_samples": 0}
+    how["input_name"] = "`sample_weight`"
+    weight = check_array(sample_weight, dtype=np.float64, **how)
+    if weight.shape != (n_samples,):
         raise ValueError(
             f"`sample_weight` must have shape ({n_samples},), one weight per row of X, "
             f"got {weight.shape}."
         )
-    if not np.all(np.isfinite(weight)):
-        raise ValueError("`sample_weight` must be finite, got NaN or infinity.")
     if np.any(weight < 0):
         raise ValueError(
             f"`sample_weight` must be non-negative, got {weight.min():g}. Use "
@@ -170,8 +148,7 @@ def check_weights(sample_weight, n_samples):
             "Divide the weights by their maximum."
         )
     # A weight that is lost in the division by the sum is 0.
-    weight = np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)
-    return weight
+    return np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)
 
 
 def as_array(values, name):
@@ -196,11 +173,8 @@ def as_array(values, name):
 
 def check_confidence(confidence):
     """Raise unless a confidence lies strictly between 0 and 1."""
-    if not (isinstance(confidence, numbers.Real) and 0 < confidence < 1):
-        raise ValueError(
-            f"`confidence` must lie strictly between 0 and 1, got {confidence!r}. Use "
-            "0.95 for 95% intervals."
-        )
+    limits = {"min_val": 0, "max_val": 1, "include_boundaries": "neither"}
+    check_scalar(confidence, "confidence", numbers.Real, **limits)
 
 
 def check_class_labels(y):

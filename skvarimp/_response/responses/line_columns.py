@@ -48,7 +48,7 @@ def batches(table, columns):
         for start in range(0, len(columns), step):
             yield np.arange(start, min(start + step, len(columns)))
         return
-    X = table.csc()
+    X = table.csc
     sizes = np.diff(X.indptr)[columns] + 1
     order = np.argsort(sizes, kind="stable")
     start = 0
@@ -69,7 +69,7 @@ def values_of(table, columns, weights):
     probabilities : ndarray of shape (n_columns or 1, n_values)
     """
     if isinstance(table, SparseTable):
-        return _stored(table.csc(), columns, weights)
+        return _stored(table.csc, columns, weights)
     if isinstance(table, ArrayTable):
         values = np.array(table.native[:, columns].T, dtype=np.float64, order="C")
     else:

@@ -138,13 +138,13 @@ class ProjectionResponse(ScoreResponse):
         """
         request = first // walk.n_entries
         if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
-            X, n_units = walk.table.csc(), len(self.intercept)
+            X, n_units = walk.table.csc, len(self.intercept)
             yield from _few_values.batches(X, columns, n_units, self.n_outputs)
 
     def finished(self, walk, positions):
         """The finished reductions of such columns; None: to be done one by one."""
         columns = columns_at(walk, positions)
-        few = _few_values.few_values(walk.table.csc(), columns, walk.weights)
+        few = _few_values.few_values(walk.table.csc, columns, walk.weights)
         sums = self.sums(walk.table, walk.rows)
         ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
         if ice is None:
