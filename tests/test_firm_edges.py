@@ -129,7 +129,7 @@ def test_bad_parameters_and_data_are_refused():
     with pytest.raises(ValueError, match="two values, but 'x1' has 5 values"):
         FIRMImportance(method="binary", features=[2, 1]).fit(score, X)
     with pytest.raises(
-        ValueError, match=r"two values, but 'x1\+x2' has 10 values. Use method"
+        ValueError, match=r"two values, but 'x1\+x2' has more than 9 values. Use"
     ):
         FIRMImportance(method="binary", features=[[1, 2]]).fit(score, X)
     with pytest.raises(ValueError, match="'method' parameter"):

@@ -11,8 +11,6 @@ variance. The standard error is that of leaving out one row at a time (jackknife
 groups of few rows, unlike an influence function, it contains the error of s_b^2.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skvarimp._running.warn import warn
@@ -97,81 +95,74 @@ def conditional_means(codes, scores, name):
 
     Returns
     -------
-    root : Root
-        NaN, with a warning, where too few values repeat.
+    root : tuple
+        See `root_of_rows`. NaN, with a warning, where too few values repeat.
     means : ndarray of shape (n_groups, n_outputs)
         Conditional expected scores.
     """
-    groups = Groups(codes, scores)
-    n_groups = len(groups.sizes)
-    if n_groups == 1:  # exactly 0
-        nothing = np.zeros((1, scores.n_outputs))
-        return Root(nothing[0], 0.0, np.zeros(len(codes))), scores.in_units(nothing)
-    if groups.unknown_share > MOST_UNKNOWN:
-        warn_unknown(name, n_groups, scores.total)
-        unknown = Root(np.full(scores.n_outputs, np.nan), np.nan)
-        return unknown, scores.in_units(groups.means)
-    variance = groups.between()
-    influence = (scores.total - 1.0) * (variance - groups.between_without_each_row())
-    root = root_with_error(variance, influence, scores)
-    return root, scores.in_units(groups.means)
+    counts = scores.total * scores.weights
+    sizes = np.bincount(codes, counts)[:, np.newaxis]
+    means = _group_sums(codes, counts, scores.values) / sizes
+    deviations = scores.values - means.take(codes, axis=0)
+    squares = _group_sums(codes, counts, deviations**2)
+    groups = Groups(sizes, means, squares, scores)
+    known = groups.without_influence(name)
+    if known is None:
+        constant, slope, curve = (
+            term.take(codes, axis=0) for term in groups.influence_terms()
+        )
+        influence = (curve * deviations + slope) * deviations + constant
+        known = root_of_rows(groups.variance, influence, scores)
+    return known, scores.in_units(means)
 
 
-def warn_unknown(name, n_groups, total):
-    """Say that too few values of an entry repeat."""
-    warn(
-        f"The importance of {name!r} cannot be estimated: it has {n_groups} different "
-        f"values in {total:g} rows, and too few of them repeat to tell an effect from "
-        "chance. Group its values, or give a feature function such as Level. Sample "
-        "weights must be counts of rows."
-    )
-
-
-@dataclass
-class Root:
-    """The root of a variance.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_outputs,)
-    error : float
-        Standard error of their mean.
-    influences : ndarray of shape (n_samples,) or None
-        Of the rows on their mean; None where it is unknown.
-    """
-
-    importances: np.ndarray
-    error: float
-    influences: np.ndarray | None = None
-
-
-def root_with_error(variance, influence, scores):
-    """The root of an estimated variance, and its standard error.
+def root_of_rows(variance, influence, scores):
+    """The root of a variance, its standard error, and the influences on it.
 
     Parameters
     ----------
     variance : ndarray of shape (n_outputs,)
-        Estimate of Q^2; below 0 counts as 0.
     influence : ndarray of shape (n_samples, n_outputs)
         Of each row on the variance.
     scores : Scores
 
     Returns
     -------
-    Root
-        Its standard error is that of the delta method for the root of the variance,
-        at most the root of the variance's own error (the scale on which an importance
-        near 0 varies).
+    root, error
+        See `root_with_error`.
+    influences : ndarray of shape (n_samples, 1)
+        Of each row on the mean of the roots.
     """
-    w = scores.weights
-    if scores.standardized:
-        influence = influence - variance * (scores.values**2 - ~scores.constant)
+    products = influence.T @ (scores.weights[:, np.newaxis] * influence)
+    root, error, shares = root_with_error(variance, products, scores)
+    return root, error, influence @ shares[:, np.newaxis]
+
+
+def root_with_error(variance, products, scores):
+    """The root of an estimated variance, and its standard error.
+
+    Parameters
+    ----------
+    variance : ndarray of shape (n_outputs,)
+        Estimate of Q^2; below 0 counts as 0.
+    products : ndarray of shape (n_outputs, n_outputs)
+        Weighted means of the products of the rows' influences on the variance.
+    scores : Scores
+
+    Returns
+    -------
+    root : ndarray of shape (n_outputs,)
+    error : float
+        Standard error of their mean, that of the delta method for the root of the
+        variance, at most the root of the variance's own error (the scale on which an
+        importance near 0 varies).
+    shares : ndarray of shape (n_outputs,)
+        The influence on the mean of the roots is that on the variances times these.
+    """
     root = np.sqrt(np.maximum(variance, 0.0))
-    error = scores.error(w @ influence**2)
-    divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error))
-    influence = influence / np.where(divisor > 0, divisor, 1.0)
-    influence = influence.mean(axis=1)
-    return Root(root, float(scores.error(w @ influence**2)), influence)
+    divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(scores.error(np.diag(products))))
+    shares = 1.0 / np.where(divisor > 0, divisor, 1.0) / len(root)
+    return root, scores.error(shares @ products @ shares), shares
 
 
 class Groups:
@@ -179,82 +170,71 @@ class Groups:
 
     Parameters
     ----------
-    codes : ndarray of shape (n_samples,)
+    sizes : ndarray of shape (n_groups, 1)
+        Number of rows n_b.
+    means, squares : ndarray of shape (n_groups, n_outputs)
+        Means, and sums of squares about them.
     scores : Scores
 
     Attributes
     ----------
-    total : float
-        Number of rows n.
-    sizes : ndarray of shape (n_groups, 1)
-        Number of rows n_b.
-    means, squares, own : ndarray of shape (n_groups, n_outputs)
-        Means, sums of squares about them, and variances; 0 for groups of one row.
+    own : ndarray of shape (n_groups, n_outputs)
+        Variances; 0 for groups of one row.
     alone : ndarray of shape (n_groups, 1)
         Which groups are of one row.
-    deviations : ndarray of shape (n_samples, n_outputs)
-        The scores minus the means.
+    freedom : float
+        Degrees of freedom of the pooled variance, n minus the number of groups.
+    variance : ndarray of shape (n_outputs,)
+        Q^2, the formula of the module.
     """
 
-    def __init__(self, codes, scores):
-        self.codes, self.values, self.total = codes, scores.values, scores.total
-        counts = scores.total * scores.weights
-        self.sizes = np.bincount(codes, counts)[:, np.newaxis]
-        self.means = _group_sums(codes, counts, self.values) / self.sizes
-        self.deviations = self.values - self.means.take(codes, axis=0)
-        self.squares = _group_sums(codes, counts, self.deviations**2)
-        self._set_own()
-
-    @classmethod
-    def of_sums(cls, sizes, means, squares, total):
-        """From what is known of the groups, without rows."""
-        groups = cls.__new__(cls)
-        groups.sizes, groups.means, groups.squares = sizes, means, squares
-        groups.total = total
-        groups._set_own()
-        return groups
-
-    def at(self, deviation):
-        """With one row in each group, at a deviation from its mean."""
-        groups = Groups.of_sums(self.sizes, self.means, self.squares, self.total)
-        groups.codes = np.arange(len(self.sizes))
-        groups.deviations = np.full_like(self.means, deviation)
-        groups.values = self.means + deviation
-        return groups
-
-    def _set_own(self):
-        self.alone = self.sizes < ALONE
-        divisor = np.where(self.alone, 1.0, self.sizes - 1.0)
-        self.own = np.where(self.alone, 0.0, self.squares / divisor)
-
-    @property
-    def freedom(self):
-        """Degrees of freedom of the pooled variance, n minus the number of groups."""
-        return self.total - len(self.sizes)
-
-    @property
-    def unknown_share(self):
-        """Error of what is taken off for groups of one row, by the score's variance."""
-        alone = self.alone.sum()
-        if alone == 0:
-            return 0.0
-        return alone / self.total * np.sqrt(2.0 / max(self.freedom, 1e-300))
-
-    def between(self):
-        """Q^2, the formula of the module, (n_outputs,)."""
-        pooled = self.squares.sum(axis=0) / max(self.freedom, 1e-300)
+    def __init__(self, sizes, means, squares, scores):
+        self.sizes, self.means, self.squares, self.scores = (
+            sizes,
+            means,
+            squares,
+            scores,
+        )
+        self.alone, total = sizes < ALONE, scores.total
+        self.own = squares / np.where(self.alone, 1.0, sizes - 1.0) * ~self.alone
+        self.freedom = total - len(sizes)
+        pooled = squares.sum(axis=0) / max(self.freedom, 1e-300)
         variances = np.where(self.alone, pooled, self.own)
-        chance = (1.0 - self.sizes / self.total) * variances
-        return (self.sizes * self.means**2 - chance).sum(axis=0) / self.total
+        chance = (1.0 - sizes / total) * variances
+        self.variance = (sizes * means**2 - chance).sum(axis=0) / total
 
-    def between_without_each_row(self):
-        """Q^2 of the other rows, for each row, (n_samples, n_outputs).
+    def without_influence(self, name):
+        """Root and error of one group, or where too few values of an entry repeat.
+
+        None elsewhere. Says so if too few values repeat: if the error of what is taken
+        off for groups of one row is too large a part of the score's variance.
+        """
+        n_groups, total = len(self.sizes), self.scores.total
+        if n_groups == 1:  # exactly 0
+            return self.means[0] * 0.0, 0.0, 0.0
+        share = self.alone.sum() / total * np.sqrt(2.0 / max(self.freedom, 1e-300))
+        if share <= MOST_UNKNOWN:
+            return None
+        warn(
+            f"The importance of {name!r} cannot be estimated: it has {n_groups} "
+            f"different values in {total:g} rows, and too few of them repeat to tell "
+            "an effect from chance. Group its values, or give a feature function such "
+            "as Level. Sample weights must be counts of rows."
+        )
+        return self.means[0] * np.nan, np.nan, np.nan
+
+    def influence_terms(self):
+        """Influence of a row on Q^2, b0 + b1 e + b2 e^2, by leaving it out.
 
         With e the row's deviation from its group's mean q, leaving it out takes
         q^2 + 2 q e - e^2 / (n_b - 1) off the group's n_b q^2, and n_b / (n_b - 1) e^2
         off its sum of squares: for each group the result is quadratic in e.
+
+        Returns
+        -------
+        b0, b1, b2 : ndarray of shape (n_groups, n_outputs)
         """
-        n, size, means = self.total - 1.0, self.sizes, self.means
+        n, size, means = self.scores.total - 1.0, self.sizes, self.means
         alone, own = self.alone, self.own
         left = np.where(alone, 1.0, size - 1.0)  # a group of one row goes with it
         left_alone = ~alone & (left < ALONE)
@@ -272,14 +252,15 @@ class Groups:
             - by_own * self.squares
             - by_pooled * self.squares.sum(axis=0)
         )
-        quadratic = np.where(alone, 0.0, 1.0 / left) + off * (by_own + by_pooled)
+        curve = np.where(alone, 0.0, 1.0 / left) + off * (by_own + by_pooled)
         slope = np.where(alone, 0.0, -2.0 * means)
-        e = self.deviations
-        quadratic, slope, constant = (
-            of_groups.take(self.codes, axis=0)
-            for of_groups in (quadratic, slope, constant)
-        )
-        return ((quadratic * e + slope) * e + constant) / n - (self.values / n) ** 2
+        # n (Q^2 - Q^2 of the others), whose mean is that of all less the row's share
+        b0 = n * self.variance - constant + means**2 / n
+        b1, b2 = 2.0 * means / n - slope, 1.0 / n - curve
+        if self.scores.standardized:
+            b0 -= self.variance * (means**2 - ~self.scores.constant)
+            b1, b2 = b1 - 2.0 * self.variance * means, b2 - self.variance
+        return b0, b1, b2
 
 
 def _group_sums(codes, w, values):

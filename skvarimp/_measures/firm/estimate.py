@@ -1,6 +1,7 @@
 """FIRM of all entries from the scores of the rows: which method, and its numbers."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -9,10 +10,15 @@ from skvarimp._measures.firm.conditional import (
     conditional_means,
     distinct_counts,
     quantile_codes,
-    root_with_error,
+    root_of_rows,
 )
 from skvarimp._measures.firm.features import is_linear
-from skvarimp._measures.firm.slope import slopes, sparse_slopes, two_valued
+from skvarimp._measures.firm.slope import (
+    column_sums,
+    slopes,
+    sparse_slopes,
+    two_valued,
+)
 from skvarimp._response.sampling import scaled_influences
 from skvarimp._running.memory import slices
 
@@ -50,32 +56,23 @@ class Estimates:
 
     def put_slopes(self, entries, methods, found):
         """Enter `Slopes` of several entries."""
+        size = np.abs(found.signed)
+        self.put(entries, methods, size, found.errors, found.influences)
         self.signed[entries] = found.signed
-        self.importances[entries] = np.abs(found.signed)
-        self.errors[entries] = found.errors
-        self.methods[entries] = methods
         self.ends[entries] = found.ends
         self.lines[entries] = found.lines
-        self.keep(entries, found.influences)
 
-    def put(self, e, method, root, t, q):
-        """Enter one entry that has no sign, with its `Root`."""
-        self.importances[e] = root.importances
-        self.errors[e] = root.error
-        if root.influences is not None:
-            self.keep([e], root.influences[:, np.newaxis])
-        self.methods[e] = method
-        self.others[e] = (t, q)
-
-    def keep(self, entries, influences):
-        """Keep influences, (n_rows, len(entries)), with mean 0 and the errors' norm."""
+    def put(self, entries, methods, importances, errors, influences=None):
+        """Enter entries; influences, (n_rows, n_entries), get the errors' norm."""
+        self.importances[entries] = importances
+        self.errors[entries] = errors
+        self.methods[entries] = methods
         if self.influences is None:
             return
-        scores = self.scores
-        for e, psi in zip(entries, influences.T):
-            variance = self.errors[e] ** 2 * scores.total
-            kept = scaled_influences(psi, scores.weights, variance)
-            self.influences[:, e] = kept
+        weights, variances = self.scores.weights, self.errors**2 * self.scores.total
+        shape = len(weights), len(entries)
+        for e, psi in zip(entries, np.broadcast_to(influences, shape).T):
+            self.influences[:, e] = scaled_influences(psi, weights, variances[e])
 
 
 class ConditionalScores(Mapping):
@@ -126,7 +123,7 @@ class Estimator:
     def __init__(self, features, values, scores, method, n_bins, score_is_linear):
         self.features, self.values, self.scores = features, values, scores
         self.method, self.n_bins = method, n_bins
-        self.score_is_linear = score_is_linear
+        self._method = partial(method_of, method, n_bins, score_is_linear)
         self.results = Estimates(len(features), scores)
 
     def estimate(self, progress):
@@ -173,11 +170,11 @@ class Estimator:
         X = self.values.matrix
         if not np.array_equal(columns, np.arange(X.shape[1])):
             X = X[:, columns]
+        method, take = "binary", two_valued(X)
         if self.method == "linear":
-            self._require_finite(chosen, _finite_columns(X))
+            for e in chosen[column_sums(X, ~np.isfinite(X.data)) > 0]:
+                self._method(self.features[e], 0, False, False)  # says why not
             method, take = "linear", np.ones(len(chosen), dtype=bool)
-        else:
-            method, take = "binary", two_valued(X)
         if take.any():
             X = X if take.all() else X[:, np.flatnonzero(take)]
             self.results.put_slopes(chosen[take], method, sparse_slopes(X, self.scores))
@@ -190,7 +187,8 @@ class Estimator:
         categorical = np.zeros(len(entries), dtype=bool)
         categorical[list(levels)] = True
         finite = np.isfinite(F).all(axis=0)
-        methods = self._methods(entries, counts, categorical, finite, F)
+        known = counts.tolist(), finite.tolist(), (finite & ~categorical).tolist()
+        methods = np.array(list(map(self._method, features, *known)), dtype=object)
         by_slope = np.flatnonzero(methods != "conditional_mean")
         if len(by_slope):
             block = F if len(by_slope) == len(entries) else F[:, by_slope]
@@ -204,37 +202,6 @@ class Estimator:
             few = categorical[b] or counts[b] <= self.n_bins
             self._means(entries[b], F[:, b], few, levels.get(b))
 
-    def _methods(self, entries, counts, categorical, finite, F):
-        """The method of each entry of a block, or why the one asked for cannot be."""
-        if self.method == "binary":
-            self._require_binary(entries, counts, finite, F)
-        if self.method == "linear":
-            self._require_finite(entries, finite & ~categorical)
-        if self.method != "auto":
-            return np.full(len(entries), self.method, dtype=object)
-        methods = np.full(len(entries), "conditional_mean", dtype=object)
-        methods[finite & (counts <= 2)] = "binary"
-        many = finite & (counts > self.n_bins) & ~categorical
-        if many.any() and self.score_is_linear():
-            line = np.array([is_linear(self.features[e]) for e in entries])
-            methods[many & line] = "linear"
-        return methods
-
-    def _require_binary(self, entries, counts, finite, F):
-        bad = np.flatnonzero((counts > 2) | ~finite)
-        if len(bad) == 0:
-            return
-        b = bad[0]
-        found = f"{len(np.unique(F[:, b]))} values"
-        if not finite[b]:
-            found = "missing or infinite values"
-        raise not_two_values(self.features[entries[b]], found)
-
-    def _require_finite(self, entries, finite):
-        bad = np.flatnonzero(~finite)
-        if len(bad):
-            raise not_finite(self.features[entries[bad[0]]])
-
     def _means(self, e, values, few, levels):
         """Conditional means per value, or per quantile bin."""
         w = self.scores.weights
@@ -244,52 +211,39 @@ class Estimator:
         else:
             codes = quantile_codes(values, w, self.n_bins)
             t = np.bincount(codes, w * values) / np.bincount(codes, w)
-        name = self.features[e].name
-        root, means = conditional_means(codes, self.scores, name)
-        self.results.put(e, "conditional_mean", root, t, means)
+        self._put_means(e, codes, t)
+
+    def _put_means(self, e, codes, t):
+        root, means = conditional_means(codes, self.scores, self.features[e].name)
+        self.results.put([e], "conditional_mean", *root)
+        self.results.others[e] = (t, means)
 
     def _group(self, e, feature):
         """A group of columns: its joint values take the part of one feature's."""
-        codes, donors = self.values.group_codes(feature)
+        table, scores = self.values.table, self.scores
+        codes, donors = table.factorize(feature.columns)
         numbers = self.values.group(feature)
-        usable = numbers is not None and np.isfinite(numbers).all()
-        method = self._group_method(feature, len(donors), usable)
-        if method == "linear":
+        usable = numbers is not None and bool(np.isfinite(numbers).all())
+        method = self._method(feature, len(donors), True, usable)
+        if method == "conditional_mean":
+            if len(donors) > self.n_bins:
+                codes, donors = self._joint_bins(feature)
+            self._put_means(e, codes, self.values.group_values(feature, donors))
+        elif method == "binary":
+            found = slopes(codes[:, np.newaxis].astype(np.float64), scores)
+            size = np.abs(found.signed)
+            self.results.put([e], method, size, found.errors, found.influences)
+            t = self.values.group_values(feature, donors)
+            self.results.others[e] = (t, found.lines[0, : len(donors)])
+        else:
             fitted = self._regression(numbers)
-            variance = self.scores.weights @ fitted**2
+            variance = scores.weights @ fitted**2
             # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.
-            influence = (2.0 * self.scores.values - fitted) * fitted - variance
-            root = root_with_error(variance, influence, self.scores)
-            q = self.scores.in_units(fitted)
-            self.results.put(e, method, root, numbers, q)
-            return
-        if method == "binary":
-            found = slopes(codes[:, np.newaxis].astype(np.float64), self.scores)
-            root = found.without_sign()
-            t, q = (
-                self.values.group_values(feature, donors),
-                found.lines[0, : len(donors)],
-            )
-            self.results.put(e, method, root, t, q)
-            return
-        if len(donors) > self.n_bins:
-            codes, donors = self._joint_bins(feature)
-        t = self.values.group_values(feature, donors)
-        root, q = conditional_means(codes, self.scores, feature.name)
-        self.results.put(e, method, root, t, q)
-
-    def _group_method(self, feature, n_values, usable):
-        if self.method == "binary" and n_values > 2:
-            raise not_two_values(feature, f"{n_values} values")
-        if self.method == "linear" and not usable:
-            raise not_finite(feature)
-        if self.method != "auto":
-            return self.method
-        if n_values <= 2:
-            return "binary"
-        if n_values > self.n_bins and usable and self.score_is_linear():
-            return "linear"
-        return "conditional_mean"
+            influence = (2.0 * scores.values - fitted) * fitted - variance
+            if scores.standardized:
+                influence -= variance * (scores.values**2 - ~scores.constant)
+            self.results.put([e], method, *root_of_rows(variance, influence, scores))
+            self.results.others[e] = (numbers, scores.in_units(fitted))
 
     def _regression(self, numbers):
         """Fitted values of the regression of the scores on a group."""
@@ -317,25 +271,38 @@ class Estimator:
         return codes, donors
 
 
-def _finite_columns(X):
-    """Which columns of a CSC matrix hold only finite numbers."""
-    result = np.ones(X.shape[1], dtype=bool)
-    columns = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    result[columns[~np.isfinite(X.data)]] = False
-    return result
+def method_of(method, n_bins, score_is_linear, entry, n_values, seen, numeric):
+    """The method of an entry, or why the one asked for cannot be.
 
-
-def not_two_values(feature, found):
-    """The error of a feature with other than two values."""
-    return ValueError(
-        f"method='binary' takes features of two values, but {feature.name!r} has "
-        f"{found}. Use method='conditional_mean', or 'auto'."
-    )
-
-
-def not_finite(feature):
-    """The error of a feature with values that are no finite numbers."""
-    return ValueError(
-        f"method='linear' takes finite numbers, but {feature.name!r} has other values. "
-        "Use method='conditional_mean', or 'auto'."
-    )
+    Parameters
+    ----------
+    method : {"auto", "binary", "conditional_mean", "linear"}
+    n_bins : int
+    score_is_linear : callable
+        See `Estimator`.
+    entry : Entry or FunctionEntry
+    n_values : int
+        Number of different values, or any number above `n_bins` for more than those.
+    seen : bool
+        Whether no value is missing or infinite.
+    numeric : bool
+        Whether the values are finite numbers.
+    """
+    if method == "binary" and (n_values > 2 or not seen):
+        many = f"more than {n_bins}" if n_values > n_bins else n_values
+        found = f"{many} values" if seen else "missing or infinite values"
+        raise ValueError(
+            f"method='binary' takes features of two values, but {entry.name!r} has "
+            f"{found}. Use method='conditional_mean', or 'auto'."
+        )
+    if method == "linear" and not numeric:
+        raise ValueError(
+            f"method='linear' takes finite numbers, but {entry.name!r} has other "
+            "values. Use method='conditional_mean', or 'auto'."
+        )
+    if method != "auto":
+        return method
+    if seen and n_values <= 2:
+        return "binary"
+    line = numeric and n_values > n_bins and is_linear(entry) and score_is_linear()
+    return "linear" if line else "conditional_mean"

@@ -173,10 +173,6 @@ class Values:
             return None
         return np.column_stack(columns).astype(np.float64)
 
-    def group_codes(self, feature):
-        """Joint values of a group, see `Table.factorize`."""
-        return self.table.factorize(feature.columns)
-
     def group_values(self, feature, donors):
         """Joint values of the given rows, (n_donors, n_members)."""
         columns = [self.table.column(j)[donors] for j in feature.columns]

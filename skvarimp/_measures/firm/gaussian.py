@@ -10,10 +10,10 @@ a = Sigma_GG^-1 Sigma_G g.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.blocks import column_blocks
 from skvarimp._measures.firm.covariance import make_covariance
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
+from skvarimp._measures.firm.slope import ends_of
 from skvarimp._models.gradients.central_differences import STEP
 from skvarimp._models.gradients.gradient import (
     gradient,
@@ -54,7 +54,7 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
         if _is_direction(feature)
     }
     covariance = make_covariance(covariance, X, weights)
-    ends = _ends(X)
+    ends = ends_of(X)
     # Shrinkage gives a constant column a variance, but it tells rows apart by nothing.
     covariance.variances = np.where(ends[:, 0] < ends[:, 1], covariance.variances, 0.0)
     score = GaussianScore(model, table, covariance, scores)
@@ -73,15 +73,12 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
 
     order = np.array([*single, *linear, *groups], dtype=np.intp)
     results = Estimates(len(features), scores)
-    results.methods[:] = "gaussian"
-    results.signed[order] = signed
-    results.importances = np.abs(results.signed)
-    results.signed[list(groups)] = np.nan
+    errors, influences = (np.nan, np.nan) if found is None else found
+    results.put(order, "gaussian", np.abs(signed), errors, influences)
     if found is None:
         results.errors = results.influences = None
-    else:
-        results.errors[order], influences = found
-        results.keep(order, influences)
+    results.signed[order] = signed
+    results.signed[list(groups)] = np.nan
     lines = signed * scores.scale / np.where(spreads > 0, spreads, 1.0)
     centre = score.at_mean()
     ends, means = ends[columns], covariance.mean[columns]
@@ -126,14 +123,6 @@ def _require_numbers(table, X):
         raise ValueError(
             f"method='gaussian' needs finite numbers, but X has others. {WAY_OUT}"
         )
-
-
-def _ends(X):
-    """Smallest and largest value of each column, (n_features, 2)."""
-    ends = np.empty((X.shape[1], 2))
-    for columns, block in column_blocks(X):
-        ends[columns, 0], ends[columns, 1] = block.min(axis=0), block.max(axis=0)
-    return ends
 
 
 class GaussianScore:

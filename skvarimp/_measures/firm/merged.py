@@ -12,16 +12,14 @@ import numpy as np
 
 from skvarimp._data.partitions import all_merged
 from skvarimp._measures.firm.conditional import (
-    MOST_UNKNOWN,
     Groups,
-    Root,
     auto_bins,
     quantile_codes,
-    warn_unknown,
+    root_with_error,
 )
-from skvarimp._measures.firm.estimate import Estimates, not_finite, not_two_values
+from skvarimp._measures.firm.estimate import Estimates, method_of
 from skvarimp._measures.firm.scores import Scores
-from skvarimp._measures.firm.slope import Slopes, _lines, _signs
+from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._measures.partitioned.targets import merge_moments, response_moments
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_VALUES
@@ -144,7 +142,8 @@ def estimates_over(model, entries, partitions, method, n_bins, standardize, is_l
                 results.others[e] = (feature.values, found.lines[0])
         else:
             root, means = _means(feature.entry.name, of_feature, scores)
-            results.put(e, feature.method, root, feature.labels(), means)
+            results.put([e], feature.method, *root)
+            results.others[e] = (feature.labels(), means)
     return results
 
 
@@ -154,21 +153,14 @@ ROUNDING = 1e-15  # a spread below this part of the response is none
 def _feature(entry, observed, method, n_bins, is_linear):
     """The method that serves an entry, as `Estimator` chooses it."""
     numeric, column = observed.is_numeric, observed.entry.columns[0]
-    numbers = (
-        observed.rows.column(column) if numeric else np.arange(len(observed.masses))
-    )
+    numbers = np.arange(len(observed.masses))
+    if numeric:
+        numbers = observed.rows.column(column)
     numbers = numbers.astype(np.float64)
     finite, n_values = bool(np.all(np.isfinite(numbers))), len(numbers)
-    if method == "binary" and (n_values > 2 or not finite):
-        raise not_two_values(entry, f"{n_values} values")
-    if method == "linear" and not (finite and numeric):
-        raise not_finite(entry)
-    if method == "auto":
-        method = "conditional_mean"
-        if finite and n_values <= 2:
-            method = "binary"
-        elif finite and n_values > n_bins and numeric and is_linear():
-            method = "linear"
+    method = method_of(
+        method, n_bins, is_linear, entry, n_values, finite, finite and numeric
+    )
     weights = observed.masses / observed.masses.sum()
     if method != "conditional_mean":
         center = float(weights @ numbers)
@@ -215,7 +207,7 @@ def _slopes(feature, moments, scores):
     varies = ends[0] < ends[1] and sd > 0
     sd = sd if varies else 1.0
     signed = varies * (products - shift * v) / sd
-    signs, size = _signs(signed[np.newaxis])[0] * varies, np.abs(signed).mean()
+    signs, size = signs_of(signed[np.newaxis])[0] * varies, np.abs(signed).mean()
     halves = 0.5 * np.abs(signed) / n * scores.standardized
     factors = np.concatenate(
         [
@@ -229,7 +221,7 @@ def _slopes(feature, moments, scores):
     psi = factors @ moments.means[:, 0] + fixed
     square = psi**2 + factors @ moments.scatter @ factors / weight
     steps = (ends - (feature.center + shift))[np.newaxis]
-    lines = _lines(signed[np.newaxis], steps, np.array([sd]), scores)
+    lines = lines_of(signed[np.newaxis], steps, np.array([sd]), scores)
     error = scores.error(np.array([square]))
     return Slopes(signed[np.newaxis], error, ends[np.newaxis], lines)
 
@@ -239,40 +231,20 @@ def _means(name, by_group, scores):
     n, total = scores.n_outputs, scores.total
     sizes = np.array([m.weights[0] for m in by_group.moments])
     means = np.array([m.means[:n, 0] for m in by_group.moments])
-    own = np.array([np.diag(m.scatter)[:n] for m in by_group.moments])
-    groups = Groups.of_sums(sizes[:, np.newaxis], means, own, total)
-    if len(sizes) == 1:
-        nothing = np.zeros((1, n))
-        return Root(nothing[0], 0.0), scores.in_units(nothing)
-    if groups.unknown_share > MOST_UNKNOWN:
-        warn_unknown(name, len(sizes), total)
-        return Root(np.full(n, np.nan), np.nan), scores.in_units(means)
-    variance = groups.between()
-    # an influence is b0 + b1 e + b2 e^2 with e the deviation from the group's mean
-    low, middle, high = (
-        groups.at(step).between_without_each_row() for step in (-1, 0, 1)
-    )
-    b0 = (total - 1.0) * (variance - middle)
-    b1 = (total - 1.0) * (low - high) / 2
-    b2 = (total - 1.0) * (2 * middle - low - high) / 2
-    if scores.standardized:
-        b0 -= variance * (means**2 - ~scores.constant)
-        b1 -= 2.0 * variance * means
-        b2 -= variance
-    # of the numbers v and v^2: e = v - mean, e^2 = v^2 - 2 mean v + mean^2
-    factors = np.stack([b1 - 2.0 * b2 * means, b2], axis=1)  # (groups, 2, n)
-    fixed = b0 - b1 * means + b2 * means**2
-    products = np.zeros((n, n))
-    every = np.arange(n)
-    for g, moments in enumerate(by_group.moments):
-        factor = np.zeros((n, 2 * n))
-        factor[every, every], factor[every, n + every] = factors[g]
-        psi = factor @ moments.means[:, 0] + fixed[g]
-        products += sizes[g] / total * np.outer(psi, psi)
-        products += factor @ moments.scatter @ factor.T / total
-    root = np.sqrt(np.maximum(variance, 0.0))
-    error = scores.error(np.diag(products))
-    divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error))
-    shares = 1.0 / np.where(divisor > 0, divisor, 1.0) / n
-    error = float(scores.error(shares @ products @ shares))
-    return Root(root, error), scores.in_units(means)
+    squares = np.array([np.diag(m.scatter)[:n] for m in by_group.moments])
+    groups = Groups(sizes[:, np.newaxis], means, squares, scores)
+    known = groups.without_influence(name)
+    if known is None:
+        b0, b1, b2 = groups.influence_terms()
+        # of the numbers v and v^2: e = v - mean, e^2 = v^2 - 2 mean v + mean^2
+        fixed = b0 - b1 * means + b2 * means**2
+        products = np.zeros((n, n))
+        for g, moments in enumerate(by_group.moments):
+            factor = np.hstack(
+                [np.diag(b1[g] - 2.0 * b2[g] * means[g]), np.diag(b2[g])]
+            )
+            psi = factor @ moments.means[:, 0] + fixed[g]
+            products += sizes[g] / total * np.outer(psi, psi)
+            products += factor @ moments.scatter @ factor.T / total
+        known = root_with_error(groups.variance, products, scores)
+    return known[:2], scores.in_units(means)

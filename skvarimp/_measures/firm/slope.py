@@ -17,8 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from skvarimp._measures.firm.conditional import Root
-
 
 @dataclass
 class Slopes:
@@ -44,11 +42,6 @@ class Slopes:
     lines: np.ndarray
     influences: np.ndarray | None = None
 
-    def without_sign(self):
-        """The first entry as a `Root`."""
-        psi = None if self.influences is None else self.influences[:, 0]
-        return Root(np.abs(self.signed[0]), self.errors[0], psi)
-
 
 def slopes(F, scores):
     """FIRM of the columns of a dense block.
@@ -64,7 +57,7 @@ def slopes(F, scores):
     Slopes
     """
     w = scores.weights
-    ends = np.column_stack([F.min(axis=0), F.max(axis=0)])
+    ends = ends_of(F)
     Z = F - ends[:, 0]  # first, so that a large shift costs no digits
     mean = w @ Z
     Z -= mean
@@ -74,7 +67,7 @@ def slopes(F, scores):
     divisor = np.where(varies, sd, 1.0)
     Z /= divisor
     signed = Z.T @ (w[:, np.newaxis] * scores.values)
-    influence = Z * (scores.values @ _signs(signed).T)
+    influence = Z * (scores.values @ signs_of(signed).T)
     Z *= Z
     Z += 1.0
     influence -= 0.5 * Z * np.abs(signed).mean(axis=1)
@@ -85,7 +78,7 @@ def slopes(F, scores):
     influence *= influence
     errors = scores.error(w @ influence)
     steps = ends - ends[:, :1] - mean[:, np.newaxis]
-    lines = _lines(signed, steps, divisor, scores)
+    lines = lines_of(signed, steps, divisor, scores)
     return Slopes(signed, errors, ends, lines, kept)
 
 
@@ -111,12 +104,12 @@ def sparse_slopes(X, scores):
     """
     w, S = scores.weights, scores.values
     rows, columns = X.indices, np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    stored = _column_sums(X, w[rows])  # weight of the stored rows
-    mean = _column_sums(X, w[rows] * X.data)
+    stored = column_sums(X, w[rows])  # weight of the stored rows
+    mean = column_sums(X, w[rows] * X.data)
     deviation = X.data - mean[columns]
     rest = np.where(np.diff(X.indptr) < X.shape[0], 1.0 - stored, 0.0)
-    variance = _column_sums(X, w[rows] * deviation**2) + rest * mean**2
-    ends = _sparse_ends(X)
+    variance = column_sums(X, w[rows] * deviation**2) + rest * mean**2
+    ends = ends_of(X)
     varies = (ends[:, 0] < ends[:, 1]) & (variance > 0)
     sd = np.where(varies, np.sqrt(variance), 1.0)
     z = np.where(varies[columns], deviation / sd[columns], 0.0)
@@ -126,7 +119,7 @@ def sparse_slopes(X, scores):
     signed[~varies] = 0.0
 
     # influence of a row: a * z s + b (s^2 - 1) - c (z^2 + 1), sums over outputs
-    a = _signs(signed)
+    a = signs_of(signed)
     c = 0.5 * np.abs(signed).mean(axis=1)
     b = -0.5 * np.abs(signed) / scores.n_outputs * scores.standardized
     squares = _square_of_all(z0[:, np.newaxis] * a, b, c * (z0**2 + 1.0), scores)
@@ -139,13 +132,13 @@ def sparse_slopes(X, scores):
     zero = z0[columns]
     here = u * z + v - c[columns] * (z**2 + 1.0)
     elsewhere = u * zero + v - c[columns] * (zero**2 + 1.0)
-    squares += _column_sums(X, w[rows] * (here**2 - elsewhere**2))
+    squares += column_sums(X, w[rows] * (here**2 - elsewhere**2))
     errors = scores.error(np.maximum(squares, 0.0))
     steps = ends - mean[:, np.newaxis]
-    return Slopes(signed, errors, ends, _lines(signed, steps, sd, scores))
+    return Slopes(signed, errors, ends, lines_of(signed, steps, sd, scores))
 
 
-def _signs(signed):
+def signs_of(signed):
     """Weights of the outputs in the mean of |Q|, with Q's sign."""
     return np.where(signed < 0, -1.0, 1.0) / signed.shape[1]
 
@@ -163,7 +156,7 @@ def _square_of_all(a, b, constant, scores):
     return np.einsum("eo,eo->e", coefficients @ moments, coefficients)
 
 
-def _column_sums(X, values):
+def column_sums(X, values):
     """Sums of one value per stored element over each column."""
     result = np.zeros(X.shape[1])
     filled = np.flatnonzero(np.diff(X.indptr))
@@ -172,35 +165,23 @@ def _column_sums(X, values):
     return result
 
 
-def _sparse_ends(X):
-    """Smallest and largest value of each column, zeros included."""
-    ends = np.zeros((X.shape[1], 2))
-    count = np.diff(X.indptr)
-    filled = np.flatnonzero(count)
-    if len(filled):
-        starts = X.indptr[filled]
-        ends[filled, 0] = np.minimum.reduceat(X.data, starts)
-        ends[filled, 1] = np.maximum.reduceat(X.data, starts)
-    some_zero = count < X.shape[0]
-    ends[some_zero, 0] = np.minimum(ends[some_zero, 0], 0.0)
-    ends[some_zero, 1] = np.maximum(ends[some_zero, 1], 0.0)
-    return ends
+def ends_of(X):
+    """Smallest and largest value of each column of any matrix, (n_columns, 2)."""
+    ends = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        ends = (of_columns.toarray().ravel() for of_columns in ends)
+    return np.column_stack(list(ends))
 
 
 def two_valued(X):
     """Which columns of a CSC matrix hold 0 and at most one other value."""
     count = np.diff(X.indptr)
-    result = count == 0
-    filled = np.flatnonzero(count)
-    if len(filled):
-        starts = X.indptr[filled]
-        low = np.minimum.reduceat(X.data, starts)
-        high = np.maximum.reduceat(X.data, starts)
-        result[filled] = (low == high) & (low != 0) & (count[filled] < X.shape[0])
-    return result
+    first = np.append(X.data, 0.0)[X.indptr[:-1]]
+    several = column_sums(X, X.data != np.repeat(first, count)) > 0
+    return (count == 0) | ((first != 0) & (count < X.shape[0]) & ~several)
 
 
-def _lines(signed, steps, sd, scores):
+def lines_of(signed, steps, sd, scores):
     """q at both ends, which lie `steps` from the mean: mean score + Q / sd step."""
     steps = steps / sd[:, np.newaxis]
     return scores.in_units(steps[:, :, np.newaxis] * signed[:, np.newaxis, :])
