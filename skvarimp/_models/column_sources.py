@@ -47,7 +47,8 @@ def sources(transformer, n_columns, names=None):
         return np.arange(n_columns if transformer == "passthrough" else 0)
     if transformer is None:
         return np.arange(n_columns)
-    rule = rule_of(transformer, COLUMNWISE)
+    selects = is_selector(transformer)
+    rule = _selected if selects else rule_of(transformer, COLUMNWISE)
     if rule is None:
         name = type(transformer).__name__
         raise NotColumnwise(f"{name} is not a column-wise transformer")
@@ -101,11 +102,7 @@ def is_monotone(step):
     name = type(step).__name__
     if name == "SimpleImputer":
         return isinstance(step.missing_values, float) and np.isnan(step.missing_values)
-    return name in MONOTONE or _rule_of(name) is _selected
-
-
-def _rule_of(name):
-    return next((kinds[name] for kinds in COLUMNWISE.values() if name in kinds), None)
+    return name in MONOTONE or is_selector(step)
 
 
 def _one_to_one(transformer, n_columns, names):
@@ -260,13 +257,6 @@ MONOTONE = (
     "PowerTransformer",
     "QuantileTransformer",
 )
-SELECTORS = (
-    *("SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe"),
-    *("GenericUnivariateSelect", "VarianceThreshold", "SelectFromModel", "RFE"),
-    *("RFECV", "SequentialFeatureSelector"),
-)
-OWN_SELECTORS = ("BackwardEliminationSelector", "ForwardSelector")
-
 COLUMNWISE = {
     "sklearn.preprocessing": {
         **dict.fromkeys([*MONOTONE, "Binarizer", "OrdinalEncoder"], _one_to_one),
@@ -278,8 +268,6 @@ COLUMNWISE = {
         "FunctionTransformer": _function,
     },
     "sklearn.impute": {"SimpleImputer": _imputer, "MissingIndicator": _indicator},
-    "sklearn.feature_selection": dict.fromkeys(SELECTORS, _selected),
-    "skvarimp": dict.fromkeys(OWN_SELECTORS, _selected),
     "sklearn.compose": {"ColumnTransformer": _column_transformer},
     "sklearn.pipeline": {"Pipeline": _chain, "FeatureUnion": _union},
     "sklearn.frozen": {"FrozenEstimator": _frozen},

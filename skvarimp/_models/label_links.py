@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._models.links import Link, tolerance
+from skvarimp._models.links import IDENTITY, LOGISTIC, Link, Softmax, tolerance
 
 
 class LabelLink(Link):
@@ -86,6 +86,22 @@ class LargestNumber(LargestScore):
     def decided(self, scores):
         """See `LabelLink.decided`."""
         return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
+
+
+def score_link(method, n_scores):
+    """The link of a classifier by log-odds, or by the logarithms of likelihoods.
+
+    Parameters
+    ----------
+    method : {"decision_function", "predict", "predict_proba"}
+    n_scores : int
+        1 of two classes.
+    """
+    if method == "decision_function":
+        return IDENTITY
+    if method == "predict":
+        return AboveThreshold() if n_scores == 1 else LargestScore()
+    return LOGISTIC if n_scores == 1 else Softmax()
 
 
 def _indicators(scores):

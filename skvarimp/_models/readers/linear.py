@@ -3,14 +3,13 @@
 import numpy as np
 
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign
+from skvarimp._models.label_links import AboveThreshold, Sign, score_link
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
     ClippedLine,
     Shares,
-    Softmax,
     Then,
 )
 from skvarimp._models.readers.arrays import dense, is_single
@@ -54,36 +53,25 @@ def intercept(estimator):
 
 def _link(model, table, n_scores):
     estimator, name = model.estimator, type(model.estimator).__name__
-    if model.method == "decision_function":
-        return IDENTITY
-    if model.method == "predict_proba":
-        return _probability_link(estimator, name, n_scores)
-    if model.classifier:
-        return label_link(model, table, n_scores)
+    if model.classifier or model.method == "decision_function":
+        return _class_link(model, table, n_scores)
     if name == "SGDOneClassSVM":
         return Sign()
-    return EXPONENTIAL if _has_log_link(estimator, name) else IDENTITY
-
-
-def _has_log_link(estimator, name):
     if name == "TweedieRegressor":
         # link="auto": the identity for power <= 0, else the logarithm
         by_power = estimator.link == "auto" and estimator.power > 0
-        return estimator.link == "log" or by_power
-    return name in ("PoissonRegressor", "GammaRegressor")
+        return EXPONENTIAL if estimator.link == "log" or by_power else IDENTITY
+    return EXPONENTIAL if name in ("PoissonRegressor", "GammaRegressor") else IDENTITY
 
 
-def _probability_link(estimator, name, n_scores):
-    if name == "SGDClassifier":
+def _class_link(model, table, n_scores):
+    estimator = model.estimator
+    if model.method == "predict_proba" and type(estimator).__name__ == "SGDClassifier":
         if estimator.loss == "modified_huber":
             return ClippedLine()
         return LOGISTIC if n_scores == 1 else Then(LOGISTIC, Shares())
-    return LOGISTIC if n_scores == 1 else Softmax()
-
-
-def label_link(model, table, n_scores):
-    """The link of a classifier's labels: classes, or several labels of yes or no."""
-    if n_scores == 1:
-        return AboveThreshold()
-    labels = model.raw(table.take(np.zeros(1, dtype=np.intp)).native)
-    return AboveThreshold() if np.ndim(labels) == 2 else LargestScore()  # 2: multilabel
+    if model.method == "predict" and n_scores > 1:
+        labels = model.raw(table.take([0]).native)
+        if np.ndim(labels) == 2:  # several labels of yes or no
+            return AboveThreshold()
+    return score_link(model.method, n_scores)

@@ -4,8 +4,7 @@ import numpy as np
 
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import AboveThreshold, LargestScore
-from skvarimp._models.links import IDENTITY, LOGISTIC, Softmax
+from skvarimp._models.label_links import score_link
 from skvarimp._models.parts import Above, Categories, Squares
 from skvarimp._models.readers.arrays import dense, is_single
 
@@ -109,17 +108,10 @@ def contrast_and_link(model, n_classes):
     contrast : ndarray of shape (n_classes, n_scores)
     link : Link
     """
+    contrast = np.eye(n_classes)
     if n_classes == 2:  # one score, as other classifiers have
-        return np.array([[-1.0], [1.0]]), _link(model, n_classes)
-    return np.eye(n_classes), _link(model, n_classes)
-
-
-def _link(model, n_classes):
-    if model.method == "decision_function":
-        return IDENTITY
-    if model.method == "predict":
-        return AboveThreshold() if n_classes == 2 else LargestScore()
-    return LOGISTIC if n_classes == 2 else Softmax()
+        contrast = np.array([[-1.0], [1.0]])
+    return contrast, score_link(model.method, contrast.shape[1])
 
 
 def read_constant(model, table):
