@@ -10,10 +10,15 @@ import polars as pl
 import pytest
 from response_oracle import beside_black_box
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
-from sklearn.feature_selection import SelectKBest, VarianceThreshold, r_regression
+from sklearn.feature_selection import (
+    SelectKBest,
+    SelectorMixin,
+    VarianceThreshold,
+    r_regression,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
@@ -187,6 +192,18 @@ def test_frames_through_column_transformers(name):
         both(model, polars, y, features=features)
 
 
+class EverySecond(SelectorMixin, BaseEstimator):
+    """A selector that no list names."""
+
+    def fit(self, X, y=None):
+        """Count the columns."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def _get_support_mask(self):
+        return np.arange(self.n_features_in_) % 2 == 0
+
+
 ARRAY_STEPS = {
     "scalers": make_pipeline(
         StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler()
@@ -202,6 +219,7 @@ ARRAY_STEPS = {
     "selected": make_pipeline(
         VarianceThreshold(), SelectKBest(r_regression, k=2), StandardScaler()
     ),
+    "selected by another": EverySecond(),
     "union": FeatureUnion([("a", StandardScaler()), ("b", Binarizer())]),
     "nothing": "passthrough",
 }
