@@ -221,7 +221,7 @@ def test_interval_is_that_of_a_squared_effect():
         assert upper[0] > max(0.0, importance + z * 0.2)
     wide, narrow = found.interval(0.99), found.interval(0.5)
     assert wide["lower"][0] < narrow["lower"][0] < narrow["upper"][0] < wide["upper"][0]
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="must be < 1"):
         found.interval(95)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.validation import as_array
 from skvarimp._data.values import is_missing
@@ -64,7 +63,6 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
     >>> table[["cohort", "importance", "difference"]].values.tolist()
     [['a', 0.5, -0.5], ['b', 1.0, 0.5]]
     """
-    check_is_fitted(importance, "importances_")
     rows = rows_of(importance)
     if rows.contributions is None:
         raise ValueError(
@@ -81,16 +79,16 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
             "weight; an importance needs at least two."
         )
     n_entries = len(importance.entry_names_)
-    columns = {name: [] for name in ("cohort", "entry", "n_samples", "importance")}
-    columns |= {name: [] for name in ("standard_error", "difference", "p_value")}
+    columns = {}
     for c, name in enumerate(names.tolist()):
         numbers = _of_cohort(rows, of_row == c)
         order = np.argsort(-numbers["importance"], kind="stable")
-        columns["cohort"] += [name] * n_entries
-        columns["entry"] += [importance.entry_names_[e] for e in order]
-        columns["n_samples"] += [int(sizes[c])] * n_entries
-        for key, values in numbers.items():
-            columns[key] += values[order].tolist()
+        of_cohort = {"cohort": [name] * n_entries}
+        of_cohort["entry"] = [importance.entry_names_[e] for e in order]
+        of_cohort["n_samples"] = [int(sizes[c])] * n_entries
+        of_cohort |= {key: values[order].tolist() for key, values in numbers.items()}
+        for key, values in of_cohort.items():
+            columns.setdefault(key, []).extend(values)
     return frame_of(columns, importance._frame_library)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -152,12 +151,9 @@ def _labelled(given, parameter):
     else:
         members = given if isinstance(given, list | tuple) else [given]
         names = [_name(member) for member in members]
-        counts = Counter(names)
-        seen = Counter()
         result = {}
-        for name, member in zip(names, members):
-            seen[name] += 1
-            suffix = f"_{seen[name]}" if counts[name] > 1 else ""
+        for k, (name, member) in enumerate(zip(names, members), start=1):
+            suffix = f"_{names[:k].count(name)}" if names.count(name) > 1 else ""
             result[name + suffix] = member
     if not result:
         raise ValueError(f"`{parameter}` is empty.")

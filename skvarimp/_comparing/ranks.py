@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.statistics import holm
 from skvarimp._data.validation import check_confidence
@@ -89,7 +88,6 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     >>> ranks[["entry", "lowest_rank", "highest_rank"]].values.tolist()
     [['x0', 1, 1], ['x2', 2, 3], ['x1', 2, 3]]
     """
-    check_is_fitted(importance, "importances_")
     check_confidence(confidence)
     rows = rows_of(importance)
     estimates = importance.importances_

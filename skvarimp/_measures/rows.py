@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import t as student
+from sklearn.utils.validation import check_is_fitted
 
 SEEN_ROWS, SEEN_COLUMNS = 64, 32  # of X, to tell whether two fits saw the same rows
 
@@ -89,6 +90,7 @@ def fingerprint(table):
 
 def rows_of(importance):
     """The rows of a fitted importance, or a ValueError that says how to keep them."""
+    check_is_fitted(importance, "importances_")
     rows = getattr(importance, "_rows", None)
     if rows is None:
         name = type(importance).__name__

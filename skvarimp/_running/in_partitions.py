@@ -1,6 +1,6 @@
 """One pass over partitions: a task for each, results merged in a tree."""
 
-from functools import reduce
+from functools import partial, reduce
 
 from skvarimp._running.arithmetic import no_overflow
 from skvarimp._running.shared import Shared
@@ -58,13 +58,8 @@ def merged_over(partitions, function, arguments, merge, sent):
     """
     import dask
 
-    shared = dask.delayed(_same, pure=False)(
-        Shared(function, arguments, apart=sent.values)
-    )
-    run = dask.delayed(_run, pure=False)
-    results = [run(partition, shared, *sent.tasks) for partition in partitions]
-    join = dask.delayed(_merged, pure=False)
-    merging = Shared(merge)
+    results = _tasks(_run, partitions, function, arguments, sent)
+    join, merging = dask.delayed(_merged, pure=False), Shared(partial(reduce, merge))
     while len(results) > 1:
         results = [
             join(results[start : start + FAN_IN], merging)
@@ -95,25 +90,25 @@ def binned_over(partitions, function, arguments, n_bins, join, sent):
     """
     import dask
 
-    shared = dask.delayed(_same, pure=False)(
-        Shared(function, arguments, apart=sent.values)
-    )
-    run = dask.delayed(_run_bins, pure=False, nout=n_bins)
-    of_partitions = [run(p, shared, n_bins, *sent.tasks) for p in partitions]
-    join, joining = dask.delayed(_joined, pure=False), Shared(join)
-    return list(
-        dask.compute(*(join(list(of_bin), joining) for of_bin in zip(*of_partitions)))
-    )
+    run = partial(_run_bins, n_bins)
+    of_partitions = _tasks(run, partitions, function, arguments, sent, nout=n_bins)
+    merged, merging = dask.delayed(_merged, pure=False), Shared(join)
+    of_bins = [merged(list(of_bin), merging) for of_bin in zip(*of_partitions)]
+    return list(dask.compute(*of_bins))
 
 
-def _run_bins(partition, shared, n_bins, *sent):
+def _tasks(run, partitions, function, arguments, sent, **how):
+    import dask
+
+    shared = Shared(function, arguments, apart=sent.values)
+    shared = dask.delayed(_same, pure=False)(shared)
+    run = dask.delayed(run, pure=False, **how)
+    return [run(partition, shared, *sent.tasks) for partition in partitions]
+
+
+def _run_bins(n_bins, partition, shared, *sent):
     result = _run(partition, shared, *sent)
     return [None] * n_bins if result is None else result
-
-
-def _joined(results, joining):
-    (join,) = joining.parts
-    return join([result for result in results if result is not None])
 
 
 def _same(shared):
@@ -130,4 +125,4 @@ def _merged(results, merging):
     (merge,) = merging.parts
     results = [result for result in results if result is not None]
     with merging.settings(), no_overflow():
-        return reduce(merge, results) if results else None
+        return merge(results) if results else None

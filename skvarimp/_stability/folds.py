@@ -135,10 +135,8 @@ def importance_across_folds(
     2    x0   5.9  1.9        3.0
     """
     caller = "importance_across_folds"
-    given = {"importance": importance, "cv": cv, "rows": rows, "n_jobs": n_jobs}
-    given["random_state"] = random_state
     options = {"rows": [StrOptions({"held_out", "training"})]}
-    check_parameters(caller, options, given)
+    check_parameters(caller, options, locals())
     refits, splitter = prepare(
         caller, estimator, importance, X, y, cv, sample_weight, groups, params
     )

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import StrOptions, features_constraint
+from skvarimp._data.validation import StrOptions, check_weights, features_constraint
 from skvarimp._data.values import is_missing
 from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
 from skvarimp._response.reductions.losses import LOSSES, make_loss, refused_loss
-from skvarimp._running.arithmetic import users_code
 from skvarimp._running.warn import warn
 from skvarimp._selection.splits import generator, seeded_splitter, seeds_of
 from skvarimp._selection.steps import check_named_columns, check_refittable
@@ -170,14 +169,12 @@ callable, default="auto"
     array([0.96, 1.24])
     """
     caller = "leave_out_importances"
-    given = {"features": features, "loss": loss, "cv": cv, "removal": removal}
-    given |= {"n_jobs": n_jobs, "random_state": random_state}
     options = {
         "features": features_constraint,
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
         "removal": [StrOptions({"constant", "drop"})],
     }
-    check_parameters(caller, options, given)
+    check_parameters(caller, options, locals())
     check_refittable(estimator)
     if y is None:
         raise ValueError("y is required: the losses of held-out rows compare with it.")
@@ -190,11 +187,14 @@ callable, default="auto"
     )
     table = refits.table
     entries = resolve_features(features, table.names, table.n_columns)
-    weights = np.ones(table.n_samples)
-    if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    for entry in entries:
-        _check_removable(removal, entry, table, estimator)
+    weights = check_weights(sample_weight, table.n_samples)
+    for entry in entries if removal == "drop" else ():
+        if len(entry.columns) == table.n_columns:
+            raise ValueError(
+                f"removal='drop' would leave no column without {entry.name!r}. Use "
+                "removal='constant'."
+            )
+        check_named_columns(estimator, table, entry.columns)
     random = generator(random_state)
     splitter = seeded_splitter(splitter, random)
     splits = refits.splits(splitter)
@@ -210,14 +210,12 @@ callable, default="auto"
     removed = partial(_removed, removal=removal)
     arguments = (refits, entries, loss, removed, together)
     found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks)
-    n_folds = len(found) // len(batches)
+    size = len(batches)
+    n_folds = len(found) // size
     if n_folds < len(splits):
         warn(f"A callback stopped {caller}: {n_folds} of {len(splits)} folds done.")
-    by_fold = [
-        np.hstack(found[k * len(batches) : (k + 1) * len(batches)])
-        for k in range(n_folds)
-    ]
-    held_out = [rows for _, rows in splits[:n_folds]]
+    by_fold = [np.hstack(found[k * size : (k + 1) * size]) for k in range(n_folds)]
+    held_out = [rows for _, rows in splits]
     mean_losses = _mean_of_rows(held_out, by_fold, (table.n_samples, len(left_out)))
     labels = None if groups is None else np.asarray(groups)
     return LeaveOutImportances.of(
@@ -227,17 +225,6 @@ callable, default="auto"
         labels,
         frame_library(table.native),
     )
-
-
-def _check_removable(removal, entry, table, estimator):
-    if removal == "constant":
-        return
-    if len(entry.columns) == table.n_columns:
-        raise ValueError(
-            f"removal='drop' would leave no column without {entry.name!r}. Use "
-            "removal='constant'."
-        )
-    check_named_columns(estimator, table, entry.columns)
 
 
 def _losses_of_task(task, refits, entries, loss, removed, together):
@@ -268,8 +255,7 @@ def _losses_of_task(task, refits, entries, loss, removed, together):
         part = refits
         if position is not None:
             part = refits.with_table(removed(refits.table, entries[position]))
-        with users_code():
-            estimator = part.fitted(train, np.random.default_rng(seed))
+        estimator = part.fitted(train, np.random.default_rng(seed))
         outputs = Model(estimator)(part.table.take(held_out).native, "held-out rows")
         losses.append(_row_losses(estimator, loss, y, outputs.T[:, :, np.newaxis]))
     return np.hstack(losses)

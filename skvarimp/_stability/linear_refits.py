@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
-from skvarimp._running.arithmetic import users_code
+from skvarimp._data.labels import as_columns
 
 CLOSED_FORM_SOLVERS = ("auto", "cholesky", "svd")  # the others stop at a tolerance
 WORST_CONDITION = 1e6  # of the centred columns
@@ -48,8 +48,7 @@ def _predictions(refits, train, held_out, entries):
     X = refits.table.numeric()
     if not np.all(np.isfinite(X)):
         return None  # let the estimator say so
-    with users_code():
-        estimator = refits.fitted(train, np.random.default_rng(0))
+    estimator = refits.fitted(train, np.random.default_rng(0))
     weight = refits.passed.fit.get("sample_weight")
     weight = np.ones(len(X)) if weight is None else weight
     inverse, center = _inverse(X[train], weight[train], estimator)
@@ -60,7 +59,7 @@ def _predictions(refits, train, held_out, entries):
     moved = X[held_out] - center
     # Rows of (x - center)' C: V diag(share) V' + ridge I.
     projected = ((moved @ left) * share) @ left.T + ridge * moved
-    base = _as_columns(estimator.predict(refits.table.take(held_out).native))
+    base = as_columns(estimator.predict(refits.table.take(held_out).native))
     outputs = np.empty((coef.shape[1], len(held_out), 1 + len(entries)))
     outputs[:, :, 0] = base.T
     for e, entry in enumerate(entries):
@@ -97,13 +96,7 @@ def _agrees(refits, train, held_out, entry, outputs):
     if len(rest) == 0:
         return True
     without = refits.with_table(refits.table.select(rest))
-    with users_code():
-        estimator = without.fitted(train, np.random.default_rng(0))
-        refitted = estimator.predict(without.table.take(held_out).native)
-    refitted = _as_columns(refitted).T
+    estimator = without.fitted(train, np.random.default_rng(0))
+    refitted = as_columns(estimator.predict(without.table.take(held_out).native)).T
     gap = np.abs(refitted - outputs).max()
     return gap <= AGREES * np.abs(refitted).max()
-
-
-def _as_columns(values):
-    return values if values.ndim == 2 else values[:, np.newaxis]

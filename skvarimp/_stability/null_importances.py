@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from skvarimp._data.labels import encoded
-from skvarimp._data.validation import Interval, StrOptions
+from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.warn import warn
@@ -179,13 +179,10 @@ def null_importances(
     array([0.02, 0.02, 0.54, 0.02, 0.02, 0.32, 0.54])
     """
     caller = "null_importances"
-    given = {"importance": importance, "cv": cv, "n_jobs": n_jobs}
-    given |= {"random_state": random_state}
-    given |= {"n_permutations": n_permutations, "n_repeats": n_repeats}
     at_least_one = [Interval(Integral, 1, None, closed="left")]
     options = {"n_permutations": at_least_one, "n_repeats": at_least_one}
     options["cv"] = ["cv_object", StrOptions({ALL_ROWS})]
-    check_parameters(caller, options, given)
+    check_parameters(caller, options, locals())
     if y is None:
         raise ValueError("y is required: its permutations are what is compared with.")
     refits, splitter = prepare(
@@ -229,20 +226,15 @@ def _warn_of_large_nulls(actual, null):
 
 def _blocks(strata, sample_weight, n_samples):
     """Positions of the rows that exchange their targets with each other."""
-    rows = np.arange(n_samples)
-    if sample_weight is not None:
-        rows = np.flatnonzero(sample_weight)
-    if strata is None:
-        blocks = [rows]
-    else:
-        labels = np.asarray(strata)
-        if labels.shape != (n_samples,):
-            raise ValueError(
-                f"`strata` must have shape ({n_samples},), one label per row of X, got "
-                f"{labels.shape}."
-            )
-        _, codes = encoded(labels[rows])
-        blocks = [rows[codes == code] for code in range(codes.max() + 1)]
+    labels = np.zeros(n_samples) if strata is None else np.asarray(strata)
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"`strata` must have shape ({n_samples},), one label per row of X, got "
+            f"{labels.shape}."
+        )
+    rows = np.flatnonzero(check_weights(sample_weight, n_samples))
+    _, codes = encoded(labels[rows])
+    blocks = [rows[codes == code] for code in range(codes.max() + 1)]
     if max(len(block) for block in blocks) < 2:
         raise ValueError(
             "Every row is a stratum of its own: nothing can be shuffled. Use `strata` "

@@ -123,15 +123,12 @@ class Refits:
     y: np.ndarray | None
     passed: Passed
 
+    @users_code()
     def measure(self, train, rows, random):
         """Fit on the rows `train`, measure on `rows` (None: all of them).
 
         Every `random_state` that is None gets a seed from the Generator `random`.
         """
-        with users_code():
-            return self._measure(train, rows, random)
-
-    def _measure(self, train, rows, random):
         if reads_training_rows(self.importance):
             rows = train
         estimator = None if self.estimator is None else self.fitted(train, random)
@@ -142,6 +139,7 @@ class Refits:
         params = self._params("importance", rows)
         return Measured.of(measured(importance, estimator, table, y, params), table)
 
+    @users_code()
     def fitted(self, train, random):
         """The estimator, cloned and fitted on the rows `train` (None: all of them).
 
