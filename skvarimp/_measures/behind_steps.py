@@ -23,6 +23,35 @@ def has_steps(estimator):
     return isinstance(unwrapped(estimator), Pipeline)
 
 
+def set_columns(measure, estimator, X):
+    """Check a model, and set what a measure that may do without X knows of its columns.
+
+    Returns
+    -------
+    labels : list of str
+        Names of the columns; of an X without names, those the model was fitted with.
+    table : Table or None
+        None without X.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if X is not None:
+        table = as_table(X)
+        entries = measure._set_entries(table, None, estimator)
+        if table.names is not None or names is None:
+            return [entry.name for entry in entries], table
+        n_features = table.n_columns
+    else:
+        table, n_features = None, getattr(estimator, "n_features_in_", None)
+        check_fitted(estimator)
+    if n_features is None:
+        raise ValueError(
+            f"X is needed to name the columns of {type(estimator).__name__}, which has "
+            "no `n_features_in_`."
+        )
+    measure._set_input(n_features, names)
+    return column_names(names, n_features), table
+
+
 def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
     """Fit a measure on the last step of a pipeline and count by its input columns.
 
@@ -37,17 +66,10 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
     **options : dict
         Passed to the measure's own `fit`.
     """
-    check_fitted(estimator)
+    labels, table = set_columns(measure, estimator, X)
     pipeline, inner = unwrapped(estimator), clone(measure)
     steps, last = pipeline[:-1], pipeline.steps[-1][1]
-    names = getattr(pipeline, "feature_names_in_", None)
-    if X is None:
-        n_columns, table = pipeline.n_features_in_, None
-        measure._set_input(n_columns, names)
-    else:
-        table = as_table(X)
-        measure._set_entries(table, None, estimator)
-        n_columns, names = table.n_columns, table.names
+    names, n_columns = getattr(measure, "feature_names_in_", None), len(labels)
     source = _sources(measure, steps, n_columns, names)
     of_rows = getattr(measure, "rows", "training") != "training"
     if of_rows:
@@ -78,7 +100,7 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
             store_rows(measure, rows)
     measure._store(
         join(inner.importances_per_output_),
-        column_names(None if names is None else list(names), n_columns),
+        labels,
         inner.output_names_,
         errors,
     )

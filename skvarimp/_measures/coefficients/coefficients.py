@@ -12,16 +12,13 @@ from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 
 from skvarimp._data.blocks import column_blocks
-from skvarimp._data.entries import column_names
-from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     StrOptions,
-    check_fitted,
     check_sample_weight,
     check_target,
 )
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
+from skvarimp._measures.behind_steps import fit_behind_steps, has_steps, set_columns
 from skvarimp._measures.coefficients.cross_validation import increases_of_gcv
 from skvarimp._measures.coefficients.statistics import (
     check_has_statistic,
@@ -70,11 +67,7 @@ class WeightImportance(BaseImportance):
             The fitted instance.
         """
         return super().fit(
-            estimator,
-            X,
-            y,
-            sample_weight=sample_weight,
-            feature_names=feature_names,
+            estimator, X, y, sample_weight=sample_weight, feature_names=feature_names
         )
 
     def _fit(self, estimator, X, y, sample_weight):
@@ -86,22 +79,6 @@ class WeightImportance(BaseImportance):
     def _read(self, estimator, X, y, sample_weight):
         """Set the attributes of a fit on a model without steps before it."""
         raise NotImplementedError
-
-    def _set_columns(self, estimator, X):
-        """Check the estimator; names of its columns, and X as a table or None."""
-        if X is not None:
-            table = as_table(X)
-            return [e.name for e in self._set_entries(table, None, estimator)], table
-        check_fitted(estimator)
-        n_features = getattr(estimator, "n_features_in_", None)
-        if n_features is None:
-            raise ValueError(
-                f"X is needed to name the columns of {type(estimator).__name__}, which "
-                "has no `n_features_in_`."
-            )
-        names = getattr(estimator, "feature_names_in_", None)
-        self._set_input(n_features, names)
-        return column_names(names, n_features), None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -227,7 +204,7 @@ class CoefficientImportance(WeightImportance):
     statistic: Literal["t", "standardized", "absolute", "gcv"] = "t"
 
     def _read(self, estimator, X, y, sample_weight):
-        names, table = self._set_columns(estimator, X)
+        names, table = set_columns(self, estimator, X)
         outside, estimator = estimator, unwrapped(estimator)
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
         if self.statistic == "gcv":
@@ -275,11 +252,10 @@ class CoefficientImportance(WeightImportance):
             raise ValueError("statistic='t' needs the training target y.")
         if not is_classifier(estimator):
             y = _numeric_target(y, coefficients.shape[1])
-        result = coefficient_statistics(estimator, coefficients, X, y, weights, names)
-        self.coefficient_errors_ = result.standard_errors
-        self.dispersion_ = result.dispersion
-        self.degrees_of_freedom_ = result.degrees_of_freedom
-        return result.statistics
+        given = estimator, coefficients, X, y, weights, names
+        signed, errors, self.dispersion_, freedom = coefficient_statistics(*given)
+        self.coefficient_errors_, self.degrees_of_freedom_ = errors, freedom
+        return signed
 
     def _increases_of_gcv(self, estimator, table, y, sample_weight):
         X, y, weights = self._training_data(table, y, sample_weight)
@@ -301,7 +277,7 @@ def _standardized(estimator, coefficients, X, y, weights):
     for columns, block in column_blocks(X):
         spread[columns] = _weighted_spread(block, weights)
     family = family_of(estimator)
-    if is_classifier(estimator) or (family is not None and family.link != "identity"):
+    if is_classifier(estimator) or (family is not None and family[1] != "identity"):
         return coefficients * spread[:, np.newaxis]
     if y is None:
         raise ValueError(

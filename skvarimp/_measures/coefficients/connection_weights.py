@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from skvarimp._data.validation import StrOptions
+from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.registry import unwrapped
@@ -101,7 +102,7 @@ class ConnectionWeightImportance(WeightImportance):
     method: Literal["olden", "garson"] = "olden"
 
     def _read(self, estimator, X, y, sample_weight):
-        names, _ = self._set_columns(estimator, X)
+        names, _ = set_columns(self, estimator, X)
         layers = _read_layers(estimator, len(names))
         if self.method == "olden":
             self.signed_importances_ = functools.reduce(np.matmul, layers)

@@ -120,15 +120,11 @@ class Design:
         """Z' residuals, (n_parameters, n_outputs)."""
         return sum(z.T @ residuals[rows] for rows, z in self.blocks())
 
-    def linear_predictor(self, coefficients, intercepts):
-        """a + X b, (n_samples, n_outputs)."""
-        return self.X @ coefficients + intercepts
-
     def shortest(self, coefficients):
         """The coefficients of least norm that predict the same, (n_features, .)."""
         return coefficients - self._null @ (self._null.T @ coefficients)
 
-    def slope_variances(self, inverse, n_classes=1):
+    def slope_variances(self, inverse, n_classes):
         """Variances of the shortest coefficients, in the units of X.
 
         Parameters

@@ -5,8 +5,6 @@ information of the model's likelihood at the estimator's own coefficients, times
 dispersion where the family has one. For least squares that is the textbook t.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.linear_model import (
@@ -26,71 +24,24 @@ from skvarimp._running.warn import warn
 # which on statistics are warned about or refused.
 _WARN_DISTANCE, _LARGEST_DISTANCE = 0.1, 1.0
 
-# Parameters by which scikit-learn's linear models are penalised.
-_PENALTIES = {"alpha", "alphas", "alpha_1", "C", "Cs", "l1_ratio", "n_nonzero_coefs"}
-
-
-@dataclass
-class CoefficientStatistics:
-    """What is known about the coefficients of an unpenalised model.
-
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n_features, n_outputs)
-        Of least norm among those that predict the same.
-    standard_errors : ndarray of shape (n_features, n_outputs)
-    dispersion : ndarray of shape (n_outputs,)
-        Residual variance of least squares; 1 for families without dispersion.
-    degrees_of_freedom : int
-        Rows of positive weight minus rank.
-    """
-
-    coefficients: np.ndarray
-    standard_errors: np.ndarray
-    dispersion: np.ndarray
-    degrees_of_freedom: int
-
-    @property
-    def statistics(self):
-        """Coefficients over standard errors; 0 where both are 0 (constant columns)."""
-        return np.divide(
-            self.coefficients,
-            self.standard_errors,
-            out=np.zeros_like(self.coefficients),
-            where=self.standard_errors > 0,
-        )
-
-
-@dataclass(frozen=True)
-class Family:
-    """An exponential dispersion family with variance mu ** power, and its link."""
-
-    power: float
-    link: str
-
-    @property
-    def has_dispersion(self):
-        """False for Poisson, whose variance is its mean."""
-        return self.power != 1
+FAMILIES = {
+    LinearRegression: (0, "identity"),
+    PoissonRegressor: (1, "log"),
+    GammaRegressor: (2, "log"),
+}
 
 
 def family_of(estimator):
-    """Family of an unpenalised regressor, None for other estimators.
+    """Power and link of an unpenalised regressor's family, None for other estimators.
 
-    Exact types: a subclass may estimate otherwise.
+    The family is one of exponential dispersion with variance mu ** power. Exact types:
+    a subclass may estimate otherwise.
     """
-    if type(estimator) is LinearRegression:
-        return Family(0, "identity")
-    if type(estimator) is PoissonRegressor:
-        return Family(1, "log")
-    if type(estimator) is GammaRegressor:
-        return Family(2, "log")
     if type(estimator) is TweedieRegressor:
-        link = estimator.link
-        if link == "auto":
-            link = "identity" if estimator.power <= 0 else "log"
-        return Family(estimator.power, link)
-    return None
+        power, link = estimator.power, estimator.link
+        usual = "identity" if power <= 0 else "log"
+        return power, usual if link == "auto" else link
+    return FAMILIES.get(type(estimator))
 
 
 def check_has_statistic(estimator):
@@ -98,7 +49,8 @@ def check_has_statistic(estimator):
     name, is_logistic = type(estimator).__name__, type(estimator) is LogisticRegression
     if not is_logistic and family_of(estimator) is None:
         raise TypeError(
-            f"{name} has no t or Wald statistics: {_reason(estimator)}. Use "
+            f"{name} has no t or Wald statistics: these need estimates of least "
+            "squares or maximum likelihood that no penalty or margin shrinks. Use "
             "statistic='standardized', or fit LinearRegression, "
             "LogisticRegression(C=np.inf), or PoissonRegressor, GammaRegressor or "
             "TweedieRegressor with alpha=0."
@@ -130,19 +82,6 @@ def check_has_statistic(estimator):
         )
 
 
-def _reason(estimator):
-    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    if _PENALTIES & parameters.keys():
-        return (
-            "its penalty or margin shrinks the coefficients, so that they are biased "
-            "and no information matrix gives their errors"
-        )
-    return (
-        "its coefficients are not known to be estimates of least squares or maximum "
-        "likelihood, the ones with such a distribution"
-    )
-
-
 def coefficient_statistics(estimator, coefficients, X, y, weights, names):
     """Statistics of an unpenalised model on its training data.
 
@@ -160,7 +99,14 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
 
     Returns
     -------
-    CoefficientStatistics
+    statistics : ndarray of shape (n_features, n_outputs)
+        Coefficients, those of least norm among all that predict the same, over their
+        standard errors; 0 where both are 0 (constant columns).
+    standard_errors : ndarray of shape (n_features, n_outputs)
+    dispersion : ndarray of shape (n_outputs,)
+        Residual variance of least squares; 1 for families without dispersion.
+    degrees_of_freedom : int
+        Rows of positive weight minus rank.
     """
     design = Design(X, estimator.fit_intercept)
     if design.n_samples <= design.n_parameters:
@@ -175,79 +121,75 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
             "combinations of each other: the data do not determine their coefficients, "
             "and the pseudo-inverse shares what they have in common among them."
         )
-    intercepts = np.ravel(estimator.intercept_)
-    predictor = design.linear_predictor(coefficients, intercepts)
-    if type(estimator) is not LogisticRegression:
-        family = family_of(estimator)
-        return _of_family(family, design, coefficients, predictor, y, weights)
-    code = positions(y, class_lists(estimator.classes_))[:, 0]
-    return _of_logistic(design, coefficients, predictor, code, weights)
-
-
-def _of_family(family, design, coefficients, predictor, y, weights):
-    """Exponential dispersion families; weights divide the variance of their row."""
-    y = y.reshape(len(y), -1)
-    with np.errstate(over="ignore"):
-        mean = np.exp(predictor) if family.link == "log" else predictor
-    if family.power != 0 and not np.all((mean > 0) & np.isfinite(mean)):
-        raise ValueError(
-            "The model's means are not all positive on X, which variance "
-            f"mean**{family.power:g} needs. Pass the training data."
-        )
-    by_predictor = mean if family.link == "log" else np.ones_like(mean)  # dmu / deta
-    variance = np.power(mean, family.power)
-    weights = weights[:, np.newaxis]
-    information = weights * by_predictor**2 / variance
-    residuals = weights * (y - mean) * by_predictor / variance
-    freedom = design.n_samples - design.rank
-    dispersion = np.ones(y.shape[1])
-    if family.has_dispersion:  # Pearson's estimate
-        chi_square = np.sum(weights * (y - mean) ** 2 / variance, axis=0)
-        _check_residuals(chi_square, weights * y**2 / variance)
-        dispersion = chi_square / freedom
-    roots = np.sqrt(information[:, :1, np.newaxis])  # (n_samples, 1, 1)
+    predictor = X @ coefficients + np.ravel(estimator.intercept_)
+    freedom, dispersion = design.n_samples - design.rank, np.ones(predictor.shape[1])
+    may_lack_maximum = True
+    if type(estimator) is LogisticRegression:
+        code = positions(y, class_lists(estimator.classes_))[:, 0]
+        roots, residuals = _of_logistic(predictor, code, weights)
+        if len(dispersion) > 1:
+            coefficients = coefficients - coefficients.mean(axis=1, keepdims=True)
+    else:
+        power, link = family_of(estimator)
+        y = y.reshape(len(y), -1)
+        roots, residuals, chi_square = _of_family(power, link, predictor, y, weights)
+        may_lack_maximum = link == "log" and power < 2
+        if power != 1:  # Pearson's estimate; the variance of Poisson is its mean
+            dispersion = chi_square / freedom
     inverse = design.inverse_information(roots)
     near = _is_near_maximum(design, inverse, residuals, dispersion)
-    if near and family.link == "log" and family.power < 2:
+    if near and may_lack_maximum:
         warn_without_maximum(design, inverse, residuals)
-    return CoefficientStatistics(
-        design.shortest(coefficients),
-        np.sqrt(design.slope_variances(inverse) * dispersion),
-        dispersion,
-        freedom,
-    )
+    coefficients = design.shortest(coefficients)
+    errors = np.sqrt(design.slope_variances(inverse, roots.shape[1]) * dispersion)
+    t = np.divide(coefficients, errors, out=np.zeros_like(errors), where=errors > 0)
+    return t, errors, dispersion, freedom
 
 
-def _of_logistic(design, coefficients, predictor, code, weights):
-    """Binary (one linear predictor) and multinomial (one per class) models."""
+def _of_family(power, link, predictor, y, weights):
+    """Exponential dispersion families; weights divide the variance of their row.
+
+    Returns
+    -------
+    roots, residuals
+        Of the information, see `Design.triangle`; and the score's, by the predictor.
+    chi_square : ndarray of shape (n_outputs,)
+    """
+    with np.errstate(over="ignore"):
+        mean = np.exp(predictor) if link == "log" else predictor
+    if power != 0 and not np.all((mean > 0) & np.isfinite(mean)):
+        raise ValueError(
+            "The model's means are not all positive on X, which variance "
+            f"mean**{power:g} needs. Pass the training data."
+        )
+    by_predictor = mean if link == "log" else np.ones_like(mean)  # dmu / deta
+    variance, weights = np.power(mean, power), weights[:, np.newaxis]
+    information = weights * by_predictor**2 / variance
+    residuals = weights * (y - mean) * by_predictor / variance
+    chi_square = np.sum(weights * (y - mean) ** 2 / variance, axis=0)
+    if power != 1:
+        _check_residuals(chi_square, weights * y**2 / variance)
+    return np.sqrt(information[:, :1, np.newaxis]), residuals, chi_square
+
+
+def _of_logistic(predictor, code, weights):
+    """Binary (one linear predictor) and multinomial (one per class) models.
+
+    Roots and residuals as those of `_of_family`.
+    """
+    weights = weights[:, np.newaxis]
     if predictor.shape[1] == 1:
         chance = expit(predictor)
         observed = code[:, np.newaxis] == 1
-        information = weights[:, np.newaxis] * chance * expit(-predictor)
-        roots = np.sqrt(information)[:, :, np.newaxis]
+        roots = np.sqrt(weights * chance * expit(-predictor))[:, :, np.newaxis]
     else:
         chance = softmax(predictor, axis=1)
         observed = code[:, np.newaxis] == np.arange(chance.shape[1])
-        coefficients = coefficients - coefficients.mean(axis=1, keepdims=True)
-        roots = _multinomial_roots(chance, weights)
-    residuals = weights[:, np.newaxis] * (observed - chance)
-    inverse = design.inverse_information(roots)
-    dispersion = np.ones(predictor.shape[1])
-    if _is_near_maximum(design, inverse, residuals, dispersion):
-        warn_without_maximum(design, inverse, residuals)
-    return CoefficientStatistics(
-        design.shortest(coefficients),
-        np.sqrt(design.slope_variances(inverse, predictor.shape[1])),
-        dispersion,
-        design.n_samples - design.rank,
-    )
-
-
-def _multinomial_roots(chance, weights):
-    """M_i with M_i M_i' = w_i (diag(p_i) - p_i p_i'), (n_samples, K, K)."""
-    # (I - p 1') diag(p) (I - 1 p') = diag(p) - p p', as p sums to 1.
-    centred = np.eye(chance.shape[1]) - chance[:, :, np.newaxis]
-    return centred * np.sqrt(weights[:, np.newaxis] * chance)[:, np.newaxis, :]
+        # M_i M_i' = w_i (diag(p_i) - p_i p_i') = w_i (I - p 1') diag(p) (I - 1 p'), as
+        # p sums to 1
+        centred = np.eye(chance.shape[1]) - chance[:, :, np.newaxis]
+        roots = centred * np.sqrt(weights * chance)[:, np.newaxis, :]
+    return roots, weights * (observed - chance)
 
 
 def _check_residuals(chi_square, terms):

@@ -3,8 +3,7 @@
 import numpy as np
 
 from skvarimp._compiled import use_compiled
-from skvarimp._data.entries import column_names
-from skvarimp._data.table import as_table
+from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.impurity.checks import (
     check_training_data,
     check_tree_weights,
@@ -28,7 +27,7 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
             "rows the trees' own numbers are read, not rows."
         )
     trees = read_trees(estimator)
-    table = _set_columns(measure, estimator, X)
+    labels, table = set_columns(measure, estimator, X)
     weights = check_tree_weights(tree_weights, trees)
     criterion, rules = _plan(measure, trees)
     tally = Tally(
@@ -51,28 +50,10 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
         within_callbacks(
             [measure], lambda: _search(measure, criterion, rules, tally, training)
         )
-    names = getattr(measure, "feature_names_in_", None)
-    measure._store(
-        tally.importances()[:, np.newaxis],
-        column_names(names, measure.n_features_in_),
-        ["y"],
-    )
+    measure._store(tally.importances()[:, np.newaxis], labels, ["y"])
     if tally.records is not None:
         measure.association_ = tally.association.finish()
         measure.surrogate_splits_ = tally.records.records
-
-
-def _set_columns(measure, estimator, X):
-    """Set what is known about the columns; X as a table, or None."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if X is None:
-        measure._set_input(estimator.n_features_in_, names)
-        return None
-    table = as_table(X)
-    measure._set_entries(table, None, estimator)
-    if table.names is None:
-        measure._set_input(estimator.n_features_in_, names)
-    return table
 
 
 def _plan(measure, trees):
