@@ -1,7 +1,7 @@
 """`Partitions`: rows that stay where they are, in parts of a Dask collection."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -126,14 +126,17 @@ class Partitions:
         check_two_rows(n_rows, n_positive, weighted)
         return found
 
-    def passed(self, function, arguments, merge):
+    def passed(self, function, arguments, merge=None):
         """Merge function(part, *arguments) over all parts that have rows.
 
-        An error names the partition. Parameters as in `merged_over`.
+        An error names the partition. Parameters as in `merged_over`; `merge` is
+        `merged` by default.
         """
         read = _Read(self._schema, self.feature_names)
         arguments = read, function, arguments
-        return merged_over(self.delayed, _on_part, arguments, merge, self.sent)
+        return merged_over(
+            self.delayed, _on_part, arguments, merge or merged, self.sent
+        )
 
     def in_bins(self, values, edges, reduce):
         """Reduce the values of all rows bin by bin.
@@ -315,13 +318,36 @@ def _check_alike(found, first):
             )
 
 
-def summed(first, second):
-    """Merge two results by addition, member by member of tuples and lists."""
+def merged(first, second):
+    """Merge two results: by a method of their own, by members, or by addition.
+
+    Dictionaries are joined, and None stays None.
+    """
+    if hasattr(first, "merged"):
+        return first.merged(second)
+    if is_dataclass(first):
+        names = [field.name for field in fields(first)]
+        members = ([getattr(of, name) for name in names] for of in (first, second))
+        return type(first)(*map(merged, *members))
+    if isinstance(first, dict):
+        both = first.keys() & second.keys()
+        return first | second | {key: merged(first[key], second[key]) for key in both}
     if isinstance(first, tuple | list):
-        return type(first)(map(summed, first, second))
-    return first + second
+        return type(first)(map(merged, first, second))
+    return None if first is None else first + second
 
 
-def all_merged(first, second):
-    """Merge two lists of results, member by member."""
-    return [a.merged(b) for a, b in zip(first, second)]
+@dataclass
+class Largest:
+    """Numbers of which a merge keeps the larger ones.
+
+    Attributes
+    ----------
+    values : ndarray
+    """
+
+    values: np.ndarray
+
+    def merged(self, other):
+        """Those of two results."""
+        return Largest(np.maximum(self.values, other.values))

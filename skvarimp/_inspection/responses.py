@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._measures.problem import Request, make_problem
+from skvarimp._measures.problem import ALL, make_problem
 from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.memo import Memo
@@ -75,7 +75,7 @@ class Responses:
         return None if found is None else found[position - first]
 
     def _of_columns(self, problem, response, which, donors):
-        moves = problem.moves(self.entries, [Request("all", [], [])])
+        moves = problem.moves(self.entries, [ALL])
         moves, n = [moves[e] for e in which], problem.table.n_samples
         cells = [len(donors) if response.reads_cells else m.n_cells for m in moves]
         cost = sum(response.evaluations(n, n_cells) for n_cells in cells)

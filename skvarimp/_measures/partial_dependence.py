@@ -194,7 +194,7 @@ default="auto"
         for entry, curve in zip(plan.entries, outcomes[0][-1].curves):
             if curve is None:  # a callback stopped before
                 continue
-            values = self._grid_and_deciles(plan.problem, entry, request.categorical)
+            values = self._grid_and_deciles(plan.problem, entry, request)
             averages = curve[0] if len(curve) == 1 else curve.T
             self.curves_[entry.name] = (values, averages)
             if self.individual_curves_ is not None:
@@ -202,8 +202,8 @@ default="auto"
         self.surfaces_ = None
         if self.pairs is not None:
             pairs = resolve_sets(self.pairs, plan.entries, "pairs")
-            of = plan.problem, plan.entries, pairs
-            self.surfaces_ = joint_dependence(*of, self.grid, request.categorical)
+            how = plan.entries, pairs, request
+            self.surfaces_ = joint_dependence(plan.problem, *how)
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""
@@ -228,17 +228,17 @@ default="auto"
         mixed = len(set(self.statistic_)) > 1
         return {"statistic": np.array(self.statistic_)} if mixed else {}
 
-    def _grid_and_deciles(self, problem, entry, categorical):
+    def _grid_and_deciles(self, problem, entry, request):
         """The grid of an entry; of a numeric column its deciles are stored."""
         table = problem.table
         numbers = not any(table.has_levels(j) for j in entry.columns)
         single = numbers and len(entry.columns) == 1
-        if single and not is_categorical(table, entry, categorical):
+        if single and not is_categorical(table, entry, request.categorical):
             observed = problem.distinct_values(entry)
             self.deciles_[entry.name] = deciles(*observed)
             if isinstance(self.grid, str) and self.grid == "all":
                 return observed[0]
-        return problem.move(entry, self.grid, categorical).values
+        return problem.move(entry, request).values
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.

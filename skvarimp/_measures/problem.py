@@ -105,13 +105,14 @@ class Problem:
             [request.categorical for request in requests],
         )
 
-    def move(self, entry, grid, categorical_columns=frozenset()):
+    def move(self, entry, request):
         """The move of one entry, see `make_move`."""
-        return make_move(self.table, self.weights, entry, grid, categorical_columns)
+        how = request.grid, request.categorical
+        return make_move(self.table, self.weights, entry, *how)
 
     def curves(self, entries, entry, request, rows):
         """The move of one of the entries, and the curves of some rows of `table`."""
-        move = self.move(entry, request.grid, request.categorical)
+        move = self.move(entry, request)
         response, base = self.response(entries), self.base[:, rows]
         return move, response.curves(self.table, rows, move, base)
 
@@ -177,8 +178,9 @@ class Problem:
             return None
         if self.model.kind != "value" or len(self.base) > 1:
             return None
-        return self._relative_deviation()
+        return self._relative_deviation
 
+    @cached_property
     def _relative_deviation(self):
         y = self.y.astype(np.float64)
         around = self.weights @ np.abs(y - weighted_median(y, self.weights))
@@ -251,6 +253,9 @@ class Request:
     reductions: list
     scales: list
     categorical: frozenset = frozenset()
+
+
+ALL = Request("all", [], [])  # through all observed values
 
 
 @dataclass

@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._data.partitions import all_merged
 from skvarimp._measures.firm.conditional import (
     Groups,
     auto_bins,
@@ -20,7 +19,7 @@ from skvarimp._measures.firm.conditional import (
 from skvarimp._measures.firm.estimate import Estimates, method_of
 from skvarimp._measures.firm.scores import Scores
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
-from skvarimp._measures.partitioned.targets import merge_moments, response_moments
+from skvarimp._measures.partitioned.targets import response_moments
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_VALUES
 from skvarimp._response.partitioned.walk import Count, PartModel
@@ -109,11 +108,11 @@ class Feature:
 def estimates_over(model, entries, partitions, method, n_bins, standardize, is_linear):
     """`Estimates` of single columns over partitions, and the `Scores` they are in."""
     partitions.sent.add(model.estimator)
-    moments, size = partitions.passed(response_moments, (model,), merge_moments)
+    moments, size = partitions.passed(response_moments, (model,))
     level = np.array([of_one.means[0, 0] for of_one in moments])
     total = moments[0].weights.sum()
     spread = np.sqrt([of_one.scatter[0, 0] / total for of_one in moments])
-    constant = spread <= ROUNDING * size
+    constant = spread <= ROUNDING * size.values
     scale = np.where(constant | (not standardize), 1.0, spread)
     scores = Scores(
         np.where(constant, 0.0, 1.0)[np.newaxis],
@@ -124,15 +123,13 @@ def estimates_over(model, entries, partitions, method, n_bins, standardize, is_l
         standardize,
     )
     none = PartModel(model, None, len(level))
-    count = partitions.passed(Count.of, (none, entries, (False,)), Count.merged)
+    count = partitions.passed(Count.of, (none, entries, (False,)))
     n_bins = auto_bins(total) if n_bins == "auto" else n_bins
     features = [
         _feature(entry, count.observed[entry, False], method, n_bins, is_linear)
         for entry in entries
     ]
-    sums = partitions.passed(
-        _sums, (model, features, level, scale, constant), all_merged
-    )
+    sums = partitions.passed(_sums, (model, features, level, scale, constant))
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):
         if feature.group_of_value is None:

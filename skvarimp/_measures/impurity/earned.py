@@ -1,6 +1,5 @@
 """What columns earned from all rows of partitions, and the variance of that."""
 
-from skvarimp._data.partitions import summed
 from skvarimp._measures.impurity.unseen import rows_in_trees
 from skvarimp._models.trees.losses import TreeLoss
 
@@ -19,7 +18,7 @@ def earned_over(measure, estimator, partitions):
             "X.compute(), or leave it out."
         )
     partitions.sent.add(estimator)
-    sums = partitions.passed(_sums, (estimator,), summed)
+    sums = partitions.passed(_sums, (estimator,))
     return partitions.passed(_earned, (estimator, sums), _joined)
 
 

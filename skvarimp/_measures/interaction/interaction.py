@@ -322,17 +322,16 @@ default="auto"
 
     def _statistic(self, problem, response, joint, sets):
         n_columns = max(len(entry.columns) for entry in joint)
-        grid = {"grid": self.grid, "categorical_columns": self._categorical(problem)}
-        move = partial(problem.move, **grid)
-        if problem.partitions is None:
-            curves = MeanCurves.of(problem, response, n_columns)
-            joint_h = JointH(curves)
-        else:
-            curves = PartitionedCurves(problem, response, n_columns, sets, move)
-            joint_h = PartitionedH(problem, response, n_columns, joint, sets)
+        request = Request(self.grid, [], [], self._categorical(problem))
+        how, in_memory = (problem, response, n_columns), problem.partitions is None
         if self.statistic != "conditional_std":
-            return joint_h
-        return ConditionalStd(curves, move)
+            if in_memory:
+                return JointH(MeanCurves.of(*how))
+            return PartitionedH(*how, joint, sets)
+        curves = (
+            MeanCurves.of(*how) if in_memory else PartitionedCurves(*how, sets, request)
+        )
+        return ConditionalStd(curves, partial(problem.move, request=request))
 
     def plot(
         self, ax: Axes | None = None, **kwargs: Any

@@ -33,7 +33,7 @@ def check_columns(entries, pairs):
             )
 
 
-def joint_dependence(problem, entries, pairs, grid, categorical_columns):
+def joint_dependence(problem, entries, pairs, request):
     """Mean response over the rows at each value of two columns.
 
     Parameters
@@ -42,9 +42,8 @@ def joint_dependence(problem, entries, pairs, grid, categorical_columns):
     entries : list of Entry
     pairs : list of (int, int)
         Positions of the entries.
-    grid : str, int, array-like or dict
+    request : Request
         Of each column at most `VALUES` are used, spread over the grid.
-    categorical_columns : frozenset of int
 
     Returns
     -------
@@ -57,7 +56,7 @@ def joint_dependence(problem, entries, pairs, grid, categorical_columns):
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:
-        moves[e] = _thinned(problem.move(entries[e], grid, categorical_columns))
+        moves[e] = _thinned(problem.move(entries[e], request))
     result = {}
     for j, k in pairs:
         averages = np.moveaxis(curves.on_grid(moves[j], moves[k]), 0, -1) + level

@@ -6,14 +6,13 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from skvarimp._data.partitions import all_merged, summed
 from skvarimp._measures.interaction.statistics import (
     MeanCurves,
     friedman_h,
     share_left,
     together,
 )
-from skvarimp._measures.problem import Request
+from skvarimp._measures.problem import ALL
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_CELLS, MOST_VALUES
 from skvarimp._response.partitioned.walk import Count, GlobalMove, moves_on
@@ -48,12 +47,12 @@ class PartitionedCurves(_OfPartitions):
     Attributes
     ----------
     pairs : list of (Entry, Entry)
-    move : callable
-        move(entry) -> Move over all partitions.
+    request : Request
+        Of the grid that the entries move through.
     """
 
     pairs: list
-    move: object
+    request: object
 
     predicted = MeanCurves.predicted
 
@@ -72,18 +71,14 @@ class PartitionedCurves(_OfPartitions):
     @cached_property
     def _of_pairs(self):
         problem, entries = self.problem, self.problem.foreseen
-        count = problem.count(entries)
-        sums = problem.partitions.passed(
-            _joint_curves,
-            (
-                problem.part_model(entries),
-                [problem.global_move(entry, self.move) for entry in entries],
-                count.weight,
-                self.n_columns,
-                [[entries.index(entry) for entry in pair] for pair in self.pairs],
-            ),
-            summed,
+        arguments = (
+            problem.part_model(entries),
+            problem.global_moves(entries, [self.request], by_cells=False),
+            problem.count(entries).weight,
+            self.n_columns,
+            [[entries.index(entry) for entry in pair] for pair in self.pairs],
         )
+        sums = problem.partitions.passed(_joint_curves, arguments)
         return dict(zip(map(tuple, self.pairs), sums))
 
 
@@ -140,7 +135,7 @@ class PartitionedH(_OfPartitions):
         """
         by_cells = isinstance(self.response, TreeResponse)
         arguments = self._model, entries, (by_cells,)
-        count = self.problem.partitions.passed(Count.of, arguments, Count.merged)
+        count = self.problem.partitions.passed(Count.of, arguments)
         observed = [count.observed[entry, by_cells] for entry in entries]
         for of_entry in observed:
             if not of_entry.distinct:
@@ -151,7 +146,7 @@ class PartitionedH(_OfPartitions):
         """Mean curves of moves, whose rows' own cells are not needed."""
         moves = [replace(m, move=replace(m.move, codes=None)) for m in moves]
         arguments = self._model, moves, weight, self.n_columns
-        return self.problem.partitions.passed(_curves, arguments, summed)
+        return self.problem.partitions.passed(_curves, arguments)
 
     @property
     def _model(self):
@@ -159,10 +154,10 @@ class PartitionedH(_OfPartitions):
 
     def left(self, singles):
         """See `JointH.left`."""
-        moves = self.problem.global_moves(self.joint, [Request("all", [], [])])
+        moves = self.problem.global_moves(self.joint, [ALL])
         curves = self._curves(moves, self.problem.count(self.joint).weight)
         arguments = self._model, moves, curves
-        moments = self.problem.partitions.passed(_left, arguments, all_merged)
+        moments = self.problem.partitions.passed(_left, arguments)
         rest, response = np.array([np.diag(m.scatter) for m in moments]).T
         return share_left(rest, response)
 
@@ -178,13 +173,12 @@ def _of_subsets(members, observed):
 
     Their codes are those of the values observed.
     """
-    columns = together(members).columns
-    place = dict(zip(columns, observed.entry.columns))
+    place = dict(zip(together(members).columns, observed.entry.columns))
     moves = []
     for entry in map(together, _subsets(members)):
         own = replace(entry, columns=tuple(place[column] for column in entry.columns))
         of_part = replace(observed, entry=own)
-        moves.append(GlobalMove(of_part.move(entry, "all", frozenset()), of_part))
+        moves.append(GlobalMove.of(of_part, entry, ALL))
     return moves
 
 

@@ -6,27 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.partitions import all_merged, naming
+from skvarimp._data.partitions import naming
 from skvarimp._data.table import stacked
-from skvarimp._measures.partitioned.targets import (
-    mean_loss,
-    merge_moments,
-    observed_targets,
-    relative_deviation,
-    response_moments,
-    scale_over,
-)
-from skvarimp._measures.problem import Problem
+from skvarimp._measures.partitioned.targets import UnmovedProblem
+from skvarimp._measures.problem import ALL
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.partitioned.draws import (
-    PartitionedDraws,
-    draws_of,
-    merge_pools,
-    pool_points,
-    pool_rows,
-)
+from skvarimp._response.partitioned.draws import draw_in, pool_points, pool_rows
 from skvarimp._response.partitioned.means import after_means
 from skvarimp._response.partitioned.observed import MOST_VALUES, Observed
 from skvarimp._response.partitioned.walk import (
@@ -46,7 +33,7 @@ from skvarimp._running.progress import Progress
 
 
 @dataclass
-class PartitionedProblem(Problem):
+class PartitionedProblem(UnmovedProblem):
     """A problem whose table is a few rows, which stand for all in `Partitions`.
 
     What depends on all rows asks each partition and merges the answers.
@@ -90,21 +77,21 @@ class PartitionedProblem(Problem):
             if isinstance(self.response(entries), TreeResponse):
                 kinds = False, True
         arguments = model, list(entries), kinds
-        count = self.partitions.passed(Count.of, arguments, Count.merged)
+        count = self.partitions.passed(Count.of, arguments)
         self._counts[frozenset(entries)] = count
         return count
 
     def _no_form(self):
         return PartModel(self.model, None, len(self.base))
 
-    def global_moves(self, entries, requests):
+    def global_moves(self, entries, requests, by_cells=True):
         """The `GlobalMove` of each entry under each request, by position."""
         moves = [
-            GlobalMove(
-                observed.move(entry, request.grid, request.categorical), observed
-            )
+            GlobalMove.of(observed, entry, request)
             for request in requests
-            for entry, observed in zip(entries, self._observed(entries, request))
+            for entry, observed in zip(
+                entries, self._observed(entries, request, by_cells)
+            )
         ]
         too_many = [m.move.entry.name for m in moves if m.lacks_values]
         if too_many:
@@ -112,9 +99,9 @@ class PartitionedProblem(Problem):
             raise ValueError(_too_many(too_many, trees))
         return moves
 
-    def _observed(self, entries, request):
+    def _observed(self, entries, request, by_cells=True):
         """The `Observed` of each entry: by cells, where trees need no more."""
-        cells = isinstance(self.response(entries), TreeResponse)
+        cells = by_cells and isinstance(self.response(entries), TreeResponse)
         cells &= not any(r.counts_values for r in request.reductions)
         count = self.count(entries)
         return [
@@ -126,32 +113,27 @@ class PartitionedProblem(Problem):
         """See `Problem.moves`; donors are rows of the values observed."""
         return [m.move for m in self.global_moves(entries, requests)]
 
-    def move(self, entry, grid, categorical_columns=frozenset()):
+    def move(self, entry, request):
         """See `Problem.move`; on the few rows of `table` its donors mean nothing."""
+        return self._bare(entry, request).move
+
+    def _bare(self, entry, request):
+        """The `GlobalMove` of an entry, however many its values."""
         observed = self.count([entry]).observed[entry, False]
-        return observed.move(entry, grid, categorical_columns)
+        return GlobalMove.of(observed, entry, request)
 
     def curves(self, entries, entry, request, rows):
         """See `Problem.curves`."""
-        observed = self.count([entry]).observed[entry, False]
-        move = self.move(entry, request.grid, request.categorical)
-        bare = GlobalMove(replace(move, codes=None), observed)
+        bare = self._bare(entry, request)
+        move, bare.move = bare.move, replace(bare.move, codes=None)
         head, model = self.partitions.head, self.part_model(entries)
         response, table, (there,), n_donors = moves_on(head, model, [bare])
         rows_there, base = n_donors + rows, self.base[:, rows]
         return move, response.curves(table, rows_there, there, base)
 
-    def global_move(self, entry, move):
-        """The `GlobalMove` of an entry whose values are all known."""
-        observed = self.count([entry]).observed[entry, False]
-        result = GlobalMove(move(entry), observed)
-        if result.lacks_values:
-            raise ValueError(_too_many([entry.name], trees=True))
-        return result
-
     def distinct_values(self, entry):
         """See `Problem.distinct_values`; of too many, some of them."""
-        move = self.move(entry, "all")
+        move = self.move(entry, ALL)
         return move.values, move.probabilities
 
     def exact_is_cheap(self, entries, request, drawn):
@@ -168,7 +150,7 @@ class PartitionedProblem(Problem):
         if measure.keep_rows:
             self.in_one_place("keep_rows=True")
         seeds = entry_seeds(measure.random_state, len(entries))
-        observed = [self.count(entries).observed[entry, False] for entry in entries]
+        observed = self._observed(entries, request, by_cells=False)
         pooled = [
             _takes_all(entry, request) and not o.distinct
             for entry, o in zip(entries, observed)
@@ -180,24 +162,23 @@ class PartitionedProblem(Problem):
                 Observed.of(pool, entry, ones) if from_pool else o
                 for entry, o, from_pool in zip(entries, observed, pooled)
             ]
-        moves = [
-            GlobalMove(o.move(entry, request.grid, request.categorical), o)
-            for entry, o in zip(entries, observed)
-        ]
+        moves = [GlobalMove.of(*both, request) for both in zip(observed, entries)]
         walk = self._walk(
             self._no_form(), entries, moves, [replace(request, reductions=[])]
         )
-        draws = PartitionedDraws(walk, pooled, draw, scale, measure.n_repeats, seeds)
         with Progress([measure], len(entries)) as progress:
-            drawn = self.partitions.passed(draws_of, (draws,), all_merged)
+            arguments = walk, pooled, draw, scale, measure.n_repeats, seeds
+            drawn = self.partitions.passed(draw_in, arguments)
             progress.step(len(entries))
-        yield from enumerate(draws.estimates(drawn))
+        for e, of_entry in enumerate(drawn):
+            how = moves[e].move, pooled[e], draw, measure.n_repeats
+            yield e, of_entry.estimate(*how, walk.n_rows, walk.weight)
 
     def _pool(self, seed):
         """Rows drawn from all partitions by their weights, as a `Table`."""
         count = self.count(())
         where = pool_points(seed, count.weight), count.weight_spans()
-        tables = self.partitions.passed(pool_rows, where, merge_pools)
+        tables = self.partitions.passed(pool_rows, where)
         pool = stacked([tables[number] for number in sorted(tables)])
         pool.names = self.table.names
         return pool
@@ -209,7 +190,7 @@ class PartitionedProblem(Problem):
         moves = self.global_moves(entries, requests)
         walk = self._walk(self.part_model(entries), entries, moves, requests)
         walk = after_means(walk, self.partitions)
-        sums = self.partitions.passed(Sums.of, (walk,), Sums.merged)
+        sums = self.partitions.passed(Sums.of, (walk,))
         outcomes = walk.finished(sums, [request.scales for request in requests])
         if on_done is not None:
             on_done(len(moves))
@@ -241,37 +222,6 @@ class PartitionedProblem(Problem):
             return np.zeros(len(self.base))
         moments, _ = self._response_moments
         return np.array([of_one.means[0, 0] for of_one in moments])
-
-    def spread(self):
-        """See `Problem.spread`."""
-        moments, size = self._response_moments
-        variances = [np.diag(of_one.scatter)[0] for of_one in moments]
-        return np.array(variances) / moments[0].weights.sum(), size
-
-    @cached_property
-    def _response_moments(self):
-        """`Moments` of each output, and its largest size."""
-        return self.partitions.passed(response_moments, (self.model,), merge_moments)
-
-    def scale(self, contrast):
-        """See `Problem.scale`."""
-        return scale_over(self, contrast)
-
-    def _relative_deviation(self):
-        return self._deviation
-
-    @cached_property
-    def _deviation(self):
-        return relative_deviation(self)
-
-    @cached_property
-    def targets(self):
-        """`Observed` of what each output is compared with."""
-        return observed_targets(self)
-
-    def mean_loss(self, loss):
-        """See `Problem.mean_loss`."""
-        return mean_loss(self, loss)
 
     def walk(self, response, entries, requests, keep_rows=False):
         """See `Problem.walk`: there is no one walk."""

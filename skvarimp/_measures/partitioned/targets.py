@@ -6,18 +6,19 @@ function, Gini's mean difference is 2 times the integral of F (1 - F): the sum o
 of that within the bin and over the gap to the next one.
 """
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from skvarimp._data.base_table import ArrayTable
 from skvarimp._data.entries import Entry
-from skvarimp._data.partitions import all_merged, summed
+from skvarimp._data.partitions import Largest
 from skvarimp._data.statistics import (
     gini_mean_difference,
     precise_cumsum,
     weighted_median,
 )
+from skvarimp._measures.problem import Problem
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import Observed
 from skvarimp._response.reductions.losses import loss_of_rows
@@ -27,52 +28,72 @@ from skvarimp._response.unmoved import unmoved_response
 BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
 
 
-def scale_over(problem, contrast):
-    """The divisor of each output for `scale="auto"`, see `scale_of`."""
-    model, n_outputs = problem.model, len(problem.base)
-    if contrast not in STATISTICS:
-        return np.ones(n_outputs)
-    observed, values = problem.targets, _values_of(problem)
-    if contrast == "range":
-        return checked_scale(model, [float(np.ptp(_values(o))) for o in observed])
-    statistics = [
-        gini_mean_difference(_values(o), o.masses / o.masses.sum())
-        if o.distinct
-        else _gini(problem, partial(_row, values=values, row=row), o)
-        for row, o in enumerate(observed)
-    ]
-    return checked_scale(model, statistics)
+class UnmovedProblem(Problem):
+    """What a `Problem` knows of y and of the unmoved response, over all partitions."""
 
+    @cached_property
+    def _response_moments(self):
+        """`Moments` of each output, and its largest size."""
+        moments, size = self.partitions.passed(response_moments, (self.model,))
+        return moments, size.values
 
-def mean_loss(problem, loss):
-    """Mean loss of the unmoved rows."""
-    total, weight = problem.partitions.passed(
-        _sum_of_losses, (problem.model, loss), summed
-    )
-    return float(total / weight)
+    def spread(self):
+        """See `Problem.spread`."""
+        moments, size = self._response_moments
+        variances = [np.diag(of_one.scatter)[0] for of_one in moments]
+        return np.array(variances) / moments[0].weights.sum(), size
 
+    @cached_property
+    def _targets(self):
+        """`Observed` of what each output is compared with."""
+        return self.partitions.passed(_observe, (self.model, len(self.base)))
 
-def relative_deviation(problem):
-    """Huh & Lee's GoFit of one numeric output; None where y is constant."""
-    (observed,) = problem.targets
-    median = _median(problem.partitions, observed)
-    around, off, _ = problem.partitions.passed(
-        _deviations, (problem.model, median), summed
-    )
-    return None if around == 0 else float(1.0 - off / around)
+    def scale(self, contrast):
+        """See `Problem.scale`."""
+        if contrast not in STATISTICS:
+            return np.ones(len(self.base))
+        if contrast == "range":
+            statistics = [float(np.ptp(_values(o))) for o in self._targets]
+        else:
+            statistics = [self._gini(row, o) for row, o in enumerate(self._targets)]
+        return checked_scale(self.model, statistics)
+
+    def _gini(self, row, observed):
+        """Gini's mean difference of one output's targets, whatever their number."""
+        total = observed.masses.sum()
+        if observed.distinct:
+            return gini_mean_difference(_values(observed), observed.masses / total)
+        of_row = {"model": self.model, "n_outputs": len(self.base), "row": row}
+        values, reduce = partial(_row, **of_row), partial(_of_bin, total=total)
+        bins = self.partitions.in_bins(values, _edges(observed, self.n_rows), reduce)
+        result, below, last = 0.0, 0.0, None
+        for first, end, mass, even, squares in filter(None, bins):
+            if last is not None:
+                result += (first - last) * below * (1.0 - below)
+            # of (below + c) (1 - below - c), with c the mass of the bin up to a value
+            result += (end - first) * below * (1.0 - below)
+            result += (1.0 - 2.0 * below) * even - squares
+            below, last = below + mass, end
+        return 2.0 * result
+
+    def mean_loss(self, loss):
+        """See `Problem.mean_loss`."""
+        total, weight = self.partitions.passed(_sum_of_losses, (self.model, loss))
+        return float(total / weight)
+
+    @cached_property
+    def _relative_deviation(self):
+        (observed,) = self._targets
+        median = _median(self.partitions, observed)
+        around, off = self.partitions.passed(_deviations, (self.model, median))
+        return None if around == 0 else float(1.0 - off / around)
 
 
 def response_moments(part, model):
     """`Moments` of each output of a part, and its largest size."""
     base = unmoved_response(model, part.table)
     moments = [Moments.of(row[np.newaxis], part.weights, None, 1) for row in base]
-    return moments, np.abs(base).max(axis=1)
-
-
-def merge_moments(first, second):
-    """Merge the results of `response_moments`."""
-    moments = [a.merged(b) for a, b in zip(first[0], second[0])]
-    return moments, np.maximum(first[1], second[1])
+    return moments, Largest(np.abs(base).max(axis=1))
 
 
 def _compared(part, model, n_outputs):
@@ -86,29 +107,19 @@ def _target(part):
     return part.target().astype(np.float64)[np.newaxis]
 
 
-def _row(part, values, row):
-    return values(part)[row]
+def _row(part, model, n_outputs, row):
+    return _compared(part, model, n_outputs)[row]
 
 
 def _values(observed):
     return observed.rows.column(0).astype(np.float64)
 
 
-def observed_targets(problem):
-    """`Observed` of what each output is compared with."""
-    values = _values_of(problem)
-    return problem.partitions.passed(_observe, (values,), all_merged)
-
-
-def _values_of(problem):
-    return partial(_compared, model=problem.model, n_outputs=len(problem.base))
-
-
-def _observe(part, values):
+def _observe(part, model, n_outputs):
     entry = Entry("value", (0,))
     return [
         Observed.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
-        for of_one in values(part)
+        for of_one in _compared(part, model, n_outputs)
     ]
 
 
@@ -120,7 +131,7 @@ def _sum_of_losses(part, model, loss):
 def _deviations(part, model, median):
     y, weights = _target(part)[0], part.weights
     (base,) = unmoved_response(model, part.table)
-    return weights @ np.abs(y - median), weights @ np.abs(y - base), weights.sum()
+    return weights @ np.abs(y - median), weights @ np.abs(y - base)
 
 
 def _edges(observed, n_rows):
@@ -130,22 +141,6 @@ def _edges(observed, n_rows):
     below = np.cumsum(observed.masses)
     shares = np.arange(1, n_bins) / n_bins * below[-1]
     return np.unique(values[np.searchsorted(below, shares)])
-
-
-def _gini(problem, values, observed):
-    """Gini's mean difference of one number per row, whatever the number of rows."""
-    total = observed.masses.sum()
-    edges = _edges(observed, problem.n_rows)
-    bins = problem.partitions.in_bins(values, edges, partial(_of_bin, total=total))
-    result, below, last = 0.0, 0.0, None
-    for first, end, mass, even, squares in filter(None, bins):
-        if last is not None:
-            result += (first - last) * below * (1.0 - below)
-        # of (below + c) (1 - below - c), with c the mass of the bin up to a value
-        result += (end - first) * below * (1.0 - below)
-        result += (1.0 - 2.0 * below) * even - squares
-        below, last = below + mass, end
-    return 2.0 * result
 
 
 def _of_bin(values, weights, total):

@@ -33,17 +33,17 @@ class OfRows:
 
     def __init__(self, seed, n_all, rows):
         self.n_all, self.rows = n_all, rows
-        self._bits = np.random.PCG64(seed)
-        self._random = np.random.Generator(self._bits)
+        self._random = np.random.Generator(np.random.PCG64(seed))
 
     def random(self, size):
         """Numbers in [0, 1), the last axis of `size` holding the rows in turn."""
         n_rows = self.rows.stop - self.rows.start
         numbers = np.empty((math.prod(size) // n_rows, n_rows))
+        bits = self._random.bit_generator
         for of_all in numbers:
-            self._bits.advance(self.rows.start)
+            bits.advance(self.rows.start)
             self._random.random(out=of_all)
-            self._bits.advance(self.n_all - self.rows.stop)
+            bits.advance(self.n_all - self.rows.stop)
         return numbers.reshape(size)
 
 
@@ -83,17 +83,9 @@ class Drawn:
             np.array([weights @ noise, weights**2 @ noise]),
         )
 
-    def merged(self, other):
-        """That of two sets of rows."""
-        return Drawn(
-            self.importances + other.importances,
-            self.moments.merged(other.moments),
-            self.cells + other.cells,
-            self.noise + other.noise,
-        )
-
-    def estimate(self, move, pooled, draw, n_draws, n_repeats, total_weight):
+    def estimate(self, move, pooled, draw, n_repeats, n_rows, total_weight):
         """`Finished`; `move` through all donors, `pooled`: whether from a pool."""
+        n_draws = n_repeats * n_rows
         if n_repeats == 1:
             return finished_draws(self.importances, np.nan, np.nan, n_draws)
         numbers, weights, codes = self.moments.points()
@@ -111,58 +103,31 @@ class Drawn:
         return finished_draws(self.importances, error, monte_carlo**0.5, n_draws)
 
 
-@dataclass
-class PartitionedDraws:
-    """What drawing in each partition needs.
+def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
+    """The `Drawn` of each entry from one partition.
 
-    Attributes
+    Parameters
     ----------
+    part : Part
     walk : PartitionedWalk
         Whose model is the black box.
     pooled : list of bool
         By entry, whether its donors come from the pool.
-    draw : Draw
+    draw : Reduction
     scale : ndarray of shape (n_outputs,)
     n_repeats : int
     seeds : ndarray of shape (n_entries,)
     """
-
-    walk: object
-    pooled: list
-    draw: object
-    scale: np.ndarray
-    n_repeats: int
-    seeds: np.ndarray
-
-    def of(self, part):
-        """The `Drawn` of each entry from one partition."""
-        walk, rows = self.walk.of(part), slice(*self.walk.spans[part.number])
-        n_all, result = self.walk.n_rows, []
-        for e, pooled in enumerate(self.pooled):
-            random, move = OfRows(int(self.seeds[e]), n_all, rows), walk.moves[e]
-            # two donors are the same row of a pool more often than of all rows
-            distinct = 1 - 1 / N_DONORS if pooled else 1.0
-            scale = self.scale * distinct ** (self.draw.n_moves - 1)
-            how = self.draw, scale, self.n_repeats, random, n_all
-            tally = tallied(walk, move, *how)
-            result.append(Drawn.of(tally, walk, move, self.draw, self.n_repeats))
-        return result
-
-    def estimates(self, drawn):
-        """The `Finished` of each entry, from what is merged over all partitions."""
-        n_draws = self.n_repeats * self.walk.n_rows
-        how = self.draw, n_draws, self.n_repeats, self.walk.weight
-        return [
-            of_entry.estimate(global_move.move, pooled, *how)
-            for of_entry, global_move, pooled in zip(
-                drawn, self.walk.moves, self.pooled
-            )
-        ]
-
-
-def draws_of(part, draws):
-    """`PartitionedDraws.of`, for a pass over partitions."""
-    return draws.of(part)
+    rows, n_all, walk = slice(*walk.spans[part.number]), walk.n_rows, walk.of(part)
+    result = []
+    for e, from_pool in enumerate(pooled):
+        random, move = OfRows(int(seeds[e]), n_all, rows), walk.moves[e]
+        # two donors are the same row of a pool more often than of all rows
+        distinct = 1 - 1 / N_DONORS if from_pool else 1.0
+        of_distinct = scale * distinct ** (draw.n_moves - 1)
+        tally = tallied(walk, move, draw, of_distinct, n_repeats, random, n_all)
+        result.append(Drawn.of(tally, walk, move, draw, n_repeats))
+    return result
 
 
 def pool_points(seed, weight):
@@ -185,8 +150,3 @@ def pool_rows(part, points, spans):
     mine = points[(points >= begin) & (points < end)]
     rows = np.searchsorted(begin + np.cumsum(part.weights)[:-1], mine, side="right")
     return {part.number: part.table.take(rows)} if len(rows) else {}
-
-
-def merge_pools(first, second):
-    """Merge the results of `pool_rows`."""
-    return first | second

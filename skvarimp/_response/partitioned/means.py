@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skvarimp._data.partitions import Largest
 from skvarimp._response.responses.trees.mean_slopes import (
     mean_curves,
     serves,
@@ -19,8 +20,8 @@ def after_means(walk, partitions):
     members = _members(own, walk.n_rows)
     if not members:
         return walk
-    *means, size = partitions.passed(_sums, (walk,), _added)
-    return replace(walk, means=with_slopes(own, members, means, size))
+    means, size = partitions.passed(_sums, (walk,))
+    return replace(walk, means=with_slopes(own, members, means, size.values))
 
 
 def _members(walk, n_rows):
@@ -41,9 +42,4 @@ def _sums(part, walk):
     own = walk.of(part)
     members = _members(own, walk.n_rows)
     means = mean_curves(own.response, own, members)
-    return [*means, np.abs(own.base).max(axis=1)]
-
-
-def _added(first, second):
-    means = [a + b for a, b in zip(first[:-1], second[:-1])]
-    return [*means, np.maximum(first[-1], second[-1])]
+    return list(means), Largest(np.abs(own.base).max(axis=1))

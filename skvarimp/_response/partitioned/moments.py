@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.partitions import merged
 from skvarimp._response.reductions.states import State
 
 
@@ -162,12 +163,9 @@ class Merged:
 
     def merged(self, other):
         """Those of two sets of rows."""
-        moments = self.moments and self.moments.merged(other.moments)
-        sums = [
-            _sum(getattr(self, name), getattr(other, name))
-            for name in ("cells", "sketch", "signed", "signed_squares")
-        ]
-        return Merged(self.own, self.squares, moments, *sums)
+        names = "moments", "cells", "sketch", "signed", "signed_squares"
+        sums = (merged(getattr(self, name), getattr(other, name)) for name in names)
+        return Merged(self.own, self.squares, *sums)
 
     def points(self, reduction):
         """Points in place of rows, with which the reduction gives their numbers.
@@ -210,7 +208,3 @@ class Merged:
         squares = np.zeros((self.squares, len(signs)))
         squares[:, self.signed.size : self.signed.size + n_groups] = self.signed_squares
         return reduction.of_sums(signs, groups, n_groups), squares, codes
-
-
-def _sum(first, second):
-    return None if first is None else first + second

@@ -5,6 +5,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from skvarimp._data.partitions import Largest
 from skvarimp._data.table import stacked
 from skvarimp._response.contract import Walk
 from skvarimp._response.engine import Outcome, merged_states
@@ -89,14 +90,6 @@ class Count:
         number = part.number
         return cls({number: table.n_samples}, {number: weights.sum()}, observed)
 
-    def merged(self, other):
-        """That of two sets of partitions."""
-        return Count(
-            self.n_rows | other.n_rows,
-            self.weights | other.weights,
-            {key: o.merged(other.observed[key]) for key, o in self.observed.items()},
-        )
-
     @property
     def weight(self):
         """Of all rows."""
@@ -140,6 +133,11 @@ class GlobalMove:
 
     move: object
     observed: Observed
+
+    @classmethod
+    def of(cls, observed, entry, request):
+        """Of an entry of X through the grid of a request."""
+        return cls(observed.move(entry, request.grid, request.categorical), observed)
 
     @property
     def takes_rows(self):
@@ -302,7 +300,7 @@ class PartitionedWalk:
                 sample = Sample(
                     weights,
                     self.weight,
-                    sums.largest[:, np.newaxis],
+                    sums.largest.values[:, np.newaxis],
                     None if move.codes is None else codes,
                     move.probabilities[np.newaxis],
                     np.ones((1, move.n_cells)),
@@ -327,13 +325,15 @@ class Sums:
     ----------
     states : list of list of Merged
         By position, of each reduction.
-    level, largest : ndarray of shape (n_outputs,)
-        Weighted sum of the unmoved responses, and the largest of their sizes.
+    level : ndarray of shape (n_outputs,)
+        Weighted sum of the unmoved responses.
+    largest : Largest
+        The largest of their sizes, of each output.
     """
 
     states: list
     level: np.ndarray
-    largest: np.ndarray
+    largest: Largest
 
     @classmethod
     def of(cls, part, walk):
@@ -352,13 +352,5 @@ class Sums:
                         of_positions, walk.reductions_of(position)
                     )
                 ]
-        return cls(states, walk.base @ walk.weights, np.abs(walk.base).max(axis=1))
-
-    def merged(self, other):
-        """Those of two sets of partitions."""
-        states = [
-            [a.merged(b) for a, b in zip(first, second)]
-            for first, second in zip(self.states, other.states)
-        ]
-        level = self.level + other.level
-        return Sums(states, level, np.maximum(self.largest, other.largest))
+        largest = Largest(np.abs(walk.base).max(axis=1))
+        return cls(states, walk.base @ walk.weights, largest)
