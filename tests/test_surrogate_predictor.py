@@ -188,7 +188,7 @@ def test_errors():
         RandomTreesEmbedding(),
         IRIS,
     ):
-        with pytest.raises(TypeError, match="Impute the missing values for other"):
+        with pytest.raises(TypeError, match="Impute the missing values"):
             SurrogateTreePredictor(model).fit(IRIS, SPECIES)
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(IRIS, SPECIES)
     with pytest.raises(ValueError, match="X is not the training data"):

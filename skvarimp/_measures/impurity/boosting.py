@@ -3,9 +3,9 @@
 import numbers
 
 import numpy as np
-from sklearn import ensemble
+from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 
 from skvarimp._data.labels import class_lists, positions
 from skvarimp._measures.impurity.readers import Rows, TreeReader, declined
@@ -20,11 +20,9 @@ class GradientBoosting(TreeReader):
     averaging = "boosting"
     knows_target = False
 
-    def _members(self):
-        return list(self.estimator.estimators_.ravel())
-
-    def _classes(self):
-        return None  # regression trees on gradients, for classes too
+    @staticmethod
+    def _members(estimator):
+        return list(estimator.estimators_.ravel())
 
     def trainings(self, rows, y, sample_weight):
         """See `TreeReader.trainings`; without targets."""
@@ -33,7 +31,7 @@ class GradientBoosting(TreeReader):
             raise declined(
                 booster, "with subsample < 1 it draws each stage's rows and keeps none"
             )
-        weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+        weight = self._weight(rows, sample_weight)
         if booster.n_iter_no_change is not None:
             encoded = _encoded(booster, self._needed(y, "the rows put aside"))
             seed = booster.random_state
@@ -67,18 +65,15 @@ class HistGradientBoosting(TreeReader):
     def trainings(self, rows, y, sample_weight):
         """See `TreeReader.trainings`; without targets."""
         booster = self.estimator
-        n_samples = len(rows)
-        weight = np.ones(n_samples) if sample_weight is None else sample_weight
-        if getattr(booster, "class_weight", None) is not None:
-            y = self._needed(y, f"class_weight={booster.class_weight!r}")
-            weight = weight * compute_sample_weight(
-                booster.class_weight, _encoded(booster, y)
-            )
+        n_samples, weight = len(rows), self._weight(rows, sample_weight)
+        encoded = None
+        if is_classifier(booster) and y is not None:
+            encoded = _encoded(booster, y)
+        weight = weight * self._class_weight(booster, encoded)
         kept = np.arange(n_samples)
         if booster.do_early_stopping_ and self.tables[0].count[0] < n_samples:
-            encoded = None
-            if _is_classifier(booster):
-                encoded = _encoded(booster, self._needed(y, "the stratified split"))
+            if is_classifier(booster):
+                self._needed(y, "the stratified split")
             seed = booster.random_state
             if isinstance(seed, numbers.Integral):  # fit's first draw seeds the split
                 largest = np.iinfo(np.uint32).max
@@ -95,16 +90,9 @@ class HistGradientBoosting(TreeReader):
 
 def _encoded(booster, y):
     """y as the loss takes it: class numbers or the target itself, float64."""
-    if _is_classifier(booster):
+    if is_classifier(booster):
         return positions(y, class_lists(booster.classes_))[:, 0].astype(np.float64)
     return np.asarray(y, dtype=np.float64)
-
-
-def _is_classifier(booster):
-    return isinstance(
-        booster,
-        ensemble.GradientBoostingClassifier | ensemble.HistGradientBoostingClassifier,
-    )
 
 
 def _training_part(booster, y, n_samples, seed):
@@ -119,7 +107,7 @@ def _training_part(booster, y, n_samples, seed):
         np.arange(n_samples),
         random_state=seed,
         test_size=booster.validation_fraction,
-        stratify=y if _is_classifier(booster) else None,
+        stratify=y if is_classifier(booster) else None,
     )
     return np.sort(kept)
 

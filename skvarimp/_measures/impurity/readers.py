@@ -63,6 +63,10 @@ class TreeReader:
     Attributes
     ----------
     estimator : object
+    members : list of estimator
+        Single trees.
+    features : list of (ndarray or None)
+        Column of X behind each feature of each tree; None for all in order.
     tables : list of Tree
         One per tree.
     weights : ndarray of shape (n_trees,)
@@ -81,43 +85,25 @@ class TreeReader:
     knows_target = True
 
     def __init__(self, estimator):
-        self.estimator = estimator
-        self.members = self._members()
-        for member in self.members:
-            if type(member) not in TREE_TYPES:
-                raise not_trees(
-                    f"{type(estimator).__name__} of {type(member).__name__}"
-                )
-        self.features = self._features()
+        self.estimator, self.members = estimator, self._members(estimator)
+        odd = next((m for m in self.members if type(m) not in TREE_TYPES), None)
+        if odd is not None:
+            raise not_trees(f"{type(estimator).__name__} of {type(odd).__name__}")
+        n_trees, everything = len(self.members), np.arange(estimator.n_features_in_)
+        columns = getattr(estimator, "estimators_features_", [everything] * n_trees)
+        self.features = [None if np.array_equal(c, everything) else c for c in columns]
         self.tables = grown_trees(self.members, self.features)
-        self.weights = self._weights()
-        self.criterion = self._criterion()
-        self.classes = self._classes()
-        self.n_classes = None
-        if self.classes is not None:
+        weights = getattr(estimator, "estimator_weights_", np.ones(n_trees))
+        self.weights = weights[:n_trees]
+        self.criterion = OWN_CRITERIA.get(self.members[0].criterion)
+        self.classes = self.n_classes = None
+        if hasattr(self.members[0], "classes_"):
+            self.classes = class_lists(estimator.classes_)
             self.n_classes = tuple(len(c) for c in self.classes)
 
-    def _members(self):
-        return list(self.estimator.estimators_)
-
-    def _features(self):
-        """Column of X behind each feature of each tree, None for all in order."""
-        return [None] * len(self.members)
-
-    def _weights(self):
-        return np.ones(len(self.members))
-
-    def _criterion(self):
-        criterion = self.members[0].criterion
-        return OWN_CRITERIA.get(criterion) if isinstance(criterion, str) else None
-
-    def _classes(self):
-        """Classes of each output, for classification trees."""
-        if not isinstance(
-            self.members[0], tree.DecisionTreeClassifier | tree.ExtraTreeClassifier
-        ):
-            return None
-        return class_lists(self.estimator.classes_)
+    @staticmethod
+    def _members(estimator):
+        return list(estimator.estimators_)
 
     def rows(self, table):
         """Training data from a `Table` of X."""
@@ -184,8 +170,12 @@ class TreeReader:
         """In-bag weights of each tree in turn, (n_samples,)."""
         raise NotImplementedError
 
+    def _weight(self, rows, sample_weight):
+        """The weight of each row before any class weights, (n_samples,)."""
+        return np.ones(len(rows)) if sample_weight is None else sample_weight
+
     def _class_weight(self, member, y):
-        """The factor a classification tree itself puts on the weights."""
+        """The factor that a member or the whole ensemble puts on the weights."""
         class_weight = getattr(member, "class_weight", None)
         if class_weight is None:
             return 1.0
@@ -198,12 +188,12 @@ class SingleTree(TreeReader):
 
     averaging = "tree"
 
-    def _members(self):
-        return [self.estimator]
+    @staticmethod
+    def _members(estimator):
+        return [estimator]
 
     def _in_bag(self, rows, y, sample_weight):
-        weight = np.ones(len(rows)) if sample_weight is None else sample_weight
-        yield weight * self._class_weight(self.estimator, y)
+        yield self._weight(rows, sample_weight) * self._class_weight(self.estimator, y)
 
 
 class Forest(TreeReader):
@@ -217,10 +207,9 @@ class Forest(TreeReader):
     def _in_bag(self, rows, y, sample_weight):
         forest = self.estimator
         if not forest.bootstrap:
-            weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+            weight = self._weight(rows, sample_weight)
             weight = weight * self._forest_class_weight(y, sample_weight)
-            for _ in self.members:
-                yield weight
+            yield from [weight] * len(self.members)
             return
         for drawn in _samples(forest, rows):
             weight = np.bincount(drawn, minlength=len(rows)).astype(np.float64)
@@ -232,12 +221,9 @@ class Forest(TreeReader):
 
     def _forest_class_weight(self, y, sample_weight):
         class_weight = getattr(self.estimator, "class_weight", None)
-        if class_weight is None:
-            return 1.0
-        y = self._needed(y, f"class_weight={class_weight!r}")
         if class_weight not in ("balanced", "balanced_subsample"):
-            return compute_sample_weight(class_weight, y)
-        factor = 1.0
+            return self._class_weight(self.estimator, y)
+        y, factor = self._needed(y, f"class_weight={class_weight!r}"), 1.0
         for classes, column in zip(self.classes, as_columns(y).T):
             of_class = compute_class_weight(
                 "balanced", classes=classes, y=column, sample_weight=sample_weight
@@ -248,13 +234,6 @@ class Forest(TreeReader):
 
 class Bagging(TreeReader):
     """Bagging of trees, on drawn rows and drawn columns."""
-
-    def _features(self):
-        everything = np.arange(self.estimator.n_features_in_)
-        return [
-            None if np.array_equal(f, everything) else np.asarray(f)
-            for f in self.estimator.estimators_features_
-        ]
 
     def _in_bag(self, rows, y, sample_weight):
         if y is not None and self.classes is not None:
@@ -269,9 +248,6 @@ class AdaBoost(TreeReader):
 
     averaging = "weighted"
 
-    def _weights(self):
-        return self.estimator.estimator_weights_[: len(self.members)]
-
     def _in_bag(self, rows, y, sample_weight):
         booster = self.estimator
         if type(booster) is ensemble.AdaBoostRegressor:
@@ -279,7 +255,7 @@ class AdaBoost(TreeReader):
                 booster, "it draws every tree's rows at random and keeps no record"
             )
         y = self._needed(y, "replaying the weights of AdaBoostClassifier")
-        weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+        weight = self._weight(rows, sample_weight)
         weight = weight / weight.sum()
         absent = weight == 0.0
         for stage, member in enumerate(self.members):

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
@@ -125,27 +124,6 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             The fitted instance.
         """
         reader = _reader_of(self.estimator)
-        matrix, target = self._checked_training_data(X, y)
-        self.estimator_ = _unfrozen(self.estimator)
-        if not _is_fitted(self.estimator_):
-            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.estimator_ = clone(self.estimator_).fit(X, y, **weights)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(matrix))
-        trees = reader(self.estimator_)
-        columns = SortedColumns(matrix)
-        rows = trees.rows(as_table(matrix))
-        trainings = trees.trainings(rows, target, sample_weight)
-        records = SplitRecords(trees.tables, len(columns))
-        for batch in batches(trees.tables, trainings, len(columns)):
-            found = search_batch(batch, columns, None, Rules(), use_compiled())
-            for t, (_, of_tree) in enumerate(found, start=batch[0]):
-                records.add(t, of_tree)
-        self.surrogate_splits_ = records.records
-        return self
-
-    def _checked_training_data(self, X, y):
-        """X as float64; sets what is known about its columns."""
         matrix, target = validate_data(
             self,
             X,
@@ -155,7 +133,24 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
                 {"ensure_2d": False, "dtype": None},
             ),
         )
-        return matrix, check_target(target, len(matrix))
+        self.estimator_ = _unfrozen(self.estimator)
+        if not hasattr(self.estimator_, "n_features_in_"):
+            self.estimator_ = clone(self.estimator_)
+            self.estimator_.fit(X, y, sample_weight=sample_weight)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(matrix))
+        trees = reader(self.estimator_)
+        columns = SortedColumns(matrix)
+        rows = trees.rows(as_table(matrix))
+        target = check_target(target, len(matrix))
+        trainings = trees.trainings(rows, target, sample_weight)
+        records = SplitRecords(trees.tables, len(columns))
+        for batch in batches(trees.tables, trainings, len(columns)):
+            found = search_batch(batch, columns, None, Rules(), use_compiled())
+            for t, (_, of_tree) in enumerate(found, start=batch[0]):
+                records.add(t, of_tree)
+        self.surrogate_splits_ = records.records
+        return self
 
     def apply(self, X: Matrix) -> NDArray[Any]:
         """Leaf that each row falls into, in each tree.
@@ -187,14 +182,12 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        values = self._mean_values(self._checked_rows(X))
-        if not is_classifier(self.estimator_):
-            return values[:, 0, 0] if values.shape[1] == 1 else values[:, :, 0]
-        labels = [
-            classes.take(np.argmax(values[:, o, : len(classes)], axis=1))
-            for o, classes in enumerate(self._class_lists())
-        ]
-        return labels[0] if len(labels) == 1 else np.column_stack(labels)
+        values = self._values(X)
+        columns = [of_output[:, 0] for of_output in values]
+        if is_classifier(self.estimator_):
+            pairs = zip(class_lists(self.estimator_.classes_), values)
+            columns = [classes.take(np.argmax(v, axis=1)) for classes, v in pairs]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     @available_if(estimator_has("predict_proba"))
     def predict_proba(self, X: Matrix) -> Any:
@@ -210,11 +203,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes) or list of them
             One array per output.
         """
-        values = self._mean_values(self._checked_rows(X))
-        shares = [
-            values[:, o, : len(classes)]
-            for o, classes in enumerate(self._class_lists())
-        ]
+        shares = self._values(X)
         return shares[0] if len(shares) == 1 else shares
 
     def score(
@@ -243,9 +232,6 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         """Classes of the fitted classifier."""
         return self.estimator_.classes_
 
-    def _class_lists(self):
-        return class_lists(self.estimator_.classes_)
-
     def _members(self):
         return getattr(self.estimator_, "estimators_", [self.estimator_])
 
@@ -262,10 +248,15 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             )
         return X
 
-    def _mean_values(self, matrix):
-        """Leaf values averaged over the trees, (n_samples, n_outputs, n_classes)."""
-        values = (tree.value.take(leaf, axis=0) for tree, leaf in self._leaves(matrix))
-        return sum(values) / len(self._members())
+    def _values(self, X):
+        """Leaf values averaged over the trees, (n_samples, n_classes) by output."""
+        leaves = self._leaves(self._checked_rows(X))
+        values = sum(tree.value.take(leaf, axis=0) for tree, leaf in leaves)
+        widths = [1] * values.shape[1]
+        if is_classifier(self.estimator_):
+            widths = map(len, class_lists(self.estimator_.classes_))
+        values /= len(self._members())
+        return [values[:, o, :width] for o, width in enumerate(widths)]
 
     def _leaves(self, matrix):
         """Yield each `tree_` and the leaf of each row in it."""
@@ -280,9 +271,8 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             leaf = np.empty(len(matrix), dtype=np.intp)
             leaf[complete] = member.tree_.apply(single[complete])
             splits = self.surrogate_splits_[bounds[t] : bounds[t + 1]]
-            leaf[missing] = _Descent(member.tree_, splits).leaf(
-                matrix[missing], single[missing]
-            )
+            rows = matrix[missing], single[missing]
+            leaf[missing] = _led_down(member.tree_, splits, *rows)
             yield member.tree_, leaf
 
     def __sklearn_tags__(self):
@@ -297,65 +287,53 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-class _Descent:
-    """Walks rows with missing values down one tree.
+def _led_down(tree, splits, matrix, single):
+    """The leaf of each row with missing values in one tree.
 
-    Attributes
+    Parameters
     ----------
     tree : sklearn.tree._tree.Tree
     splits : structured ndarray
         The tree's surrogates by node and rank.
-    bounds : ndarray of shape (n_nodes + 1,)
-        Where each node's surrogates start.
+    matrix, single : ndarray of shape (n_rows, n_features)
+        The rows in float64 and float32.
     """
+    # where each node's surrogates start
+    bounds = np.searchsorted(splits["node"], np.arange(tree.node_count + 1))
+    node = np.zeros(len(matrix), dtype=np.intp)
+    moving = np.arange(len(matrix))
+    while True:
+        moving = moving[tree.children_left[node[moving]] != LEAF]
+        if not len(moving):
+            return node
+        at = node[moving]
+        value = single[moving, tree.feature[at]]
+        left = value <= tree.threshold[at]
+        absent = np.flatnonzero(np.isnan(value))
+        rows = matrix[moving[absent]]
+        left[absent] = _by_surrogates(tree, splits, bounds, at[absent], rows)
+        children = tree.children_left[at], tree.children_right[at]
+        node[moving] = np.where(left, *children)
 
-    def __init__(self, tree, splits):
-        self.tree, self.splits = tree, splits
-        self.bounds = np.searchsorted(splits["node"], np.arange(tree.node_count + 1))
 
-    def leaf(self, matrix, single):
-        """Leaf of each row.
-
-        Parameters
-        ----------
-        matrix, single : ndarray of shape (n_rows, n_features)
-            The rows in float64 and float32.
-        """
-        tree = self.tree
-        node = np.zeros(len(matrix), dtype=np.intp)
-        moving = np.arange(len(matrix))
-        while True:
-            moving = moving[tree.children_left[node[moving]] != LEAF]
-            if not len(moving):
-                return node
-            at = node[moving]
-            value = single[moving, tree.feature[at]]
-            left = value <= tree.threshold[at]
-            absent = np.flatnonzero(np.isnan(value))
-            left[absent] = self._by_surrogates(at[absent], matrix[moving[absent]])
-            children = tree.children_left[at], tree.children_right[at]
-            node[moving] = np.where(left, *children)
-
-    def _by_surrogates(self, node, X):
-        """Whether rows at nodes whose column they lack go left."""
-        weight = self.tree.weighted_n_node_samples
-        left = (  # the larger child, unless a surrogate tells
-            weight[self.tree.children_left[node]]
-            >= weight[self.tree.children_right[node]]
-        )
-        place, end = self.bounds[node], self.bounds[node + 1]
-        open_rows = np.flatnonzero(place < end)
-        while len(open_rows):
-            split = self.splits[place[open_rows]]
-            value = X[open_rows, split["feature"]]
-            low = value <= split["threshold"]
-            observed = ~np.isnan(value)
-            told = open_rows[observed]
-            left[told] = (low == (split["direction"] == 1))[observed]
-            open_rows = open_rows[~observed]
-            place[open_rows] += 1
-            open_rows = open_rows[place[open_rows] < end[open_rows]]
-        return left
+def _by_surrogates(tree, splits, bounds, node, X):
+    """Whether rows at nodes whose column they lack go left."""
+    weight = tree.weighted_n_node_samples
+    # to the larger child, unless a surrogate tells
+    left = weight[tree.children_left[node]] >= weight[tree.children_right[node]]
+    place, end = bounds[node], bounds[node + 1]
+    open_rows = np.flatnonzero(place < end)
+    while len(open_rows):
+        split = splits[place[open_rows]]
+        value = X[open_rows, split["feature"]]
+        low = value <= split["threshold"]
+        observed = ~np.isnan(value)
+        told = open_rows[observed]
+        left[told] = (low == (split["direction"] == 1))[observed]
+        open_rows = open_rows[~observed]
+        place[open_rows] += 1
+        open_rows = open_rows[place[open_rows] < end[open_rows]]
+    return left
 
 
 def _unfrozen(estimator):
@@ -368,25 +346,11 @@ def _reader_of(estimator):
     estimator = _unfrozen(estimator)
     reader = READERS.get(type(estimator))
     if reader not in (SingleTree, Forest) or not hasattr(estimator, "predict"):
-        is_class = isinstance(estimator, type)
-        got = (
-            f"the class {estimator.__name__}" if is_class else type(estimator).__name__
-        )
-        way_out = (
-            "Make an instance."
-            if is_class
-            else "Impute the missing values for other models."
-        )
+        got, way_out = type(estimator).__name__, "Impute the missing values for others."
+        if isinstance(estimator, type):
+            got, way_out = f"the class {estimator.__name__}", "Make an instance."
         raise TypeError(
             "SurrogateTreePredictor needs a DecisionTree, ExtraTree, RandomForest or "
             f"ExtraTrees estimator, got {got}. {way_out}"
         )
     return reader
-
-
-def _is_fitted(estimator):
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
