@@ -7,6 +7,7 @@ estimator. `registry.read` makes them.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -148,6 +149,13 @@ def numbers(X):
     return X
 
 
+class Read(NamedTuple):
+    """A model inside another, and the form that was read from it."""
+
+    form: Form
+    model: object
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Combined(LinkedForm):
     """One function of the outputs of member forms: votes, transformed targets.
@@ -157,39 +165,36 @@ class Combined(LinkedForm):
 
     Attributes
     ----------
-    members : list of Form
-    models : list of Model
-        What each member was read from.
+    members : list of Read
     name : str
         The words before the members' paths in `response_path_`.
     """
 
     members: list
-    models: list
     name: str
 
     def scores(self, X):
         """See `Form.scores`."""
-        return np.concatenate([member.outputs(X) for member in self.members])
+        return np.concatenate([form.outputs(X) for form, _ in self.members])
 
     def slopes(self, X):
         """See `LinkedForm.slopes`."""
-        outputs, slopes = zip(*(member.gradient(X) for member in self.members))
+        outputs, slopes = zip(*(form.gradient(X) for form, _ in self.members))
         return np.concatenate(outputs), np.concatenate(slopes)
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
-        return max(member.magnitude(X) for member in self.members)
+        return max(form.magnitude(X) for form, _ in self.members)
 
     @property
     def piecewise_constant(self):
         """See `Form`."""
-        return all(member.piecewise_constant for member in self.members)
+        return all(form.piecewise_constant for form, _ in self.members)
 
     @property
     def elements_per_row(self):
         """See `Form`."""
-        return 2 * sum(member.elements_per_row for member in self.members)
+        return 2 * sum(form.elements_per_row for form, _ in self.members)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -251,32 +256,32 @@ class BehindSteps(Form):
         return 2 * self.form.elements_per_row
 
 
-def weighted_sum(members, models, weights, shift=0.0, name="vote of"):
+def weighted_sum(members, weights, shift=0.0, name="vote of"):
     """The form of sum_m weights[m] outputs_m + shift.
 
     It is of the members' own kind where that kind can be summed, or else `Combined`.
 
     Parameters
     ----------
-    members : list of Form
-    models : list of Model
+    members : list of Read
     weights : ndarray of shape (n_members,)
     shift : float or ndarray of shape (n_outputs,)
     name : str
         See `Combined`.
     """
-    if len(members) == 1 and weights[0] == 1.0 and not np.any(shift):
-        return members[0]
-    kind = type(members[0])
-    if all(type(member) is kind for member in members):
-        summed = kind.summed(members, weights, shift)
+    forms = [member.form for member in members]
+    if len(forms) == 1 and weights[0] == 1.0 and not np.any(shift):
+        return forms[0]
+    kind = type(forms[0])
+    if all(type(form) is kind for form in forms):
+        summed = kind.summed(forms, weights, shift)
         if summed is not None:
             return summed
     link = Mixed(np.array([weights], dtype=np.float64), shift)
-    return combined(members, models, link, name)
+    return combined(members, link, name)
 
 
-def combined(members, models, link, name):
+def combined(members, link, name):
     """The `Combined` form of a link of members' outputs; see its attributes."""
-    single = any(member.single for member in members)
-    return Combined(members=members, models=models, link=link, name=name, single=single)
+    single = any(member.form.single for member in members)
+    return Combined(members=members, link=link, name=name, single=single)

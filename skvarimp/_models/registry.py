@@ -8,7 +8,8 @@ import importlib
 from dataclasses import dataclass
 
 from skvarimp._models.column_sources import is_exactly
-from skvarimp._models.forms import NotReadable
+from skvarimp._models.forms import NotReadable, Read
+from skvarimp._models.model import Model
 from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -214,6 +215,17 @@ def read(model, table):
             ResponseWarning,
         )
         raise NotReadable(f"reading it failed: {what}") from error
+
+
+def read_one(estimator, method, table):
+    """`Read` of an estimator by one of its methods."""
+    model = Model(estimator, method)
+    return Read(read(model, table), model)
+
+
+def read_all(estimators, method, table):
+    """`Read` of each of some estimators, by one method."""
+    return [read_one(estimator, method, table) for estimator in estimators]
 
 
 def _reason(estimator):

@@ -38,10 +38,7 @@ def _layers(model, form):
 
 
 def _combined(model, form, table):
-    members = [
-        response_of(member, form, table)
-        for member, form in zip(form.models, form.members)
-    ]
+    members = [response_of(inner, own, table) for own, inner in form.members]
     return CombinedResponse(model, form, members)
 
 

@@ -13,7 +13,7 @@ from skvarimp._models.calibration_links import (
     Sigmoid,
     Temperature,
 )
-from skvarimp._models.forms import NotReadable, combined, weighted_sum
+from skvarimp._models.forms import NotReadable, Read, combined, weighted_sum
 from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import IDENTITY, Elementwise, Mixed, Shares, Then
 from skvarimp._models.meta_links import (
@@ -23,7 +23,7 @@ from skvarimp._models.meta_links import (
     Through,
 )
 from skvarimp._models.model import Model
-from skvarimp._models.registry import read
+from skvarimp._models.registry import read, read_all, read_one
 
 
 def read_stacking(model, table):
@@ -33,12 +33,10 @@ def read_stacking(model, table):
         raise NotReadable("a stack for several labels at once")
     final = Model(stack.final_estimator_, model.method)
     kept = [e for e in stack.estimators_ if not isinstance(e, str)]
-    members = [Model(e, method) for e, method in zip(kept, stack.stack_method_)]
-    if any(member.classifier and member.method == "predict" for member in members):
+    members = [read_one(*member, table) for member in zip(kept, stack.stack_method_)]
+    if any(model.classifier and model.method == "predict" for _, model in members):
         raise NotReadable("a member of the stack gives labels")
-    forms = [read(member, table) for member in members]
-    first = table.take(np.zeros(1, dtype=np.intp)).native
-    n_own = sum(member(first).shape[1] for member in members)
+    n_own = sum(model(table.take([0]).native).shape[1] for _, model in members)
     width = n_own + (table.n_columns if stack.passthrough else 0)
     last = read(final, as_table(np.zeros((1, width))))
     if not isinstance(last, Additive | KernelSum | Layers):
@@ -46,23 +44,20 @@ def read_stacking(model, table):
     if isinstance(last, Additive) and not last.parts:
         weights = last.weights
         if stack.passthrough:
-            _add_linear(forms, members, weights[n_own:])
+            members.append(_linear(weights[n_own:]))
             weights = np.vstack([weights[:n_own], np.eye(weights.shape[1])])
-        return mixed(
-            forms, members, weights.T, last.intercept, last.link, "stacking of"
-        )
+        return mixed(members, weights.T, last.intercept, last.link, "stacking of")
     if stack.passthrough:
-        _add_linear(forms, members, np.eye(table.n_columns))
+        members.append(_linear(np.eye(table.n_columns)))
     link = Through(last, len(last.outputs(np.zeros((1, width)))))
-    return combined(forms, members, link, "stacking of")
+    return combined(members, link, "stacking of")
 
 
-def _add_linear(forms, models, weights, constant=0.0):
-    """Add X times weights plus a constant to the members of a model."""
-    part = LinearPart(weights, constant)
+def _linear(weights, constant=0.0):
+    """`Read` of X times weights plus a constant."""
     intercept = np.full(weights.shape[1], constant)
-    forms.append(Additive(weights=weights, intercept=intercept))
-    models.append(Model(part, "predict"))
+    form = Additive(weights=weights, intercept=intercept)
+    return Read(form, Model(LinearPart(weights, constant), "predict"))
 
 
 class LinearPart:
@@ -81,14 +76,13 @@ def read_calibrated(model, table):
     calibrated = model.estimator
     if model.method not in ("predict_proba", "predict"):
         raise NotReadable(f"a calibrated classifier has no {model.method}")
-    forms, models, links = [], [], []
+    members, links = [], []
     for member in calibrated.calibrated_classifiers_:
         if len(member.estimator.classes_) < len(calibrated.classes_):
             raise NotReadable("a calibrated member has not seen all classes")
         decides = hasattr(member.estimator, "decision_function")
         method = "decision_function" if decides else "predict_proba"
-        models.append(Model(member.estimator, method))
-        forms.append(read(models[-1], table))
+        members.append(read_one(member.estimator, method, table))
         if member.method == "temperature":
             beta = float(member.calibrators[0].beta_)
             links.append(Temperature(beta, of_probabilities=not decides))
@@ -98,7 +92,7 @@ def read_calibrated(model, table):
     if model.method == "predict":
         two = len(calibrated.classes_) == 2
         link = Then(link, AboveThreshold(0.5) if two else LargestScore())
-    return combined(forms, models, link, "calibration of")
+    return combined(members, link, "calibration of")
 
 
 def _calibrator(fitted):
@@ -115,14 +109,14 @@ def read_one_versus_rest(model, table):
     whole = model.estimator
     several = whole.multilabel_ or len(whole.estimators_) == 1
     if model.method == "predict":
-        forms, models, threshold = _confidences(whole.estimators_, table)
+        members, threshold = _confidences(whole.estimators_, table)
         link = AboveThreshold(threshold) if several else LargestScore()
-        return side_by_side(forms, models, link, "one versus rest of")
-    forms, models = _members(whole.estimators_, model.method, table)
+        return side_by_side(members, link, "one versus rest of")
+    members = _members(whole.estimators_, model.method, table)
     link = IDENTITY
     if model.method == "predict_proba" and not several:
         link = Shares()
-    return side_by_side(forms, models, link, "one versus rest of")
+    return side_by_side(members, link, "one versus rest of")
 
 
 def read_one_versus_one(model, table):
@@ -130,21 +124,21 @@ def read_one_versus_one(model, table):
     whole = model.estimator
     if whole.pairwise_indices_ is not None:
         raise NotReadable("each member sees only some rows of a kernel matrix")
-    forms, models, threshold = _confidences(whole.estimators_, table)
+    members, threshold = _confidences(whole.estimators_, table)
     link = OneVersusOne(len(whole.classes_), threshold, model.method == "predict")
-    return side_by_side(forms, models, link, "one versus one of")
+    return side_by_side(members, link, "one versus one of")
 
 
 def read_output_code(model, table):
     """One binary model per bit of a code; the nearest code wins."""
     whole = model.estimator
-    forms, models, _ = _confidences(whole.estimators_, table)
+    members, _ = _confidences(whole.estimators_, table)
     codes = np.asarray(whole.code_book_, dtype=np.float64)
-    return side_by_side(forms, models, NearestCode(codes), "output code of")
+    return side_by_side(members, NearestCode(codes), "output code of")
 
 
 def _confidences(estimators, table):
-    """Forms and models of binary scores, and the threshold of the second class."""
+    """`Read` of binary scores, and the threshold of the second class."""
     first = next((e for e in estimators if hasattr(e, "classes_")), estimators[0])
     if not hasattr(first, "classes_"):
         method, threshold = "predict", 0.5  # regressors of 0 and 1
@@ -152,27 +146,23 @@ def _confidences(estimators, table):
         method, threshold = "decision_function", 0.0
     else:
         method, threshold = "predict_proba", 0.5
-    return *_members(estimators, method, table), threshold
+    return _members(estimators, method, table), threshold
 
 
 def _members(estimators, method, table):
-    """Forms and models of binary estimators; those of one class are constants."""
-    forms, models = [], []
-    for estimator in estimators:
-        if hasattr(estimator, "y_") and not hasattr(estimator, "classes_"):
-            value = float(np.ravel(estimator.y_)[0])
-            _add_linear(forms, models, np.zeros((table.n_columns, 1)), value)
-        else:
-            models.append(Model(estimator, method))
-            forms.append(read(models[-1], table))
-    return forms, models
+    """`Read` of binary estimators; those of one class are constants."""
+    return [
+        _linear(np.zeros((table.n_columns, 1)), float(np.ravel(estimator.y_)[0]))
+        if hasattr(estimator, "y_") and not hasattr(estimator, "classes_")
+        else read_one(estimator, method, table)
+        for estimator in estimators
+    ]
 
 
 def read_multi_output(model, table):
     """One model per output."""
-    models = [Model(member, model.method) for member in model.estimator.estimators_]
-    forms = [read(member, table) for member in models]
-    return side_by_side(forms, models, IDENTITY, "outputs of")
+    members = read_all(model.estimator.estimators_, model.method, table)
+    return side_by_side(members, IDENTITY, "outputs of")
 
 
 def read_chain(model, table):
@@ -211,18 +201,19 @@ def _linear_member(member, method):
     return form
 
 
-def side_by_side(forms, models, link, name):
+def side_by_side(members, link, name):
     """The outputs of all members, one after another, behind a link."""
-    inner = getattr(forms[0], "link", None)
+    inner = getattr(members[0].form, "link", None)
     if isinstance(inner, Elementwise) and (link is IDENTITY or inner is IDENTITY):
-        joined = _joined(forms, inner)
+        joined = _joined(members, inner)
         if joined is not None:
             return joined if link is IDENTITY else replace(joined, link=link)
-    return combined(forms, models, link, name)
+    return combined(members, link, name)
 
 
-def _joined(forms, link):
+def _joined(members, link):
     """Linear forms with one link as one form; None where they are something else."""
+    forms = [member.form for member in members]
     if any(
         not isinstance(form, Additive) or form.parts or form.link is not link
         for form in forms
@@ -236,9 +227,9 @@ def _joined(forms, link):
     )
 
 
-def mixed(forms, models, matrix, shift, link, name):
+def mixed(members, matrix, shift, link, name):
     """The form of link(matrix @ outputs + shift) of all members' outputs."""
-    joined = _joined(forms, IDENTITY)
+    joined = _joined(members, IDENTITY)
     if joined is not None:
         return replace(
             joined,
@@ -246,7 +237,7 @@ def mixed(forms, models, matrix, shift, link, name):
             intercept=matrix @ joined.intercept + shift,
             link=link,
         )
-    if link is IDENTITY and len(matrix) == 1 and matrix.shape[1] == len(forms):
-        return weighted_sum(forms, models, matrix[0], float(np.ravel(shift)[0]), name)
+    if link is IDENTITY and len(matrix) == 1 and matrix.shape[1] == len(members):
+        return weighted_sum(members, matrix[0], float(np.ravel(shift)[0]), name)
     mix = Mixed(matrix, shift)
-    return combined(forms, models, mix if link is IDENTITY else Then(mix, link), name)
+    return combined(members, mix if link is IDENTITY else Then(mix, link), name)

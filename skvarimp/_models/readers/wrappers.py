@@ -10,7 +10,13 @@ from sklearn.pipeline import Pipeline
 from skvarimp._data.table import as_table
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
-from skvarimp._models.forms import BehindSteps, NotReadable, combined, weighted_sum
+from skvarimp._models.forms import (
+    BehindSteps,
+    NotReadable,
+    Read,
+    combined,
+    weighted_sum,
+)
 from skvarimp._models.label_links import AboveThreshold, LargestScore, MostVotes
 from skvarimp._models.links import (
     EXPONENTIAL,
@@ -22,7 +28,7 @@ from skvarimp._models.links import (
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
-from skvarimp._models.registry import answering, entry_of, read
+from skvarimp._models.registry import answering, entry_of, read, read_all, read_one
 
 
 def read_inside(model, table):
@@ -42,13 +48,13 @@ def read_threshold(model, table):
     if method == "auto":
         has_it = hasattr(estimator.estimator_, "predict_proba")
         method = "predict_proba" if has_it else "decision_function"
-    inner = Model(estimator.estimator_, method)
+    inner = read_one(estimator.estimator_, method, table)
     pos_label, threshold = _rule_of(estimator, method)
     first = pos_label is not None and pos_label == estimator.classes_[0]
     if first:  # its score is 1 or 0 less that of the second class
         threshold = (1.0 if method == "predict_proba" else 0.0) - threshold
     link = AboveThreshold(threshold)
-    return combined([read(inner, table)], [inner], link, "threshold on")
+    return combined([inner], link, "threshold on")
 
 
 def _rule_of(estimator, method):
@@ -72,11 +78,10 @@ def read_vote(model, table):
     method = "predict"
     if model.classifier and vote.voting == "soft":
         method = "predict_proba"
-    models = [Model(member, method) for member in members]
-    forms = [read(member, table) for member in models]
+    members = read_all(members, method, table)
     if not model.classifier or model.method == "predict_proba":
-        return weighted_sum(forms, models, weights / weights.sum())
-    return labels_of_sum(forms, models, weights, len(vote.classes_))
+        return weighted_sum(members, weights / weights.sum())
+    return labels_of_sum(members, weights, len(vote.classes_))
 
 
 def read_bagging(model, table):
@@ -91,17 +96,15 @@ def read_bagging(model, table):
     if model.classifier and method != "decision_function":
         asked = hasattr(bagging.estimators_[0], "predict_proba")
         of_member = "predict_proba" if asked else "predict"
-    forms, models = [], []
+    members = []
     for member, columns in zip(bagging.estimators_, bagging.estimators_features_):
         if model.classifier and len(member.classes_) < len(bagging.classes_):
             raise NotReadable("a member of BaggingClassifier has not seen all classes")
-        form, inner = _on_columns(Model(member, of_member), columns, table)
-        forms.append(form)
-        models.append(inner)
-    weights = np.ones(len(forms))
+        members.append(_on_columns(Model(member, of_member), columns, table))
+    weights = np.ones(len(members))
     if model.classifier and method == "predict":
-        return labels_of_sum(forms, models, weights, len(bagging.classes_))
-    return weighted_sum(forms, models, weights / len(forms), name="bagging of")
+        return labels_of_sum(members, weights, len(bagging.classes_))
+    return weighted_sum(members, weights / len(members), name="bagging of")
 
 
 def read_weighted_median(model, table):
@@ -109,10 +112,10 @@ def read_weighted_median(model, table):
     boosting = model.estimator
     if all(type(member).__name__ in SINGLE_TREES for member in boosting.estimators_):
         return read_trees(boosting, model.method, table)
-    models = [Model(member, model.method) for member in boosting.estimators_]
-    weights = np.asarray(boosting.estimator_weights_, dtype=np.float64)[: len(models)]
-    forms = [read(member, table) for member in models]
-    return combined(forms, models, WeightedMedian(weights), "weighted median of")
+    members = read_all(boosting.estimators_, model.method, table)
+    weights = np.asarray(boosting.estimator_weights_, dtype=np.float64)
+    link = WeightedMedian(weights[: len(members)])
+    return combined(members, link, "weighted median of")
 
 
 def _are_trees(estimators):
@@ -121,10 +124,10 @@ def _are_trees(estimators):
 
 
 def _on_columns(model, columns, table):
-    """Form and model of a wider table, of which a model sees some columns."""
+    """`Read` of a wider table, of which a model sees some columns."""
     columns = np.asarray(columns)
     if np.array_equal(columns, np.arange(table.n_columns)):
-        return read(model, table), model
+        return Read(read(model, table), model)
     steps = Pipeline([("columns", Columns(columns))])
     whole = Model(
         Pipeline([("columns", Columns(columns)), ("model", model.estimator)]),
@@ -134,7 +137,7 @@ def _on_columns(model, columns, table):
     wider = form.on(columns, table.n_columns)
     if wider is None:
         wider = BehindSteps(steps=steps, source=columns, form=form, model=model)
-    return wider, whole
+    return Read(wider, whole)
 
 
 class Columns(TransformerMixin, BaseEstimator):
@@ -155,19 +158,19 @@ class Columns(TransformerMixin, BaseEstimator):
         return as_table(X).select(self.columns).native
 
 
-def labels_of_sum(forms, models, weights, n_classes):
+def labels_of_sum(members, weights, n_classes):
     """The label with the largest weighted sum of outputs, the first of equal ones."""
     whole = np.array_equal(weights, np.rint(weights))
-    if whole and all(model.method == "predict" for model in models):
+    if whole and all(member.model.method == "predict" for member in members):
         label = MostVotes(weights.sum() if n_classes == 2 else None)
         link = Then(Mixed(weights[np.newaxis]), label)
-        return combined(forms, models, link, "vote of")
+        return combined(members, link, "vote of")
     shares = weights[np.newaxis] / weights.sum()
     if n_classes == 2:  # the second's share is above one half
         link = Then(Mixed(shares, -0.5), AboveThreshold())
     else:
         link = Then(Mixed(shares), LargestScore())
-    return combined(forms, models, link, "vote of")
+    return combined(members, link, "vote of")
 
 
 def _exponential(form, wrapper):
@@ -183,8 +186,7 @@ def _exponential(form, wrapper):
 def read_transformed_target(model, table):
     """An element-wise inverse of the target's transformation as a link."""
     wrapper = model.estimator
-    regressor = Model(wrapper.regressor_, "predict")
-    form = read(regressor, table)
+    form, regressor = inner = read_one(wrapper.regressor_, "predict", table)
     is_exp = getattr(wrapper.transformer_, "inverse_func", None) is np.exp
     if is_exp and not wrapper.transformer_.inv_kw_args:
         exponential = _exponential(form, wrapper)
@@ -198,7 +200,7 @@ def read_transformed_target(model, table):
     if n_targets == 1 and scaling is not None:
         factor = 1.0 / scaling.matrix.toarray().item()
         shift = -scaling.shift * factor
-        return weighted_sum([form], [regressor], [factor], shift, "transformed target,")
+        return weighted_sum([inner], [factor], shift, "transformed target,")
     try:
         columns = sources(wrapper.transformer_, 1)
     except NotColumnwise:
@@ -206,4 +208,4 @@ def read_transformed_target(model, table):
     if len(columns) != 1:
         raise NotReadable("the target's transformation changes its columns")
     link = InverseTransform(wrapper.transformer_)
-    return combined([form], [regressor], link, "transformed target,")
+    return combined([inner], link, "transformed target,")

@@ -36,7 +36,7 @@ class CombinedResponse(ScoreResponse):
         n_scores = sum(member.n_outputs for member in members)
         super().__init__(model, form.link, n_scores)
         self.members = members
-        self.own = [OwnOutputs(member) for member in form.models]
+        self.own = [OwnOutputs(member.model) for member in form.members]
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
         self.reads_cells = all(member.reads_cells for member in members)
