@@ -125,5 +125,6 @@ def test_days_without_a_time_are_drawn(unit):
     curve = ("day", days.astype(unit), [[1.0], [2.0], [4.0]])
     (ax,) = CurvesDisplay([curve], ["y"]).plot().axes_
     ax.figure.canvas.draw()
-    assert "2024" in "".join(t.get_text() for t in ax.get_xticklabels())
+    texts = [*ax.get_xticklabels(), ax.xaxis.get_offset_text()]
+    assert "2024" in "".join(text.get_text() for text in texts)
     plt.close("all")

@@ -47,14 +47,12 @@ def column_position(feature, names, n_columns):
             f"Feature {feature!r} is not among the {n_columns} features seen by the "
             f"estimator: {shown}."
         )
-    if isinstance(feature, bool | np.bool_) or not isinstance(
-        feature, numbers.Integral
-    ):
-        is_mask = isinstance(feature, bool | np.bool_)
+    is_mask = isinstance(feature, bool | np.bool_)
+    if is_mask or not isinstance(feature, numbers.Integral):
         raise TypeError(
             "`features` takes column names, integer positions, or lists of them, got "
-            f"{feature!r} of type {type(feature).__name__}."
-            + (" For a mask pass np.flatnonzero(mask)." if is_mask else "")
+            f"{feature!r} of type {type(feature).__name__}. For a mask pass "
+            "np.flatnonzero(mask)."
         )
     position = int(feature)
     if not -n_columns <= position < n_columns:

@@ -44,11 +44,9 @@ class FrameTable(Table):
             return self.frame.to_numpy()
         if self.frame.implementation.is_pandas_like():
             return None  # an array would not keep pandas' extension types
+        if self.frame.select(nw.all().null_count()).to_numpy().any():
+            return None  # nor nulls apart from NaN
         values = self.frame.to_numpy()
-        if values.dtype.kind == "f" and np.isnan(values.sum()):
-            nulls = self.frame.select(nw.all().null_count())
-            if nulls.to_numpy().any():
-                return None  # nor nulls apart from NaN
         return values if values.dtype.kind in "fiu" else None
 
     @cached_property
@@ -232,14 +230,8 @@ def _in_memory(native):
         way_out = "Pass pyarrow.Table.from_batches([X])."
     try:
         return nw.from_native(native, eager_only=True)
-    except DuplicateError:
-        # an Arrow table's `columns` are the data
-        labels = getattr(native, "column_names", None) or list(native.columns)
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(
-            f"X has the column name {twice!r} more than once. Rename the columns so "
-            "that each name is unique."
-        ) from None
+    except DuplicateError as error:
+        raise ValueError(f"Columns of X share a name. {error}") from None
     except TypeError:
         raise TypeError(
             f"X must be a frame in memory, got a {kind.__name__} of {library}. "

@@ -18,10 +18,7 @@ n_jobs_constraint = [
     None,
 ]
 
-random_state_constraint = [
-    "random_state",
-    np.random.Generator,
-]
+random_state_constraint = ["random_state", np.random.Generator]
 
 features_constraint = ["array-like", dict, None]
 

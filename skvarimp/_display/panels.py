@@ -10,13 +10,6 @@ from skvarimp._display.drawing import COLORS, plain, wrapped
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
 LONGEST_LINE, LONGEST_BESIDE, LEVEL_LINE = 30, 20, 14  # of names and levels
 MOST_LEVELS = 12
-# Days on the axis, the format, and how many labels stand beside each other.
-DATE_FORMATS = [
-    (1200, "%Y", 5),
-    (90, "%Y-%m", 4),
-    (3, "%Y-%m-%d", 3),
-    (0, "%d. %H:%M", 3),
-]
 ROWS_DRAWN = 25  # single rows' curves
 
 
@@ -97,16 +90,12 @@ def _are_dates(values):
 
 def _date_numbers(ax, values):
     """Dates as matplotlib's numbers, on an axis that shows them as dates."""
-    from matplotlib.dates import AutoDateLocator, DateFormatter, date2num, num2date
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 
-    numbers = date2num(list(values))
-    days = numbers[-1] - numbers[0]
-    form, most = next(row[1:] for row in DATE_FORMATS if days >= row[0])
-    ticks = AutoDateLocator(minticks=3).tick_values(*num2date(numbers[[0, -1]]))
-    ticks = ticks[(ticks >= numbers[0]) & (ticks <= numbers[-1])]
-    ax.set_xticks(ticks[:: -(-len(ticks) // most)] if len(ticks) else numbers[:1])
-    ax.xaxis.set_major_formatter(DateFormatter(form))
-    return numbers
+    locator = AutoDateLocator(minticks=3, maxticks=5)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    return date2num(list(values))
 
 
 def _right_of(at):

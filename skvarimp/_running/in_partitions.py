@@ -116,13 +116,13 @@ def _same(shared):
 
 
 def _run(partition, shared, *sent):
-    function, arguments = shared.parts_with([one.parts[0] for one in sent])
+    function, arguments = shared.parts([one.parts()[0] for one in sent])
     with shared.settings(), no_overflow():
         return function(partition, *arguments)
 
 
 def _merged(results, merging):
-    (merge,) = merging.parts
+    (merge,) = merging.parts()
     results = [result for result in results if result is not None]
     with merging.settings(), no_overflow():
         return merge(results) if results else None

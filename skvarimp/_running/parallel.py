@@ -73,7 +73,7 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None, require=No
 
 
 def _guarded(shared, task):
-    function, arguments = shared.parts
+    function, arguments = shared.parts()
     # here, where a worker does not share the caller's settings
     with shared.settings(), no_overflow():
         return function(task, *arguments)

@@ -39,12 +39,11 @@ class Progress:
     """Drives the callbacks of measures that share work of `n_steps` steps."""
 
     def __init__(self, measures, n_steps, task_name="entry"):
-        self.contexts = []
         self.task_name = task_name
-        for measure in measures:
-            context = callback_context(measure, n_steps)
-            if context is not None:
-                self.contexts.append((measure, context))
+        contexts = [
+            (measure, callback_context(measure, n_steps)) for measure in measures
+        ]
+        self.contexts = [pair for pair in contexts if pair[1] is not None]
 
     def __enter__(self):
         for measure, context in self.contexts:

@@ -42,13 +42,8 @@ class Shared:
         self._apart, self._packed = apart, None
         self._held = parts, os.getpid(), get_config(), list(warnings.filters)
 
-    @property
-    def parts(self):
-        """What the tasks share."""
-        return self._opened()[0]
-
-    def parts_with(self, apart):
-        """`parts`; `apart` has come by other ways to the process that asks."""
+    def parts(self, apart=()):
+        """What the tasks share; `apart` has come to this process by other ways."""
         return self._opened(apart)[0]
 
     def _opened(self, apart=()):
@@ -82,11 +77,8 @@ class Shared:
 
     def __reduce__(self):
         if self._packed is None:
-            self._packed = (
-                uuid.uuid4().hex,
-                *_packed(self._held, self._apart),
-                bool(self._apart),
-            )
+            pickled = _packed(self._held, self._apart)
+            self._packed = (uuid.uuid4().hex, *pickled, bool(self._apart))
         return _received, self._packed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -254,7 +255,7 @@ def _losses_of_task(task, refits, entries, loss, removed, together):
     for position in left_out:
         part = refits
         if position is not None:
-            part = refits.with_table(removed(refits.table, entries[position]))
+            part = replace(refits, table=removed(refits.table, entries[position]))
         estimator = part.fitted(train, np.random.default_rng(seed))
         outputs = Model(estimator)(part.table.take(held_out).native, "held-out rows")
         losses.append(_row_losses(estimator, loss, y, outputs.T[:, :, np.newaxis]))

@@ -1,5 +1,7 @@
 """Least squares and ridge regression without some columns, from one fit."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
@@ -95,7 +97,7 @@ def _agrees(refits, train, held_out, entry, outputs):
     rest = np.setdiff1d(np.arange(refits.table.n_columns), entry.columns)
     if len(rest) == 0:
         return True
-    without = refits.with_table(refits.table.select(rest))
+    without = replace(refits, table=refits.table.select(rest))
     estimator = without.fitted(train, np.random.default_rng(0))
     refitted = as_columns(estimator.predict(without.table.take(held_out).native)).T
     gap = np.abs(refitted - outputs).max()

@@ -166,10 +166,6 @@ class Refits:
         weight = (passed.fit | passed.importance).get("sample_weight")
         return splits_of(splitter, self.table.n_samples, self.y, passed.groups, weight)
 
-    def with_table(self, table):
-        """The same on other columns of the same rows."""
-        return replace(self, table=table)
-
     def with_targets_of(self, order):
         """Row i gets the target and the sample weight of row order[i]."""
         fit, importance = (

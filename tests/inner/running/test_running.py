@@ -127,6 +127,6 @@ def test_workers_do_not_compute_again_what_is_known(monkeypatch):
     entries = resolve_features(None, None, 4)
     walk = problem.walk(problem.response(entries), entries, [])
     sums = walk.response.sums(walk.table, np.arange(50))
-    copy = pickle.loads(pickle.dumps(Shared(walk))).parts[0]
+    copy = pickle.loads(pickle.dumps(Shared(walk))).parts()[0]
     monkeypatch.setattr(type(copy.table), "numeric", pytest.fail)
     np.testing.assert_array_equal(copy.response.sums(copy.table, np.arange(50)), sums)
