@@ -1,5 +1,6 @@
 """Entries of FIRM and their values: columns, groups of columns, feature functions."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -73,7 +74,12 @@ def resolve_entries(entries, feature_functions, table):
         raise ValueError(
             "`feature_functions` is empty. Use feature_functions=None for each column."
         )
-    _refuse_duplicates(entries)
+    name, count = Counter(entry.name for entry in entries).most_common(1)[0]
+    if count > 1:
+        raise ValueError(
+            f"Two entries are called {name!r}. Use a dict label -> function for "
+            "`feature_functions`."
+        )
     return entries
 
 
@@ -81,17 +87,6 @@ def _label(function, table):
     if isinstance(function, FeatureFunction):
         return function.label(table.names, table.n_columns)
     return getattr(function, "__name__", type(function).__name__)
-
-
-def _refuse_duplicates(entries):
-    seen = set()
-    for entry in entries:
-        if entry.name in seen:
-            raise ValueError(
-                f"Two entries are called {entry.name!r}. Use a dict label -> "
-                "function for `feature_functions`."
-            )
-        seen.add(entry.name)
 
 
 class Values:
@@ -126,20 +121,15 @@ class Values:
         F = np.empty((self.table.n_samples, len(features)))
         levels = {}
         for e, feature in enumerate(features):
-            values, categories = self._one(feature)
+            if feature.columns:
+                values = self.table.column(feature.columns[0])
+            else:
+                values = self._of_function(feature)
+            if values.dtype.kind not in "fbiu":
+                codes, donors = self.table.factorize(feature.columns)
+                levels[e], values = values[donors], codes
             F[:, e] = values
-            if categories is not None:
-                levels[e] = categories
         return F, levels
-
-    def _one(self, feature):
-        if not feature.columns:
-            return self._of_function(feature), None
-        column = self.table.column(feature.columns[0])
-        if column.dtype.kind in "fbiu":
-            return column, None
-        codes, donors = self.table.factorize(feature.columns)
-        return codes, column[donors]
 
     def _of_function(self, feature):
         known = isinstance(feature.function, FeatureFunction)
@@ -168,10 +158,8 @@ class Values:
 
     def group(self, feature):
         """Numeric columns of a group, (n_samples, n_members), or None."""
-        columns = [self.table.column(j) for j in feature.columns]
-        if any(c.dtype.kind not in "fbiu" for c in columns):
-            return None
-        return np.column_stack(columns).astype(np.float64)
+        values = self.group_values(feature, slice(None))
+        return values.astype(np.float64) if values.dtype.kind in "fbiu" else None
 
     def group_values(self, feature, donors):
         """Joint values of the given rows, (n_donors, n_members)."""

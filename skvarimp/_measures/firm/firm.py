@@ -205,9 +205,12 @@ default="auto"
             self._fit_rows(estimator, rows, y, sample_weight)
 
     def _fit_partitions(self, estimator, partitions):
+        table, model = partitions.head.table, self._model(estimator)
+        entries = self._set_entries(table, self.features, estimator)
         for parameter, served in {
             "estimator": estimator is not None,
             "method": self.method != "gaussian",
+            "features": not any(entry.is_group for entry in entries),
             "feature_functions": self.feature_functions is None,
             "keep_rows": not self.keep_rows,
         }.items():
@@ -216,13 +219,6 @@ default="auto"
                     f"This `{parameter}` needs all rows in one place, got X in "
                     "partitions. Pass X.compute()."
                 )
-        table, model = partitions.head.table, self._model(estimator)
-        entries = self._set_entries(table, self.features, estimator)
-        if any(len(entry.columns) > 1 for entry in entries):
-            raise ValueError(
-                "Groups in `features` need all rows in one place, got X in partitions. "
-                "Pass X.compute()."
-            )
         unmoved_response(model, table)  # names the outputs
         results = estimates_over(
             model,
@@ -231,7 +227,7 @@ default="auto"
             self.method,
             self.n_bins,
             self.standardize,
-            lambda: linear_coefficients(model, table) is not None,
+            partial(_is_linear, model, table),
         )
         self._store_estimates(entries, model.output_names, results)
 
@@ -243,8 +239,6 @@ default="auto"
         self._store(results.importances, names, output_names, results.errors)
 
     def _fit_rows(self, estimator, table, y, sample_weight):
-        if table.n_columns == 0:
-            raise ValueError("X has no columns.")
         weights = check_sample_weight(sample_weight, table.n_samples)
         entries = self._set_entries(table, self.features, estimator)
         if self.features is None and self.feature_functions is not None:
@@ -302,15 +296,12 @@ default="auto"
             return gaussian_estimates(
                 model, values, features, self.covariance, scores, weights, start
             )
-
-        def score_is_linear():
-            if model is None:
-                return False
-            return linear_coefficients(model, values.table) is not None
-
         n_bins = auto_bins(scores.total) if self.n_bins == "auto" else self.n_bins
-        estimator = Estimator(
-            features, values, scores, self.method, n_bins, cache(score_is_linear)
-        )
+        linear = cache(partial(_is_linear, model, values.table))
+        estimator = Estimator(features, values, scores, self.method, n_bins, linear)
         with start(len(features)) as progress:
             return estimator.estimate(progress)
+
+
+def _is_linear(model, table):
+    return model is not None and linear_coefficients(model, table) is not None

@@ -48,10 +48,11 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     """
     table, X = values.table, values.matrix
     _require_numbers(table, X)
+    _require_linear(features)
     linear = {
         e: feature.function.coefficients(table.names, table.n_columns)
         for e, feature in enumerate(features)
-        if _is_direction(feature)
+        if not feature.columns
     }
     covariance = make_covariance(covariance, X, weights)
     ends = ends_of(X)
@@ -98,28 +99,25 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     return results
 
 
-def _is_direction(feature):
-    """Whether a feature is `Linear`; other functions have no closed form."""
-    if feature.columns:
-        return False
-    if is_linear(feature):
-        return True
-    raise ValueError(
-        "method='gaussian' takes columns, groups of them, and Linear features, but "
-        f"{feature.name!r} is another function. Use method='auto' for it."
-    )
+def _require_linear(features):
+    """Other functions than `Linear` have no closed form."""
+    for feature in features:
+        if not is_linear(feature):
+            raise ValueError(
+                "method='gaussian' takes columns, groups of them, and Linear features, "
+                f"but {feature.name!r} is another function. Use method='auto' for it."
+            )
 
 
 def _require_numbers(table, X):
-    for j in range(table.n_columns) if X is None else ():
-        column = table.column(j)
-        if column.dtype.kind not in "fbiu":
-            raise ValueError(
-                "method='gaussian' needs numeric columns, but feature "
-                f"{table.column_names()[j]!r} has other values. {WAY_OUT}"
-            )
-    stored = X.data if sparse.issparse(X) else X
-    if not np.isfinite(stored.sum()) and not np.all(np.isfinite(stored)):
+    if X is None:
+        kinds = [table.column(j).dtype.kind for j in range(table.n_columns)]
+        odd = next(j for j, kind in enumerate(kinds) if kind not in "fbiu")
+        raise ValueError(
+            "method='gaussian' needs numeric columns, but feature "
+            f"{table.column_names()[odd]!r} has other values. {WAY_OUT}"
+        )
+    if not np.all(np.isfinite(X.data if sparse.issparse(X) else X)):
         raise ValueError(
             f"method='gaussian' needs finite numbers, but X has others. {WAY_OUT}"
         )
@@ -149,20 +147,17 @@ class GaussianScore:
         elif self.is_linear:
             slopes = linear[0].T
         else:
-            slopes = self._checked_slopes()
+            reason = piecewise_constant(model, table)
+            if reason is None:
+                (slopes,) = self._at(self.mean[np.newaxis])
+                if not np.any(slopes):
+                    reason = "the gradient of the score at the mean is 0 everywhere"
+            if reason is not None:
+                raise ValueError(
+                    f"method='gaussian' needs the gradient of the score, but {reason}. "
+                    f"{WAY_OUT}"
+                )
         self.gradient = slopes / self.scale  # (n_features, n_outputs)
-
-    def _checked_slopes(self):
-        reason = piecewise_constant(self.model, self.table)
-        if reason is None:
-            slopes = self._at(self.mean[np.newaxis])[0]
-            if np.any(slopes):
-                return slopes
-            reason = "the gradient of the score at the mean is 0 everywhere"
-        raise ValueError(
-            f"method='gaussian' needs the gradient of the score, but {reason}. "
-            f"{WAY_OUT}"
-        )
 
     def at_mean(self):
         """The score at the mean, (n_outputs,)."""
@@ -219,7 +214,14 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
         with start(1) as progress:
             progress.step()
         return None
-    blocks = _row_blocks(score, covariance, X)
+    n_samples, n_features = X.shape
+    # about 12 arrays like X
+    cost = (12 * n_features + n_samples) * score.gradient.shape[1]
+    # Products with Sigma are best for many rows at once; else blocks fit the cache.
+    step = at_once(cost, np.inf, arrays=1)
+    if score.is_linear:
+        step = min(step, at_once(n_features))
+    blocks = even_slices(n_samples, step)
     of_covariance = covariance.influence(score.gradient)
     size = np.abs(np.concatenate([part.signed for part in parts]))
     squares, kept = np.zeros(len(size)), None
@@ -242,24 +244,13 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
             squares += scores.weights[rows] @ influence**2
             if kept is not None:
                 kept[rows] = influence
-            if progress.step() and rows.stop < X.shape[0]:
+            if progress.step() and rows.stop < n_samples:
                 warn(
                     f"A callback stopped FIRMImportance after {rows.stop} of "
-                    f"{X.shape[0]} rows: there are no standard errors."
+                    f"{n_samples} rows: there are no standard errors."
                 )
                 return None
     return scores.error(squares), kept
-
-
-def _row_blocks(score, covariance, X):
-    n_samples, n_features = X.shape
-    # about 12 arrays like X
-    cost = (12 * n_features + n_samples) * score.gradient.shape[1]
-    # Products with Sigma are best for many rows at once; else blocks fit the cache.
-    step = at_once(cost, np.inf, arrays=1)
-    if score.is_linear:
-        step = min(step, at_once(n_features))
-    return even_slices(n_samples, step)
 
 
 def _products(covariance, changes):

@@ -6,7 +6,6 @@ these give the standard errors, whichever partition the rows are in.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -24,31 +23,6 @@ from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_VALUES
 from skvarimp._response.partitioned.walk import Count, PartModel
 from skvarimp._response.unmoved import unmoved_response
-
-
-@dataclass
-class ByGroup:
-    """Weights, means and scatter of numbers of rows, group by group.
-
-    Attributes
-    ----------
-    moments : list of Moments
-        Of each group.
-    """
-
-    moments: list
-
-    @classmethod
-    def of(cls, numbers, weights, codes, n_groups):
-        """Those of some rows; numbers (n_numbers, n_rows)."""
-        order = np.argsort(codes, kind="stable")
-        bounds = np.searchsorted(codes[order], np.arange(n_groups + 1))
-        rows = [order[a:b] for a, b in pairwise(bounds)]
-        return cls([Moments.of(numbers[:, r], weights[r], None, 1) for r in rows])
-
-    def merged(self, other):
-        """Those of two sets of rows."""
-        return ByGroup([a.merged(b) for a, b in zip(self.moments, other.moments)])
 
 
 @dataclass
@@ -133,7 +107,7 @@ def estimates_over(model, entries, partitions, method, n_bins, standardize, is_l
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):
         if feature.group_of_value is None:
-            found = _slopes(feature, of_feature.moments[0], scores)
+            found = _slopes(feature, of_feature[0], scores)
             results.put_slopes([e], [feature.method], found)
             if not feature.observed.is_numeric:
                 results.others[e] = (feature.values, found.lines[0])
@@ -174,7 +148,7 @@ def _feature(entry, observed, method, n_bins, is_linear):
 
 
 def _sums(part, model, features, level, scale, constant):
-    """`ByGroup` of each feature from the rows of one partition."""
+    """`Moments` of each group of each feature from the rows of one partition."""
     v = (unmoved_response(model, part.table) - level[:, np.newaxis]) / scale[
         :, np.newaxis
     ]
@@ -188,7 +162,11 @@ def _sums(part, model, features, level, scale, constant):
             d = feature.numbers(part.table) - feature.center
             numbers = np.vstack([d * v, v, v**2, d, d**2])
             codes, n_groups = np.zeros(len(d), dtype=np.intp), 1
-        result.append(ByGroup.of(numbers, part.weights, codes, n_groups))
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(1, n_groups))
+        rows = np.split(order, bounds)
+        of_rows = [(numbers[:, r], part.weights[r], None, 1) for r in rows]
+        result.append([Moments.of(*of_group) for of_group in of_rows])
     return result
 
 
@@ -226,9 +204,9 @@ def _slopes(feature, moments, scores):
 def _means(name, by_group, scores):
     """See `conditional_means`: the root of Q^2 with its error, and the means."""
     n, total = scores.n_outputs, scores.total
-    sizes = np.array([m.weights[0] for m in by_group.moments])
-    means = np.array([m.means[:n, 0] for m in by_group.moments])
-    squares = np.array([np.diag(m.scatter)[:n] for m in by_group.moments])
+    sizes = np.array([m.weights[0] for m in by_group])
+    means = np.array([m.means[:n, 0] for m in by_group])
+    squares = np.array([np.diag(m.scatter)[:n] for m in by_group])
     groups = Groups(sizes[:, np.newaxis], means, squares, scores)
     known = groups.without_influence(name)
     if known is None:
@@ -236,7 +214,7 @@ def _means(name, by_group, scores):
         # of the numbers v and v^2: e = v - mean, e^2 = v^2 - 2 mean v + mean^2
         fixed = b0 - b1 * means + b2 * means**2
         products = np.zeros((n, n))
-        for g, moments in enumerate(by_group.moments):
+        for g, moments in enumerate(by_group):
             factor = np.hstack(
                 [np.diag(b1[g] - 2.0 * b2[g] * means[g]), np.diag(b2[g])]
             )

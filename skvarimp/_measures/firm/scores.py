@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data import labels
+from skvarimp._data.values import numbers_if_possible
 
 
 @dataclass
@@ -99,23 +100,10 @@ def label_scores(y):
             "fit(None, X, y) takes the labels as the score, but y was not given. Pass "
             "y, or a fitted estimator."
         )
-    columns = labels.as_columns(y)
-    numbers = _as_numbers(columns)
-    if numbers is not None:
-        n_outputs = numbers.shape[1]
-        return numbers, [f"y{o}" for o in range(n_outputs)] if n_outputs > 1 else ["y"]
+    columns = numbers_if_possible(labels.as_columns(y))
+    if columns.dtype.kind in "fbiu":
+        n_outputs = columns.shape[1]
+        names = [f"y{o}" for o in range(n_outputs)] if n_outputs > 1 else ["y"]
+        return columns.astype(np.float64), names
     lists = [labels.encoded(column)[0] for column in columns.T]
     return labels.indicators(columns, lists), labels.output_names(lists)
-
-
-def _as_numbers(columns):
-    """y as float64, or None where it holds anything but numbers."""
-    if columns.dtype.kind in "fbiu":
-        return columns.astype(np.float64)
-    if columns.dtype.kind != "O" or any(isinstance(v, str) for v in columns.ravel()):
-        return None
-    try:
-        numbers = columns.astype(np.float64)
-    except (TypeError, ValueError):
-        return None
-    return None if np.isnan(numbers).any() else numbers
