@@ -44,16 +44,21 @@ def begins_value(ordered):
 
     Parameters
     ----------
-    ordered : ndarray of shape (n_samples,)
+    ordered : ndarray of shape (..., n_samples)
 
     Returns
     -------
-    ndarray of shape (n_samples,), bool
+    ndarray of shape (..., n_samples), bool
     """
-    begins = np.ones(len(ordered), dtype=bool)
-    before, after = ordered[:-1], ordered[1:]
-    begins[1:] = (after != before) & (before == before)  # NaN equals nothing
+    begins = np.ones(ordered.shape, dtype=bool)
+    before, after = ordered[..., :-1], ordered[..., 1:]
+    begins[..., 1:] = (after != before) & (before == before)  # NaN equals nothing
     return begins
+
+
+def spread_over(n, at_most):
+    """Some of n positions, the first and the last among them, as even as possible."""
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.intp))
 
 
 def factorized(values, levels=None):

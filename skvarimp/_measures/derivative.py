@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Plan
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._models.gradients.central_differences import central_blocks, central_steps
@@ -180,7 +181,7 @@ def _check_column(entry, table):
 def _jumps(problem, entry):
     """Whether the response of some rows differs between observed values."""
     table = problem.table
-    rows = np.unique(np.linspace(0, table.n_samples - 1, PROBE_ROWS).astype(int))
+    rows = spread_over(table.n_samples, PROBE_ROWS)
     move = make_move(table, problem.weights, entry, PROBE_VALUES)
     black_box = BlackBoxResponse(problem.model, len(problem.base))
     ice = black_box.curves(table, rows, move, problem.base[:, rows])

@@ -15,6 +15,8 @@ import numpy as np
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.values import spread_over
+
 SEEN_ROWS, SEEN_COLUMNS = 64, 32  # of X, to tell whether two fits saw the same rows
 
 
@@ -76,8 +78,8 @@ def store_rows(measure, rows):
 
 def fingerprint(table):
     """A digest of some rows and columns, equal for the same rows in any container."""
-    rows = np.unique(np.linspace(0, table.n_samples - 1, SEEN_ROWS).astype(int))
-    columns = np.unique(np.linspace(0, table.n_columns - 1, SEEN_COLUMNS).astype(int))
+    rows = spread_over(table.n_samples, SEEN_ROWS)
+    columns = spread_over(table.n_columns, SEEN_COLUMNS)
     digest = hashlib.sha256(f"{table.n_samples} {table.n_columns}".encode())
     some = table.part(rows, columns)
     for j in range(len(columns)):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skvarimp._data.values import spread_over
 from skvarimp._response.contract import Response, Walk
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Move, Moves, make_move, side_by_side
@@ -63,13 +64,13 @@ def probe(response, model, table, base, weights, entries, walked=True):
         Whether to compare the importances of a walk, too.
     """
     black_box = BlackBoxResponse(model, len(base))
-    rows = _spread(len(weights), ROWS)
-    some = [entries[e] for e in _spread(len(entries), ENTRIES)]
+    rows = spread_over(len(weights), ROWS)
+    some = [entries[e] for e in spread_over(len(entries), ENTRIES)]
     moves = [_probe_move(response, table, weights, entry) for entry in some]
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
     blocks = [(rows, move) for move in moves]
     moving = max(range(len(moves)), key=lambda m: np.ptp(fast[m], axis=-1).max())
-    walk, few = None, _spread(len(weights), WALKED_ROWS)
+    walk, few = None, spread_over(len(weights), WALKED_ROWS)
     if walked and np.ptp(fast[moving]) > 0:
         walk = _short_walk(response, table, few, base, weights, some[moving])
         move = walk.moves[0]
@@ -181,7 +182,7 @@ def _probe_move(response, table, weights, entry):
         if critical is not None and values.dtype.kind in "fiub":
             more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
         if len(more):
-            more = more[_spread(len(more), CELLS)]
+            more = more[spread_over(len(more), CELLS)]
             values = np.unique(np.concatenate([values.astype(np.float64), more]))
             donors, k = None, len(values)
     return Move(entry, values, donors, np.full(k, 1 / k), None, categorical)
@@ -192,14 +193,9 @@ def _probe_donors(table, weights, entry):
     column = table.column(entry.columns[0])
     if len(entry.columns) > 1 or column.dtype.kind not in "fiu":
         full = make_move(table, weights, entry, "all")
-        return full.donors[_spread(full.n_cells, CELLS)], full.categorical
+        return full.donors[spread_over(full.n_cells, CELLS)], full.categorical
     # a missing value is both smallest and largest to NumPy
     ends = [column.argmin(), column.argmax()]
-    some = np.concatenate([_spread(len(column), SEEN), ends])
+    some = np.concatenate([spread_over(len(column), SEEN), ends])
     _, first = np.unique(column[some], return_index=True)
-    return some[first[_spread(len(first), CELLS)]], False
-
-
-def _spread(n, at_most):
-    """Up to `at_most` positions spread over range(n)."""
-    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(int)) if n else []
+    return some[first[spread_over(len(first), CELLS)]], False

@@ -7,6 +7,7 @@ model's own output. It takes central differences where the form has no gradient.
 import numpy as np
 
 from skvarimp._data.table import as_table
+from skvarimp._data.values import spread_over
 from skvarimp._models.array_forms import linear_part
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
@@ -123,7 +124,7 @@ def differentiable(model, X):
     name = type(model.estimator).__name__
     if model.kind == "label":
         raise PiecewiseConstant(f"predict of {name} gives labels")
-    rows = np.unique(np.linspace(0, table.n_samples - 1, PROBE_ROWS).astype(int))
+    rows = spread_over(table.n_samples, PROBE_ROWS)
     probed = table.take(rows)
     try:
         form = read(model, probed)

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from skvarimp._data.table import as_table
+from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import BehindSteps, NotReadable
@@ -24,8 +23,7 @@ def read_pipeline(model, table):
         raise NotReadable("the last step of the Pipeline is no estimator")
     if len(pipeline.steps) == 1:
         return read(Model(pipeline.steps[0][1], model.method), table)
-    few = np.linspace(0, table.n_samples - 1, min(READ_ROWS, table.n_samples))
-    table = table.take(np.unique(few.astype(np.intp)))
+    table = table.take(spread_over(table.n_samples, READ_ROWS))
     n_before, source, reason = _columnwise(pipeline, table)
     steps, behind = pipeline[:n_before], pipeline[n_before:]
     model = Model(behind, model.method)

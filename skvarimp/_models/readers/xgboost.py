@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
-from skvarimp._data.values import is_missing
+from skvarimp._data.values import is_missing, spread_over
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, LargestNumber
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
@@ -303,8 +303,7 @@ def _check(learner, form, table, asked):
 
     Rounding could hide small misreadings from the probe, but not from the leaves.
     """
-    rows = np.linspace(0, table.n_samples - 1, min(table.n_samples, CHECKED_ROWS))
-    part = table.take(np.unique(rows.astype(np.intp)))
+    part = table.take(spread_over(table.n_samples, CHECKED_ROWS))
     nodes = NodeTable(form.trees, form.encoding)
     codes = nodes.codes_of(part)
     leaves = nodes.leaves(codes).T - nodes.roots

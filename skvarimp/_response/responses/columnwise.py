@@ -12,10 +12,11 @@ import numpy as np
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
+from skvarimp._data.values import begins_value
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._response.contract import Response
 from skvarimp._response.grid import side_by_side
-from skvarimp._response.responses.line_columns import batches, begins, values_of
+from skvarimp._response.responses.line_columns import batches, values_of
 from skvarimp._running.arithmetic import users_code
 from skvarimp._running.memo import Memo
 
@@ -75,7 +76,7 @@ def _finite(values):
 
 
 def _n_distinct(values):
-    return begins(np.sort(values, axis=1)).sum(axis=1)
+    return begins_value(np.sort(values, axis=1)).sum(axis=1)
 
 
 class TransformedMoves:

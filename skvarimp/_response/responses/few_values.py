@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._response.responses.line_columns import begins
+from skvarimp._data.values import begins_value
 from skvarimp._running.memory import CACHE, at_once
 
 FEW = 16  # columns with up to so many values go together, whatever the rows
@@ -54,7 +54,7 @@ def n_distinct(X):
         column = np.repeat(np.arange(len(several)), np.diff(part.indptr))
         order = np.lexsort((part.data, column))
         column, values = column[order], part.data[order]
-        new = begins(column) | begins(values)
+        new = begins_value(column) | begins_value(values)
         new &= (values != 0) | ~has_zero[several][column]
         counts[several] = np.bincount(column[new], minlength=len(several))
         counts[several] += has_zero[several]
@@ -71,7 +71,7 @@ def few_values(X, columns, weights):
     all_columns = np.concatenate([column, zeros])
     all_values = np.concatenate([part.data.astype(np.float64), np.zeros(len(zeros))])
     order = np.lexsort((all_values, all_columns))
-    new = begins(all_columns[order]) | begins(all_values[order])
+    new = begins_value(all_columns[order]) | begins_value(all_values[order])
     code = np.empty(len(order), dtype=np.intp)
     code[order] = np.cumsum(new) - 1
     values = all_values[order][new].reshape(n_columns, -1)

@@ -7,6 +7,7 @@ Chebyshev nodes and interpolated, exact to rounding.
 import numpy as np
 
 from skvarimp._data.table import SparseTable
+from skvarimp._data.values import spread_over
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels.terms import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
@@ -39,7 +40,7 @@ def kernel_response(model, form, table):
         gaussian = isinstance(term, Gaussian)
         if gaussian and is_far(term.gammas[0], table.numeric(), form.support):
             raise NotReadable("its squared distances cancel but for rounding")
-    few = table.take(np.unique(np.linspace(0, table.n_samples - 1, 12).astype(int)))
+    few = table.take(spread_over(table.n_samples, 12))
     if form.magnitude(few) > 1e6 * np.abs(form.scores(few)).max():
         raise NotReadable("its dual coefficients cancel but for rounding")
     return KernelResponse(model, form)

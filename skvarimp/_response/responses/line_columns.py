@@ -8,6 +8,7 @@ its stored values and a single zero with the weight of all rows that hold 0.
 import numpy as np
 
 from skvarimp._data.table import ArrayTable, SparseTable
+from skvarimp._data.values import begins_value
 from skvarimp._response.reductions.reductions import Range
 from skvarimp._response.reductions.states import Sample
 from skvarimp._response.shapes.line import StraightLines
@@ -97,13 +98,6 @@ def _stored(X, columns, weights):
     return values, probabilities
 
 
-def begins(ascending):
-    """Where each distinct value occurs first, for sorted values."""
-    new = np.ones(ascending.shape, dtype=bool)
-    np.not_equal(ascending[..., 1:], ascending[..., :-1], out=new[..., 1:])
-    return new
-
-
 def finish(walk, positions, columns, slopes):
     """The finished reductions of a batch.
 
@@ -133,7 +127,7 @@ def finish(walk, positions, columns, slopes):
     t = values[:, np.newaxis]
     lines = StraightLines(margins, None, t, t, slopes[:, :, np.newaxis], ascending)
     if any(hasattr(reduction, "statistic") for reduction in reductions):
-        new = begins(lines.ascending[:, 0])
+        new = begins_value(lines.ascending[:, 0])
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
     result = finish_shape(walk, positions, lines, IN_ORDER)
     for finished in result:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.values import spread_over
 from skvarimp._response.shapes.chebyshev import (
     coefficients,
     interpolation,
@@ -154,7 +155,7 @@ class Basis(Shape):
     def _first_guess(self, function, size):
         """How many nodes a few rows need."""
         n_rows = self.margins.n_rows
-        few = np.unique(np.linspace(0, n_rows - 1, min(n_rows, TRIED)).astype(int))
+        few = spread_over(n_rows, TRIED)
         for n in GUESSES:
             values = function(self._chunk(few, n))
             of_degree = np.abs(values @ coefficients(n)).max(axis=(0, 1, 2))

@@ -11,6 +11,7 @@ that the mean is exact to rounding at every cell.
 
 import numpy as np
 
+from skvarimp._data.values import spread_over
 from skvarimp._response.shapes.basis import ROUNDED, VANISHED
 from skvarimp._response.shapes.chebyshev import (
     coefficients,
@@ -44,7 +45,7 @@ def mean_over_nodes(mean_at, n_rows, values, size):
     low, high = values.min(axis=0), values.max(axis=0)
     if np.any(low == high):
         return None
-    some = np.unique(np.linspace(0, n_rows - 1, min(n_rows, TRIED)).astype(int))
+    some = spread_over(n_rows, TRIED)
     n = (FIRST, FIRST)
     for rows in (some, slice(0, n_rows)):
         while True:

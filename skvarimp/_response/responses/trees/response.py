@@ -12,6 +12,7 @@ import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
+from skvarimp._data.values import spread_over
 from skvarimp._models.trees.table import TreeTable
 from skvarimp._response.contract import Response
 from skvarimp._response.costs import Costs
@@ -41,8 +42,7 @@ def tree_response(model, form, table):
     """The response of a `Trees` form on a table."""
     response = TreeResponse(model, TreeTable(form.trees, form.encoding), form.link)
     codes = response.codes(table)
-    some = np.unique(np.linspace(0, len(codes) - 1, 20).astype(int))
-    response.some_codes = codes[some]
+    response.some_codes = codes[spread_over(len(codes), 20)]
     response.start_from(form.offset)
     response.rounding, response.gap = form.rounding, form.gap()
     if form.doubt is not None:
