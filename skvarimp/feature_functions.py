@@ -33,10 +33,8 @@ from skvarimp._data.entries import column_names, column_position
 from skvarimp._data.values import is_missing
 from skvarimp._measures.firm.feature_function import (
     FeatureFunction,
-    joined_text,
     numbers_of,
     operand_text,
-    some,
 )
 from skvarimp._types import Column, Floats
 
@@ -55,13 +53,31 @@ __all__ = [
 SHOWN_TERMS = 6  # of a linear combination
 
 
-class Product(FeatureFunction):
+class _OfSeveral(FeatureFunction):
+    """A function of any number of operands; `symbol` joins their labels."""
+
+    symbol = None
+
+    def __init__(self, *operands: Column | FeatureFunction) -> None:
+        if not operands:
+            raise TypeError(
+                f"{type(self).__name__} needs at least one column, got none."
+            )
+        super().__init__(*operands)
+
+    def _text(self, names, n_columns):
+        return self.symbol.join(
+            operand_text(operand, names, n_columns) for operand in self.arguments
+        )
+
+
+class Product(_OfSeveral):
     """Product of columns, an interaction feature.
 
     Parameters
     ----------
-    *columns : str, int or FeatureFunction
-        Factors; a column may occur more than once.
+    *operands : str, int or FeatureFunction
+        Columns, the factors; a column may occur more than once.
 
     Examples
     --------
@@ -70,17 +86,13 @@ class Product(FeatureFunction):
     [6.0, -4.0]
     """
 
-    def __init__(self, *columns: Column | FeatureFunction) -> None:
-        super().__init__(*some(self, columns))
+    symbol = " * "
 
     def _values(self, table):
         result = np.ones(table.n_samples)
         for operand in self.arguments:
             result = result * numbers_of(operand, table, self)
         return result
-
-    def _text(self, names, n_columns):
-        return joined_text(" * ", self.arguments, names, n_columns)
 
 
 class Step(FeatureFunction):
@@ -237,13 +249,8 @@ class Level(FeatureFunction):
         return f"{operand_text(column, names, n_columns)} == {value!r}"
 
 
-class _Boolean(FeatureFunction):
-    """A function of literals; `symbol` joins their labels."""
-
-    symbol = None
-
-    def __init__(self, *literals: Column | FeatureFunction) -> None:
-        super().__init__(*some(self, literals))
+class _Boolean(_OfSeveral):
+    """A function of literals."""
 
     def _values(self, table):
         count = np.zeros(table.n_samples)
@@ -255,17 +262,14 @@ class _Boolean(FeatureFunction):
         """Truth from the number of true literals."""
         raise NotImplementedError
 
-    def _text(self, names, n_columns):
-        return joined_text(self.symbol, self.arguments, names, n_columns)
-
 
 class Conjunction(_Boolean):
     """1 where all literals are true, else 0.
 
     Parameters
     ----------
-    *literals : str, int or FeatureFunction
-        Columns, true above 0, or `Not` of them, or other feature functions.
+    *operands : str, int or FeatureFunction
+        Literals: columns, true above 0, or `Not` of them, or other feature functions.
 
     Examples
     --------
@@ -285,8 +289,8 @@ class Disjunction(_Boolean):
 
     Parameters
     ----------
-    *literals : str, int or FeatureFunction
-        Columns, true above 0, or `Not` of them, or other feature functions.
+    *operands : str, int or FeatureFunction
+        Literals: columns, true above 0, or `Not` of them, or other feature functions.
 
     Examples
     --------
@@ -306,8 +310,8 @@ class ExclusiveOr(_Boolean):
 
     Parameters
     ----------
-    *literals : str, int or FeatureFunction
-        Columns, true above 0, or `Not` of them, or other feature functions.
+    *operands : str, int or FeatureFunction
+        Literals: columns, true above 0, or `Not` of them, or other feature functions.
 
     Examples
     --------

@@ -223,7 +223,7 @@ def group_statistic(
     members = _class_members(y)
     _check_within(len(y), members.shape[1], "y")
     n_in = members.sum(axis=0)
-    f = np.empty(table.n_columns)
+    f, p = np.empty((2, table.n_columns))
     for columns, block in column_blocks(X):
         size = np.abs(block).max(axis=0)
         block = block - block.mean(axis=0)
@@ -231,8 +231,9 @@ def group_statistic(
         between = np.sum(n_in[:, np.newaxis] * means**2, axis=0)
         within = np.sum((block - members @ means) ** 2, axis=0)
         rounding = 1e-26 * len(y) * size**2
-        f[columns] = _f_ratio(between, within, len(n_in), len(y), rounding)
-    return f, special.fdtrc(len(n_in) - 1, len(y) - len(n_in), f)
+        test = _f_test(between, within, len(n_in), len(y), rounding)
+        f[columns], p[columns] = test
+    return f, p
 
 
 def _target_between_levels(X, y):
@@ -255,17 +256,18 @@ def _target_between_levels(X, y):
         between = np.sum(n_in * means**2)
         within = np.sum((y - means[level]) ** 2)
         rounding = 1e-26 * len(y) * size**2
-        f[j] = _f_ratio(between, within, len(n_in), len(y), rounding)
-        p[j] = special.fdtrc(len(n_in) - 1, len(y) - len(n_in), f[j])
+        f[j], p[j] = _f_test(between, within, len(n_in), len(y), rounding)
     return f, p
 
 
-def _f_ratio(between, within, n_groups, n_samples, rounding):
-    """Mean square between over within; sums of squares below `rounding` are 0."""
-    between = np.where(between > rounding, between, 0.0) / (n_groups - 1)
-    within = np.where(within > rounding, within, 0.0) / (n_samples - n_groups)
+def _f_test(between, within, n_groups, n_samples, rounding):
+    """F and its p-value; sums of squares below `rounding` are 0."""
+    freedom = n_groups - 1, n_samples - n_groups
+    between = np.where(between > rounding, between, 0.0) / freedom[0]
+    within = np.where(within > rounding, within, 0.0) / freedom[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(between > 0, between / within, 0.0)
+        f = np.where(between > 0, between / within, 0.0)
+    return f, special.fdtrc(*freedom, f)
 
 
 def _check_within(n_samples, n_groups, what):

@@ -91,25 +91,16 @@ def permutation_importance(
     >>> result.importances.shape
     (10, 5)
     """
-    function, name = (
-        sklearn.inspection.permutation_importance,
-        "_calculate_permutation_scores",
-    )
-    options = {
-        "scoring": scoring,
-        "n_repeats": n_repeats,
-        "n_jobs": n_jobs,
-        "random_state": random_state,
-        "sample_weight": sample_weight,
-        "max_samples": max_samples,
-    }
+    given = dict(locals())
+    function = sklearn.inspection.permutation_importance
+    name = "_calculate_permutation_scores"
     original = slow_part(function, name)
     if original is None or not hasattr(X, "shape"):
-        return function(estimator, X, y, **options)
-    checked(function, {"estimator": estimator, "X": X, "y": y} | options)
+        return function(**given)
+    checked(function, given)
     together = effective_n_jobs(n_jobs) == 1
     scores = PermutedScores(original, estimator, X, scoring, together)
-    return rebound(function, name, scores)(estimator, X, y, **options)
+    return rebound(function, name, scores)(**given)
 
 
 def partial_dependence(
@@ -181,25 +172,13 @@ def partial_dependence(
     >>> line["average"].shape
     (1, 100)
     """
+    given = dict(locals())
     function, name = sklearn.inspection.partial_dependence, "_partial_dependence_brute"
-    options = {
-        "sample_weight": sample_weight,
-        "categorical_features": categorical_features,
-        "feature_names": feature_names,
-        "response_method": response_method,
-        "percentiles": percentiles,
-        "grid_resolution": grid_resolution,
-        "custom_values": custom_values,
-        "method": method,
-        "kind": kind,
-    }
     original = slow_part(function, name)
     if original is None:
-        return function(estimator, X, features, **options)
-    given = {"estimator": estimator, "X": X, "features": features}
-    checked(function, given | options)
-    curves = FastCurves(original, kind)
-    return rebound(function, name, curves)(estimator, X, features, **options)
+        return function(**given)
+    checked(function, given)
+    return rebound(function, name, FastCurves(original, kind))(**given)
 
 
 class PartialDependenceDisplay(sklearn.inspection.PartialDependenceDisplay):

@@ -532,7 +532,7 @@ def test_measures_with_and_without_condition_share_a_comparison():
     ("parameters", "message"),
     [
         ({"conditional": np.zeros(3)}, r"one label per row of X, shape \(90,\), got"),
-        ({"conditional": {"b": LABELS}}, "names 'b', which is not among the entries"),
+        ({"conditional": {"b": LABELS}}, "names 'b', which is not among the 4 entries"),
         ({"conditional": {"x0": LABELS[:5]}}, "of 'x0' must hold one label per row"),
         ({"conditional": "groups"}, "'conditional' parameter of"),
         ({"conditional": LABELS, "subset": "oob"}, "cannot be combined with subset"),

@@ -363,7 +363,7 @@ def test_bad_input():
     cases = [
         ({"pairs": [(0, 9)]}, ValueError, "positions run from 0 to 4"),
         ({"pairs": [("x0", "x9")]}, ValueError, "'x9', which is not among the 5"),
-        ({"pairs": [(0, 0)]}, ValueError, "'x0' with itself"),
+        ({"pairs": [(0, 0)]}, ValueError, "'x0' and 'x0' share"),
         ({"pairs": [(0, 1), (1, 0)]}, ValueError, "2 times"),
         ({"pairs": [(0, 1, 2)]}, ValueError, "pairs of entries"),
         ({"pairs": ["x0"]}, ValueError, "pairs of entries"),

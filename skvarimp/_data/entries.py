@@ -36,6 +36,16 @@ def column_names(names, n_columns):
     return list(names) if names is not None else [f"x{j}" for j in range(n_columns)]
 
 
+def check_known(name, names, parameter):
+    """Raise unless a name that a parameter gives is that of an entry."""
+    if name not in names:
+        shown = [*names] if len(names) <= 20 else [*list(names)[:20], "..."]
+        raise ValueError(
+            f"`{parameter}` names {name!r}, which is not among the {len(names)} "
+            f"entries: {shown}."
+        )
+
+
 def column_position(feature, names, n_columns):
     """Position of one column given by name or by (possibly negative) integer."""
     if isinstance(feature, str):

@@ -5,6 +5,7 @@ import numpy as np
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
+from skvarimp._measures.interaction.statistics import takes_numbers
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 
@@ -33,10 +34,9 @@ class FastCurves:
         if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
             return None
         table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
-        numbers = all(table.takes_numbers(j) for j in columns)
-        if len(set(columns)) < len(columns) or not numbers:
-            return None
         entry = Entry("moved", columns, len(columns) > 1)
+        if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
+            return None
         problem, response = Responses(est, table, [entry]).of(response_method)
         if response is None:
             return None

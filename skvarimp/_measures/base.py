@@ -238,9 +238,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         order = np.argsort(self.ranking_, kind="stable")
         ranks = np.column_stack([ranking(column) for column in values.T])
         columns = {
-            "entry": [
-                name for e in order for name in [self.entry_names_[e]] * n_outputs
-            ],
+            "entry": [self.entry_names_[e] for e in np.repeat(order, n_outputs)],
             "output": [str(name) for name in self.output_names_] * len(order),
             "importance": values[order].ravel(),
             "rank": ranks[order].ravel(),

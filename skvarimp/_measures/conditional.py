@@ -1,11 +1,11 @@
 """`conditional=`: entries move among rows of their own part only."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 from sklearn.tree import BaseDecisionTree
 
+from skvarimp._data.entries import check_known
 from skvarimp._data.subgroup_trees import (
     Predictors,
     explained,
@@ -63,12 +63,16 @@ class ConditionalImportance(ResponseImportance):
                 "`conditional` takes values from the rows of a part, but `grid` gives "
                 "values of its own. Use grid='all' or another named grid."
             )
-        parts_of = self._parts_of(problem, entries)
+        tree, predictors, labels = self.conditional, None, None
+        if isinstance(tree, str | BaseDecisionTree):
+            predictors = Predictors.of(problem.table, problem.weights)
+        else:
+            labels = self._labels(problem, entries)
         categorical = self._categorical(problem)
         seeds = np.zeros(len(entries), dtype=np.int64)
         if self.random_state is not None:
             seeds = entry_seeds(self.random_state, len(entries)) % 2**31
-        arguments = (problem, parts_of, categorical)
+        arguments = problem, tree, predictors, labels, categorical
         tasks = list(zip(entries, seeds.tolist()))
         fitted = in_order(_fitted, tasks, arguments, self.n_jobs, prefer="threads")
         parts, self.subgroups_, shares = {}, {}, []
@@ -93,60 +97,40 @@ class ConditionalImportance(ResponseImportance):
             outcome.store([e], finished)
         return outcome
 
-    def _parts_of(self, problem, entries):
-        """A function that gives the parts for an entry, its target and a seed."""
-        given = self.conditional
-        if isinstance(given, str | BaseDecisionTree):
-            predictors = Predictors.of(problem.table, problem.weights)
-            tree = None if isinstance(given, str) else given
-            return partial(_parts_of_leaves, tree, predictors)
+    def _labels(self, problem, entries):
+        """Entry name -> the part of each row, as the user's labels say."""
+        given, names = self.conditional, [entry.name for entry in entries]
         if not isinstance(given, Mapping):
-            codes = _codes(given, problem.kept, "`conditional`")
-            return partial(_given_parts, {entry: codes for entry in entries})
-        by_name = {entry.name: entry for entry in entries}
-        unknown = [name for name in given if name not in by_name]
-        if unknown:
-            shown = (
-                list(by_name) if len(by_name) <= 20 else [*list(by_name)[:20], "..."]
-            )
-            raise ValueError(
-                f"`conditional` names {unknown[0]!r}, which is not among the entries: "
-                f"{shown}."
-            )
-        kept = problem.kept
-        codes = {
-            by_name[name]: _codes(labels, kept, f"`conditional` of {name!r}")
+            return dict.fromkeys(names, _codes(given, problem.kept, "`conditional`"))
+        for name in given:
+            check_known(name, names, "conditional")
+        return {
+            name: _codes(labels, problem.kept, f"`conditional` of {name!r}")
             for name, labels in given.items()
         }
-        return partial(_given_parts, codes)
 
     def _further_columns(self):
         shares = getattr(self, "explained_", None)
         return {} if shares is None else {"explained": shares}
 
 
-def _fitted(task, problem, parts_of, categorical):
+def _fitted(task, problem, tree, predictors, labels, categorical):
     """(part of each row, share of the variance between the parts) of an entry."""
-    entry, seed = task
-    target = target_of(problem.table, entry, problem.weights, categorical)
-    parts = parts_of(problem, entry, target, categorical, seed)
-    return parts, explained(target, parts, problem.weights)
-
-
-def _parts_of_leaves(tree, predictors, problem, entry, target, categorical, seed):
-    weights, total = problem.weights, problem.total_weight
-    if tree is None:
-        return parts_by_tree(predictors, entry, target, weights, total, seed)
-    codes = None
-    if is_categorical(problem.table, entry, categorical):
-        codes = problem.table.factorize(entry.columns)[0]
-    return parts_by_given_tree(tree, predictors, entry, target, codes, weights, seed)
-
-
-def _given_parts(codes, problem, entry, target, categorical, seed):
-    """Those of the user's labels; all rows for an entry that got none."""
-    every = np.zeros(problem.table.n_samples, dtype=np.intp)
-    return codes.get(entry, every)
+    (entry, seed), table, weights = task, problem.table, problem.weights
+    target = target_of(table, entry, weights, categorical)
+    if labels is not None:  # all rows are one part for an entry without labels
+        every = np.zeros(table.n_samples, dtype=np.intp)
+        parts = labels.get(entry.name, every)
+    elif isinstance(tree, str):
+        of_entry = predictors, entry, target, weights
+        parts = parts_by_tree(*of_entry, problem.total_weight, seed)
+    else:
+        codes = None
+        if is_categorical(table, entry, categorical):
+            codes = table.factorize(entry.columns)[0]
+        of_entry = predictors, entry, target, codes, weights
+        parts = parts_by_given_tree(tree, *of_entry, seed)
+    return parts, explained(target, parts, weights)
 
 
 def _codes(labels, kept, name):

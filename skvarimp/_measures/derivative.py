@@ -232,9 +232,6 @@ class _Moments:
     def finish(self, total_weight):
         """Importances (n_entries, n_outputs) and errors; NaN for entries not added."""
         theta = self._theta()
-        if self.kept is not None:
-            psi = self.influences()
-            return theta, np.sqrt(self.weights @ psi**2 / total_weight)
         mean, by_g, by_d = self._factors(theta)
         # E z^2
         square = np.einsum("ea,eab,eb->e", by_g, self.products, by_g)

@@ -145,10 +145,8 @@ class FilterImportance(BaseImportance):
 
 def _are_classes(estimator, y):
     """Whether y holds classes: as its estimator says, else by its values."""
-    if is_classifier(estimator):
-        return True
-    if is_regressor(estimator):
-        return False
+    if is_classifier(estimator) or is_regressor(estimator):
+        return is_classifier(estimator)
     return type_of_target(y) in ("binary", "multiclass")
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._data.statistics import variance, weighted_median
-from skvarimp._data.table import as_table, rows_of_target
+from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_length, check_sample_weight, check_target
 from skvarimp._models.model import Model
 from skvarimp._response.contract import Walk
@@ -62,12 +62,6 @@ class Problem:
         """
         y = check_target(self.given_y, len(self.kept))
         return None if y is None else y[self.kept]
-
-    def y_as_given(self):
-        """The targets of the rows in the user's own container."""
-        if self.kept.all():
-            return self.given_y
-        return rows_of_target(self.given_y, np.flatnonzero(self.kept))
 
     def response(self, entries):
         """The probed response that serves the entries; made once."""

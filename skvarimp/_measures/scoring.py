@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer
 
+from skvarimp._data.table import rows_of_target
 from skvarimp._response.engine import Outcome
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.arithmetic import users_code
@@ -47,25 +48,19 @@ class ScoreLost:
     @classmethod
     def of(cls, scoring, problem):
         """For a problem; scores its rows."""
-        equal = problem.weights.min() == problem.weights.max()
+        equal, y = problem.weights.min() == problem.weights.max(), problem.given_y
+        if not problem.kept.all():
+            y = rows_of_target(y, np.flatnonzero(problem.kept))
         weights = None if equal else problem.weights * problem.total_weight
         lost = cls(
             *_resolve_scorer(scoring, problem),
             problem.model.estimator,
             problem.table,
-            problem.y_as_given(),
+            y,
             problem.weights,
             weights,
         )
-        try:
-            lost.baseline = lost.score(problem.table.copy())
-        except ValueError as error:
-            if callable(scoring):
-                raise
-            raise ValueError(
-                f"scoring={scoring!r} cannot score {type(lost.estimator).__name__} on "
-                f"this y: {error}"
-            ) from error
+        lost.baseline = lost.score(problem.table.copy())
         return lost
 
     def score(self, X):
@@ -105,21 +100,11 @@ def is_finite_number(score):
     return score.ndim == 0 and score.dtype.kind in "fbiu" and bool(np.isfinite(score))
 
 
-def check_scorer_name(scoring):
-    """Raise ValueError for a name that scikit-learn has no scorer for."""
-    if isinstance(scoring, str) and scoring not in get_scorer_names():
-        raise ValueError(
-            f"`scoring` names no scorer of scikit-learn, got {scoring!r}. "
-            "sklearn.metrics.get_scorer_names() lists them."
-        )
-
-
 def _resolve_scorer(scoring, problem):
     """(scorer, name) from a name or a callable."""
     if not isinstance(scoring, str):
         name = getattr(scoring, "__name__", None) or repr(scoring)
         return scoring, name
-    check_scorer_name(scoring)
     if problem.model.method == "__call__":
         raise TypeError(
             f"scoring={scoring!r} needs an estimator with `predict`, got a bare "

@@ -215,19 +215,17 @@ default=None
         scale = np.ones(len(problem.base))
         if self.scale == "auto":
             scale = problem.scale(self.contrast)
+        grid = self.grid
+        if isinstance(grid, str) and grid == "auto":
+            grid = "equidistant" if self.contrast == "range" else "all"
         request = Request(
-            self._grid_in_parts(problem, entries, self._grid_used()),
+            self._grid_in_parts(problem, entries, grid),
             [REDUCTIONS[self.contrast]],
             [scale],
             self._categorical(problem),
         )
         estimation = self._choose_estimation(problem, entries, request)
         return Plan(problem, entries, [request], estimation)
-
-    def _grid_used(self):
-        if isinstance(self.grid, str) and self.grid == "auto":
-            return "equidistant" if self.contrast == "range" else "all"
-        return self.grid
 
     def _choose_estimation(self, problem, entries, request):
         if self.estimation != "auto":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._data.entries import Entry
+from skvarimp._data.entries import Entry, check_known
 from skvarimp._data.table import ArrayTable
 from skvarimp._data.values import begins_value, is_missing
 from skvarimp._running.memo import Memo
@@ -337,11 +337,7 @@ def _entries_with_values(entries, grid):
         return range(len(entries)) if given else []
     names = [entry.name for entry in entries]
     for name, values in grid.items():
-        if name not in names:
-            shown = names if len(names) <= 20 else [*names[:20], "..."]
-            raise ValueError(
-                f"`grid` names {name!r}, which is not among the entries: {shown}."
-            )
+        check_known(name, names, "grid")
         if isinstance(values, str | numbers.Integral):
             raise ValueError(
                 f"`grid` must map {name!r} to an array of values, got {values!r}."

@@ -29,7 +29,6 @@ from skvarimp._data.validation import (
 from skvarimp._display.html import selector_html
 from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.scoring import check_scorer_name
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.progress import Progress
@@ -158,7 +157,6 @@ class PathSelector(Delegating, RefittingSelector):
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
-        check_scorer_name(self.scoring)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(
             self.estimator, importance, scorer, table, y, splits, passed, self.n_jobs

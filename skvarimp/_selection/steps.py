@@ -61,14 +61,15 @@ def routed(router, estimator, params, n_samples):
         return Passed({}, {}, {}, None)
     if get_config()["enable_metadata_routing"]:
         by_part = process_routing(router, "fit", **params)
-        groups = None
-        if "splitter" in by_part:
-            groups = by_part.splitter.split.get("groups")
+
+        def given(part, method):
+            return dict(by_part.get(part, {}).get(method, {}))
+
         return Passed(
-            dict(by_part.estimator.fit) if "estimator" in by_part else {},
-            dict(by_part.importance.fit) if "importance" in by_part else {},
-            dict(by_part.scorer.score) if "scorer" in by_part else {},
-            groups,
+            given("estimator", "fit"),
+            given("importance", "fit"),
+            given("scorer", "score"),
+            given("splitter", "split").get("groups"),
         )
     unknown = sorted(set(params) - {"sample_weight", "groups"})
     if unknown:

@@ -79,15 +79,6 @@ class FeatureFunction:
         return f"{type(self).__name__}({', '.join(map(repr, self.arguments))})"
 
 
-def some(function, operands):
-    """The operands, of which there must be one."""
-    if not operands:
-        raise TypeError(
-            f"{type(function).__name__} needs at least one column, got none."
-        )
-    return operands
-
-
 def numbers_of(operand, table, function):
     """Values of a column or feature function as finite float64."""
     if isinstance(operand, FeatureFunction):
@@ -117,8 +108,3 @@ def operand_text(operand, names, n_columns):
     if n_columns is None:  # a label before X is known
         return operand if isinstance(operand, str) else f"x{operand}"
     return column_names(names, n_columns)[column_position(operand, names, n_columns)]
-
-
-def joined_text(symbol, operands, names, n_columns):
-    """Labels of operands with a symbol between them."""
-    return symbol.join(operand_text(o, names, n_columns) for o in operands)

@@ -28,6 +28,7 @@ from skvarimp._measures.interaction.statistics import (
     ConditionalStd,
     JointH,
     MeanCurves,
+    takes_numbers,
     together,
 )
 from skvarimp._measures.partitioned.pairs import PartitionedCurves, PartitionedH
@@ -294,7 +295,7 @@ default="auto"
         joint = [together(of_set) for of_set in members]
         response = problem.response(joint or entries)
         statistic = self._statistic(problem, response, joint or entries, members)
-        self.response_path_ = statistic.path(joint)
+        self.response_path_ = self._path(problem.table, response.path, joint)
         n_outputs = len(problem.base)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
@@ -319,6 +320,17 @@ default="auto"
                 if progress.step():
                     break
         return strengths
+
+    def _path(self, table, path, joint):
+        """How the responses are computed: by the model where values are no numbers."""
+        n_predicted = sum(not takes_numbers(table, entry) for entry in joint)
+        at_rows = self.statistic != "conditional_std"
+        if at_rows or not n_predicted or path.startswith("black box"):
+            return path
+        black_box = "black box (values that are no numbers)"
+        if n_predicted == len(joint):
+            return black_box
+        return f"{path}; {n_predicted} of {len(joint)} pairs: {black_box}"
 
     def _statistic(self, problem, response, joint, sets):
         n_columns = max(len(entry.columns) for entry in joint)

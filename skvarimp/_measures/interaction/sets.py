@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from skvarimp._data.entries import check_known
 from skvarimp._measures.problem import Request
 from skvarimp._response.reductions.shares import OwnShare, TotalShare
 
@@ -97,13 +98,14 @@ def resolve_sets(given, entries, parameter):
 def check_disjoint(entries, way_out):
     """Raise where two entries share a column."""
     owner = {}
-    for entry in entries:
+    for e, entry in enumerate(entries):
         for column in entry.columns:
-            other = owner.setdefault(column, entry)
-            if other is not entry:
+            other = owner.setdefault(column, e)
+            if other != e:
                 raise ValueError(
-                    f"The entries {other.name!r} and {entry.name!r} share the column "
-                    f"{column}, so that they cannot move independently. {way_out}"
+                    f"The entries {entries[other].name!r} and {entry.name!r} share the "
+                    f"column {column}, so that they cannot move independently. "
+                    f"{way_out}"
                 )
 
 
@@ -114,24 +116,13 @@ def _resolved(members, places, parameter):
             f"`{parameter}` takes {parameter} of entries, such as "
             f"{tuple(range(size))}, got {members!r}."
         )
-    positions = tuple(_entry_position(m, places, parameter) for m in members)
-    for e in positions:
-        if positions.count(e) > 1:
-            name = list(places)[e]
-            raise ValueError(f"`{parameter}` has the entry {name!r} with itself.")
-    return positions
+    return tuple(_entry_position(m, places, parameter) for m in members)
 
 
 def _entry_position(member, places, parameter):
     """Position of an entry given by its name or by a (possibly negative) integer."""
     if isinstance(member, str):
-        if member not in places:
-            names = list(places)
-            shown = names if len(names) <= 20 else [*names[:20], "..."]
-            raise ValueError(
-                f"`{parameter}` names {member!r}, which is not among the "
-                f"{len(names)} entries: {shown}."
-            )
+        check_known(member, places, parameter)
         return places[member]
     if isinstance(member, bool | np.bool_) or not isinstance(member, numbers.Integral):
         raise TypeError(

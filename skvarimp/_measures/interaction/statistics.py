@@ -19,6 +19,11 @@ from skvarimp._running.memory import working_bytes
 NO_JOINT_EFFECT = 1e-20
 
 
+def takes_numbers(table, entry):
+    """Whether all columns of an entry may be moved to any number."""
+    return all(table.takes_numbers(j) for j in entry.columns)
+
+
 @dataclass
 class MeanCurves:
     """Mean response curves over all rows of a problem, unmoved response subtracted.
@@ -59,10 +64,6 @@ class MeanCurves:
         move = make_move(self.table, self.weights, entry, "all")
         return move, self.of(move)
 
-    def predicted(self, entry):
-        """Whether the model itself is asked for the curves of `on_grid`."""
-        return not all(self.table.takes_numbers(j) for j in entry.columns)
-
     def on_grid(self, first, second):
         """Mean response with two entries moved at once.
 
@@ -70,7 +71,7 @@ class MeanCurves:
         values are no plain numbers, the first is moved in X's own container, and the
         model itself asked for the curves of the second.
         """
-        if not (self.predicted(first.entry) or self.predicted(second.entry)):
+        if takes_numbers(self.table, first.entry.together_with(second.entry)):
             curve = self.of(product_move(first, second))
             return curve.reshape(-1, first.n_cells, second.n_cells)
         rows = np.arange(len(self.weights))
@@ -99,18 +100,6 @@ class ConditionalStd:
 
     curves: MeanCurves
     move: object
-
-    def path(self, joint_entries):
-        """How the responses of pairs are computed."""
-        fast = self.curves.response.path
-        n_predicted = sum(self.curves.predicted(entry) for entry in joint_entries)
-        if not n_predicted or fast.startswith("black box"):
-            return fast
-        black_box = "black box (values that are no numbers)"
-        if n_predicted == len(joint_entries):
-            return black_box
-        n_pairs = len(joint_entries)
-        return f"{fast}; {n_predicted} of {n_pairs} pairs: {black_box}"
 
     def alone(self, entry):
         """What is needed of one entry: its move."""
@@ -155,10 +144,6 @@ class JointH:
     _pairs: Memo = field(
         default_factory=lambda: Memo(most=np.inf, most_bytes=working_bytes() / 4)
     )
-
-    def path(self, joint_entries):
-        """See `ConditionalStd.path`."""
-        return self.curves.response.path
 
     def alone(self, entry):
         """What is needed of one entry: F at each row, (n_outputs, n_samples)."""

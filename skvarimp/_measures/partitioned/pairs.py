@@ -54,15 +54,8 @@ class PartitionedCurves(_OfPartitions):
     pairs: list
     request: object
 
-    predicted = MeanCurves.predicted
-
     def __post_init__(self):
         self.problem.foreseen = list(dict.fromkeys(chain(*self.pairs)))
-
-    @property
-    def table(self):
-        """The few rows that stand for all."""
-        return self.problem.table
 
     def on_grid(self, first, second):
         """See `MeanCurves.on_grid`."""
@@ -95,10 +88,6 @@ class PartitionedH(_OfPartitions):
 
     joint: list
     sets: list
-
-    def path(self, joint_entries):
-        """See `JointH.path`."""
-        return self.response.path
 
     def alone(self, entry):
         """Nothing: all entries go through the partitions together."""

@@ -300,7 +300,7 @@ def test_group_with_values_given():
 
 
 BAD_GRIDS = [
-    ({"nobody": [1.0]}, "`grid` names 'nobody', which is not among the entries"),
+    ({"nobody": [1.0]}, "`grid` names 'nobody', which is not among the 2 entries"),
     ({"x0": "deciles"}, "must map 'x0' to an array of values, got 'deciles'"),
     ({"x0": [[1.0]]}, "non-empty 1-d array"),
     ({"x0": []}, "non-empty 1-d array"),
