@@ -248,7 +248,7 @@ BAD_CALLS = [
     (dict(sample_weight=np.ones(3)), ValueError, r"shape \(60,\)"),
     (dict(sample_weight=-np.ones(60)), ValueError, "non-negative"),
     (dict(sample_weight=np.zeros(60)), ValueError, "0 everywhere"),
-    (dict(sample_weight=["a"] * 60), ValueError, "could not convert string"),
+    (dict(sample_weight=["a"] * 60), ValueError, "`sample_weight` must be finite num"),
     (dict(sample_weight=np.eye(60)[0]), ValueError, "Only one row"),
     (
         dict(sample_weight=np.full(60, np.nan)),

@@ -128,7 +128,10 @@ def check_weights(sample_weight, n_samples):
         return np.ones(n_samples)
     how = {"ensure_2d": False, "ensure_min_samples": 0}
     how["input_name"] = "`sample_weight`"
-    weight = check_array(sample_weight, dtype=np.float64, **how)
+    try:
+        weight = check_array(sample_weight, dtype=np.float64, **how)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`sample_weight` must be finite numbers: {error}") from None
     if weight.shape != (n_samples,):
         raise ValueError(
             f"`sample_weight` must have shape ({n_samples},), one weight per row of X, "
