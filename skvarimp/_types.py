@@ -46,7 +46,7 @@ Features: TypeAlias = (
     Sequence[Column | Group] | Mapping[str, Column | Group] | SupportsArray | None
 )
 Pairs: TypeAlias = Sequence[Sequence[Column]] | SupportsArray | None
-Triples: TypeAlias = Sequence[Sequence[Column]] | SupportsArray | None
+Triples: TypeAlias = Pairs
 FeatureFunctions: TypeAlias = (
     Callable[[Any], ArrayLike]
     | Sequence[Callable[[Any], ArrayLike]]

@@ -267,7 +267,7 @@ MISUSES = {
     "set of columns": (
         lambda: SensitivityImportance(features={"age", "bmi"}).fit(LINEAR, X, Y),
         TypeError,
-        "`features` must be in an order, got the set",
+        "`features` must be in an order, in a list or a dict, got {",
     ),
     "mask of columns": (
         lambda: SensitivityImportance(features=X.columns == "age").fit(LINEAR, X, Y),

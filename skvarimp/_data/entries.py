@@ -52,10 +52,9 @@ def column_position(feature, names, n_columns):
         labels = column_names(names, n_columns)
         if feature in labels:
             return labels.index(feature)
-        shown = labels if len(labels) <= 20 else [*labels[:20], "..."]
         raise ValueError(
             f"Feature {feature!r} is not among the {n_columns} features seen by the "
-            f"estimator: {shown}."
+            f"estimator: {labels!r:.300}."
         )
     is_mask = isinstance(feature, bool | np.bool_)
     if is_mask or not isinstance(feature, numbers.Integral):
@@ -112,16 +111,12 @@ def resolve_features(features, names, n_columns):
         raise ValueError("X has no columns.")
     if features is None:
         return [Entry(name, (j,)) for j, name in enumerate(labels)]
-    if isinstance(features, str | numbers.Integral) or (
+    if isinstance(features, str | numbers.Integral | set | frozenset) or (
         isinstance(features, np.ndarray) and features.ndim == 0
     ):
         raise TypeError(
-            f"`features` must be a sequence or a dict, got {features!r}. Use "
-            f"features=[{features!r}] for one column."
-        )
-    if isinstance(features, set | frozenset):
-        raise TypeError(
-            f"`features` must be in an order, got the set {features!r:.60}. Use a list."
+            f"`features` must be in an order, in a list or a dict, got {features!r:.60}"
+            ". Use features=[name] for one column."
         )
     if isinstance(features, Mapping):
         given = list(features.items())
@@ -135,7 +130,7 @@ def resolve_features(features, names, n_columns):
         is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
         members = list(feature) if is_group else [feature]
         if not members:
-            raise ValueError(f"`features` has an empty group{_called(label)}.")
+            raise ValueError(f"`features` has an empty group: {given!r:.60}.")
         columns = tuple(column_position(f, names, n_columns) for f in members)
         if len(set(columns)) < len(columns):
             twice = labels[Counter(columns).most_common(1)[0][0]]
@@ -144,10 +139,6 @@ def resolve_features(features, names, n_columns):
         entries.append(Entry(name, columns, is_group and len(columns) > 1))
     _refuse_duplicates(entries)
     return entries
-
-
-def _called(label):
-    return "" if label is None else f" called {label!r}"
 
 
 def _refuse_duplicates(entries):

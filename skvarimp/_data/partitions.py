@@ -89,7 +89,7 @@ class Partitions:
     def __init__(self, X, y=None, sample_weight=None, feature_names=None):
         import dask
 
-        self.feature_names, self.sent = feature_names, Sent()
+        self.sent = Sent()
         if X.ndim != 2:
             way_out = "" if hasattr(X, "rechunk") else " Pass X.to_frame()."
             raise ValueError(
@@ -107,12 +107,13 @@ class Partitions:
         together = _together(X, given)
         gather = dask.delayed(_gathered, pure=False)
         self.delayed = [gather(p, *part) for p, part in enumerate(together)]
-        self.head, self._schema = self._first_rows(sample_weight is not None)
+        read = partial(_read, feature_names=feature_names)
+        self.head, schema = self._first_rows(read, sample_weight is not None)
+        self._read = partial(read, schema=schema)
 
-    def _first_rows(self, weighted):
+    def _first_rows(self, read, weighted):
         """A few rows and the columns of the first partition that has some."""
         found, n_rows, n_positive = None, 0, 0
-        read = _Read(None, self.feature_names)
         for gathered in self.delayed:
             n_given, some, schema = merged_over(
                 [gathered], _head, (read,), None, self.sent
@@ -132,8 +133,7 @@ class Partitions:
         An error names the partition. Parameters as in `merged_over`; `merge` is
         `merged` by default.
         """
-        read = _Read(self._schema, self.feature_names)
-        arguments = read, function, arguments
+        arguments = self._read, function, arguments
         return merged_over(
             self.delayed, _on_part, arguments, merge or merged, self.sent
         )
@@ -155,8 +155,7 @@ class Partitions:
         list of length n_edges + 1
             None for an empty bin.
         """
-        read = _Read(self._schema, self.feature_names)
-        arguments = read, _split, (values, edges)
+        arguments = self._read, _split, (values, edges)
         how = len(edges) + 1, partial(_join, reduce=reduce), self.sent
         return binned_over(self.delayed, _on_part, arguments, *how)
 
@@ -233,23 +232,20 @@ def _gathered(number, X, y, weights):
     return number, X, y, weights
 
 
-class _Read:
-    """Makes a `Part` of what Dask hands over, checked against the first one."""
+def _read(gathered, feature_names, schema=None):
+    """A `Part` of what Dask hands over; None where no row has positive weight.
 
-    def __init__(self, schema, feature_names):
-        self.schema, self.feature_names = schema, feature_names
-
-    def __call__(self, gathered):
-        """The part, or None where no row has positive weight."""
-        number, X, y, given = gathered
-        table = as_table(X, self.feature_names)
-        check_length(y, table.n_samples)
-        weights = check_weights(given, table.n_samples)
-        if self.schema is not None:
-            _check_alike(schema_of(table), self.schema)
-        kept = weights > 0
-        part = Part(number, table, y, weights)
-        return part if kept.all() and len(kept) else _rows_of(part, kept)
+    Its columns are checked against those of the first one, `schema`.
+    """
+    number, X, y, given = gathered
+    table = as_table(X, feature_names)
+    check_length(y, table.n_samples)
+    weights = check_weights(given, table.n_samples)
+    if schema is not None:
+        _check_alike(schema_of(table), schema)
+    kept = weights > 0
+    part = Part(number, table, y, weights)
+    return part if kept.all() and len(kept) else _rows_of(part, kept)
 
 
 def _rows_of(part, kept):

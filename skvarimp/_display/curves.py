@@ -222,7 +222,8 @@ class CurvesDisplay(Display):
         """Name, grid, averages, and values and responses of single rows, as drawn."""
         name, grid, averages = curve
         averages = np.asarray(averages, dtype=np.float64)
-        values, rows = self._individual(name)
+        nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
+        values, rows = map(np.asarray, (self.individual or {}).get(name, nothing))
         if kind == "average":
             rows = rows[:0]
         elif kind == "individual":
@@ -277,12 +278,6 @@ class CurvesDisplay(Display):
             lines, self.output_names, title="output", fontsize="small", loc=place[1]
         )
         plain(legend.get_texts())
-
-    def _individual(self, name):
-        """Values and single rows' responses of a panel; empty where there are none."""
-        nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
-        values, curves = (self.individual or {}).get(name, nothing)
-        return np.asarray(values), np.asarray(curves, dtype=np.float64)
 
 
 def _limits(drawn, band):

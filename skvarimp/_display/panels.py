@@ -33,7 +33,7 @@ def draw_averages(ax, name, grid, averages, marks):
     """
     missing = np.array([is_missing(value) for value in grid], dtype=bool)
     known = grid[~missing]
-    dates = _are_dates(known)
+    dates = len(known) and all(isinstance(v, date | np.datetime64) for v in known)
     as_levels = not dates and (grid.dtype.kind not in "fiu" or marks is None)
     at = known
     if as_levels:
@@ -81,11 +81,6 @@ def draw_rows(ax, at, rows, band, as_levels):
             ax.vlines(at, low, high, color=color, alpha=0.25, lw=8, zorder=1)
         else:
             ax.fill_between(at, low, high, color=color, alpha=0.25, lw=0, zorder=1)
-
-
-def _are_dates(values):
-    """Whether all values, of which there is one, are dates or times."""
-    return len(values) > 0 and all(isinstance(v, date | np.datetime64) for v in values)
 
 
 def _date_numbers(ax, values):

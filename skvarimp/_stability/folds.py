@@ -14,7 +14,6 @@ from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.warn import warn
-from skvarimp._selection.splits import generator, seeded_splitter, seeds_of
 from skvarimp._stability.refits import check_parameters, prepare, run_refits
 from skvarimp._types import (
     AnyEstimator,
@@ -140,12 +139,9 @@ def importance_across_folds(
     refits, splitter = prepare(
         caller, estimator, importance, X, y, cv, sample_weight, groups, params
     )
-    random = generator(random_state)
-    splitter = seeded_splitter(splitter, random)
-    splits = refits.splits(splitter)
     tasks = [
         (train, train if rows == "training" else held_out, seed)
-        for (train, held_out), seed in zip(splits, seeds_of(random, len(splits)))
+        for train, held_out, seed in refits.seeded_splits(splitter, random_state)
     ]
     folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
     if len(folds) < len(tasks):

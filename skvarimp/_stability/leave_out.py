@@ -18,7 +18,6 @@ from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
 from skvarimp._response.reductions.losses import LOSSES, make_loss, refused_loss
 from skvarimp._running.warn import warn
-from skvarimp._selection.splits import generator, seeded_splitter, seeds_of
 from skvarimp._selection.steps import check_named_columns, check_refittable
 from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.linear_refits import linear_predictions_without
@@ -196,18 +195,11 @@ callable, default="auto"
                 "removal='constant'."
             )
         check_named_columns(estimator, table, entry.columns)
-    random = generator(random_state)
-    splitter = seeded_splitter(splitter, random)
-    splits = refits.splits(splitter)
-    seeds = seeds_of(random, len(splits))
+    splits = refits.seeded_splits(splitter, random_state)
     together = linear_predictions_without(estimator, table, removal)
     left_out = [None, *range(len(entries))]
     batches = [left_out] if together else [[one] for one in left_out]
-    tasks = [
-        (train, held_out, seed, batch)
-        for (train, held_out), seed in zip(splits, seeds)
-        for batch in batches
-    ]
+    tasks = [(*split, batch) for split in splits for batch in batches]
     removed = partial(_removed, removal=removal)
     arguments = (refits, entries, loss, removed, together)
     found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks)
@@ -216,7 +208,7 @@ callable, default="auto"
     if n_folds < len(splits):
         warn(f"A callback stopped {caller}: {n_folds} of {len(splits)} folds done.")
     by_fold = [np.hstack(found[k * size : (k + 1) * size]) for k in range(n_folds)]
-    held_out = [rows for _, rows in splits]
+    held_out = [rows for _, rows, _ in splits]
     mean_losses = _mean_of_rows(held_out, by_fold, (table.n_samples, len(left_out)))
     labels = None if groups is None else np.asarray(groups)
     return LeaveOutImportances.of(

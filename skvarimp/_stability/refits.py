@@ -32,7 +32,13 @@ from skvarimp._running.private_sklearn import (
 )
 from skvarimp._running.progress import set_callbacks, steps_of, within_callbacks
 from skvarimp._selection.named import MEASURES
-from skvarimp._selection.splits import seeded, splits_of
+from skvarimp._selection.splits import (
+    generator,
+    seeded,
+    seeded_splitter,
+    seeds_of,
+    splits_of,
+)
 from skvarimp._selection.steps import (
     Passed,
     check_finite,
@@ -165,6 +171,13 @@ class Refits:
         passed = self.passed
         weight = (passed.fit | passed.importance).get("sample_weight")
         return splits_of(splitter, self.table.n_samples, self.y, passed.groups, weight)
+
+    def seeded_splits(self, splitter, random_state):
+        """(train, held-out, seed) of each split."""
+        random = generator(random_state)
+        splits = self.splits(seeded_splitter(splitter, random))
+        seeds = seeds_of(random, len(splits))
+        return [(*split, seed) for split, seed in zip(splits, seeds)]
 
     def with_targets_of(self, order):
         """Row i gets the target and the sample weight of row order[i]."""
