@@ -61,27 +61,19 @@ class EmpiricalCovariance:
             centred[:, block.min(axis=0) == block.max(axis=0)] = 0.0  # exactly
             self.variances[columns] = self.weights @ centred**2
 
-    def scores(self, G):
-        """(X - mean) G, (n_samples, n_columns)."""
-        if sparse.issparse(self.X):
-            return self.X @ G - self.mean @ G
-        result = np.zeros((self.X.shape[0], G.shape[1]))
-        for columns, block in column_blocks(self.X):
-            result += (block - self.mean[columns]) @ G[columns]
-        return result
-
-    def transposed(self, C):
-        """(X - mean)' C, (n_features, n_columns)."""
-        if sparse.issparse(self.X):
-            return self.X.T @ C - np.outer(self.mean, C.sum(axis=0))
-        result = np.empty((self.X.shape[1], C.shape[1]))
-        for columns, block in column_blocks(self.X):
-            result[columns] = (block - self.mean[columns]).T @ C
-        return result
-
     def product(self, G):
         """S G = (X - mean)' W (X - mean) G."""
-        return self.transposed(self.weights[:, np.newaxis] * self.scores(G))
+        X, mean, weights = self.X, self.mean, self.weights[:, np.newaxis]
+        if sparse.issparse(X):
+            projected = weights * (X @ G - mean @ G)
+            return X.T @ projected - np.outer(mean, projected.sum(axis=0))
+        projected, result = np.zeros((len(X), G.shape[1])), np.empty(G.shape)
+        for columns, block in column_blocks(X):
+            projected += (block - mean[columns]) @ G[columns]
+        projected *= weights
+        for columns, block in column_blocks(X):
+            result[columns] = (block - mean[columns]).T @ projected
+        return result
 
     def influence(self, G):
         """Influence functions of S G and of the variances.
@@ -105,8 +97,8 @@ class EmpiricalCovariance:
 
         return changes
 
-    def squared_norm(self, columns_scale=None):
-        """Sums that shrinkage needs, with rows z_k = (x_k - mean) * columns_scale.
+    def squared_norm(self, scale):
+        """Sums that shrinkage needs, with rows z_k = (x_k - mean) * scale.
 
         Returns
         -------
@@ -120,26 +112,22 @@ class EmpiricalCovariance:
         """
         n_samples, n_features = self.X.shape
         wide = n_features > n_samples
-        rows = np.zeros(n_samples)
-        fourth = np.empty(n_features)
-        gram = np.zeros((n_samples, n_samples)) if wide else None
-        norm = 0.0
-        for columns, block in column_blocks(self.X):
-            Z = self._scaled(block, columns, columns_scale)
+        rows, fourth = np.zeros(n_samples), np.empty(n_features)
+        norm = gram = 0.0
+        for columns, Z in self._scaled(scale):
             rows += np.einsum("ki,ki->k", Z, Z)
             fourth[columns] = np.einsum("ki,ki->i", Z**2, Z**2)
             if wide:
-                gram += Z @ Z.T
+                gram = gram + Z @ Z.T
             else:
-                for others, other in column_blocks(self.X):
-                    norm += np.sum(
-                        (Z.T @ self._scaled(other, others, columns_scale)) ** 2
-                    )
+                norm += sum(
+                    np.sum((Z.T @ other) ** 2) for _, other in self._scaled(scale)
+                )
         return rows, np.sum(gram**2) if wide else norm, fourth
 
-    def _scaled(self, block, columns, columns_scale):
-        Z = block - self.mean[columns]
-        return Z if columns_scale is None else Z * columns_scale[columns]
+    def _scaled(self, scale):
+        for columns, block in column_blocks(self.X):
+            yield columns, (block - self.mean[columns]) * scale[columns]
 
 
 class ShrunkCovariance:
@@ -183,15 +171,14 @@ def ledoit_wolf(X):
     """
     n_samples, n_features = X.shape
     sample = EmpiricalCovariance(X)
-    level = sample.variances.mean()
-    rows, norm, _ = sample.squared_norm()
+    level, ones = sample.variances.mean(), np.ones(n_features)
+    rows, norm, _ = sample.squared_norm(ones)
     squared = norm / n_samples**2  # |S|^2
     distance = squared - n_features * level**2  # |S - m I|^2
     spread = (np.sum(rows**2) / n_samples - squared) / n_samples
     shrinkage = 0.0
     if n_features > 1 and distance > 0:
         shrinkage = min(max(spread, 0.0), distance) / distance
-    ones = np.ones(n_features)
     return ShrunkCovariance(sample, 1.0 - shrinkage, ones, shrinkage * level * ones)
 
 

@@ -35,7 +35,7 @@ class GradientBoosting(TreeReader):
         if booster.n_iter_no_change is not None:
             encoded = _encoded(booster, self._needed(y, "the rows put aside"))
             seed = booster.random_state
-            weight = _only(_training_part(booster, encoded, len(rows), seed), weight)
+            weight = weight * _training_part(booster, encoded, len(rows), seed)
         for t in range(len(self.members)):
             yield Training(self._leaf(rows, t), weight)
 
@@ -70,7 +70,7 @@ class HistGradientBoosting(TreeReader):
         if is_classifier(booster) and y is not None:
             encoded = _encoded(booster, y)
         weight = weight * self._class_weight(booster, encoded)
-        kept = np.arange(n_samples)
+        kept = np.ones(n_samples, dtype=bool)
         if booster.do_early_stopping_ and self.tables[0].count[0] < n_samples:
             if is_classifier(booster):
                 self._needed(y, "the stratified split")
@@ -79,13 +79,11 @@ class HistGradientBoosting(TreeReader):
                 largest = np.iinfo(np.uint32).max
                 seed = int(check_random_state(seed).randint(largest, dtype="u8"))
             kept = _training_part(booster, encoded, n_samples, seed)
-        weight = _only(kept, weight)
-        counted = _only(kept, np.ones(n_samples)) > 0
         nodes = NodeTable(self.tables, self.form.encoding)
         codes = nodes.codes_of(rows.table)
         for t, root in enumerate(nodes.roots):
             (leaves,) = nodes.leaves(codes, np.array([t])) - root
-            yield Training(leaves, weight, None, counted, weighs_nodes=False)
+            yield Training(leaves, weight * kept, None, kept, weighs_nodes=False)
 
 
 def _encoded(booster, y):
@@ -96,7 +94,7 @@ def _encoded(booster, y):
 
 
 def _training_part(booster, y, n_samples, seed):
-    """Rows that early stopping did not put aside; the split is drawn again."""
+    """Which rows early stopping did not put aside; the split is drawn again."""
     if not isinstance(seed, numbers.Integral):
         raise declined(
             booster,
@@ -109,10 +107,4 @@ def _training_part(booster, y, n_samples, seed):
         test_size=booster.validation_fraction,
         stratify=y if is_classifier(booster) else None,
     )
-    return np.sort(kept)
-
-
-def _only(kept, weight):
-    out = np.zeros(len(weight))
-    out[kept] = weight[kept]
-    return out
+    return np.isin(np.arange(n_samples), kept)

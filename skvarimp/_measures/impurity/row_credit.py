@@ -154,7 +154,11 @@ class RowsInTrees:
         self.below = np.flatnonzero(self.nodes.parent >= 0)
         self.above = self.nodes.parent[self.below]
         self.feature = self.nodes.feature[self.above]
-        self.climb, self._kept = _kernel(), {}
+        self.climb, self._kept = climb, {}
+        if use_compiled():
+            from skvarimp._compiled import tree_credit
+
+            self.climb = tree_credit.climb
 
     def sums(self):
         """What the rows that come to each node add up to.
@@ -330,15 +334,6 @@ def first_on_path(nodes):
 def _ratio(part, whole):
     """part / whole, 0 where the whole is."""
     return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
-
-
-def _kernel():
-    """The compiled kernel, or what does the same."""
-    if not use_compiled():
-        return climb
-    from skvarimp._compiled.tree_credit import climb as compiled
-
-    return compiled
 
 
 def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, earned):
