@@ -242,14 +242,16 @@ class CoefficientImportance(WeightImportance):
             raise ValueError("X contains NaN or infinity. Impute the values first.")
         weights = check_sample_weight(sample_weight, table.n_samples)
         y = check_target(y, table.n_samples)
+        if y is None and self.statistic != "standardized":
+            raise ValueError(
+                f"statistic={self.statistic!r} needs the training target y."
+            )
         rows = np.flatnonzero(weights)
         if len(rows) < table.n_samples:
             X = X.tocsr()[rows].tocsc() if sparse.issparse(X) else X[rows]
         return X, None if y is None else y[rows], weights[rows]
 
     def _statistics(self, estimator, coefficients, X, y, weights, names):
-        if y is None:
-            raise ValueError("statistic='t' needs the training target y.")
         if not is_classifier(estimator):
             y = _numeric_target(y, coefficients.shape[1])
         given = estimator, coefficients, X, y, weights, names
@@ -259,8 +261,6 @@ class CoefficientImportance(WeightImportance):
 
     def _increases_of_gcv(self, estimator, table, y, sample_weight):
         X, y, weights = self._training_data(table, y, sample_weight)
-        if y is None:
-            raise ValueError("statistic='gcv' needs the training target y.")
         if len(weights) < table.n_samples or np.ptp(weights) > 0:
             raise ValueError(
                 f"{type(estimator).__name__} is fitted without sample weights: pass "

@@ -83,7 +83,7 @@ class HistGradientBoosting(TreeReader):
         codes = nodes.codes_of(rows.table)
         for t, root in enumerate(nodes.roots):
             (leaves,) = nodes.leaves(codes, np.array([t])) - root
-            yield Training(leaves, weight * kept, None, kept, weighs_nodes=False)
+            yield Training(leaves, weight * kept, None, kept)
 
 
 def _encoded(booster, y):

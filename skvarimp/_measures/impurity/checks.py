@@ -73,7 +73,7 @@ def check_training_data(trees, table, y, sample_weight):
 def check_training_only(measure, tree_weights):
     """Raise where a parameter is set that means something on training rows only."""
     names = ("criterion", "surrogates", "convention", "surrogate_cuts")
-    usual = type(measure)()
+    usual = type(measure)  # whose attributes are the defaults
     changed = [n for n in names if getattr(measure, n) != getattr(usual, n)]
     if tree_weights is not None:
         changed.append("tree_weights")

@@ -22,9 +22,8 @@ class Training:
     target : ndarray of shape (n_samples, n_outputs) or None
         Class codes, numbers, or negative gradients of a boosting stage.
     counted : ndarray of shape (n_samples,) or None
-        Rows that enter `Tree.count`; None for those of positive weight.
-    weighs_nodes : bool
-        Whether `Tree.weight` is the sum of `weight`.
+        Rows that enter `Tree.count`, of a tree that keeps no sums of weights; None for
+        those of positive weight, of a tree that does.
     n_classes : tuple of int or None
         Classes of each output, whose shares the leaves hold; None for numbers.
     held : {"mean", "median"} or None
@@ -35,7 +34,6 @@ class Training:
     weight: np.ndarray
     target: np.ndarray | None = None
     counted: np.ndarray | None = None
-    weighs_nodes: bool = True
     n_classes: tuple | None = None
     held: str | None = None
 
@@ -52,7 +50,7 @@ def check_training(table, training, tree):
     n_nodes = len(table.left)
     count = np.bincount(training.leaf[counted], minlength=n_nodes)[leaves]
     weight = np.bincount(training.leaf, training.weight, minlength=n_nodes)[leaves]
-    expected = table.weight[leaves] if training.weighs_nodes else weight
+    expected = table.weight[leaves] if training.counted is None else weight
     # Sums of the same numbers in another order agree to rounding.
     tolerance = 1e-8 * np.abs(expected) + 1e-13 * np.abs(table.weight[0])
     recorded = table.count[leaves]
