@@ -215,9 +215,8 @@ def _means(name, by_group, scores):
         fixed = b0 - b1 * means + b2 * means**2
         products = np.zeros((n, n))
         for g, moments in enumerate(by_group):
-            factor = np.hstack(
-                [np.diag(b1[g] - 2.0 * b2[g] * means[g]), np.diag(b2[g])]
-            )
+            factors = b1[g] - 2.0 * b2[g] * means[g], b2[g]
+            factor = np.hstack([one * np.eye(n) for one in factors])
             psi = factor @ moments.means[:, 0] + fixed[g]
             products += sizes[g] / total * np.outer(psi, psi)
             products += factor @ moments.scatter @ factor.T / total
