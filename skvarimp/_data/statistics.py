@@ -19,6 +19,12 @@ def gini_mean_difference(values, weights):
     return float(2.0 * np.sum(np.diff(values[order]) * below * (1.0 - below)))
 
 
+def divided(a, b, least=0.0):
+    """a / b, and 0 where b is not above `least`."""
+    a, b = np.broadcast_arrays(a, b)
+    return np.divide(a, b, out=np.zeros(a.shape), where=b > least)
+
+
 def precise_cumsum(values):
     """np.cumsum block by block, so that rounding errors of many values stay few."""
     width = max(math.isqrt(len(values)), 1)

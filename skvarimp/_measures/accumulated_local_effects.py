@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skvarimp._data.statistics import quantile_positions
+from skvarimp._data.statistics import divided, quantile_positions
 from skvarimp._data.validation import Interval
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
@@ -223,8 +223,7 @@ def _curve_of(task, problem, n_bins):
     slope = 2.0 * (inside + beyond) / in_bin
     psi = of_rows**2 - variance[:, np.newaxis]
     psi += slope[:, bins] * (local - mean[:, bins])
-    twice = 2.0 * importance[:, np.newaxis]
-    psi = np.divide(psi, twice, out=np.zeros_like(psi), where=twice > 0)
+    psi = divided(psi, 2.0 * importance[:, np.newaxis])
     influence[known] = psi.mean(axis=0) / share
     effects, of_values = accumulated - centre[:, np.newaxis], None
     if move.values.dtype.kind in "fiu":

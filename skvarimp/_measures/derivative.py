@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Plan
 from skvarimp._measures.response_importance import ResponseImportance
@@ -249,8 +250,8 @@ class _Moments:
     def _factors(self, theta):
         """Of z = sum_o by_g[o] g_o^2 + by_d d^2, whose mean is 2 mean(theta)."""
         mean = theta.mean(axis=1)
-        by_g = _divided(theta / theta.shape[1], self.squares)
-        return mean, by_g, _divided(mean, self.variances)
+        by_g = divided(theta / theta.shape[1], self.squares)
+        return mean, by_g, divided(mean, self.variances)
 
     def influences(self):
         """(z - 2 mean(theta)) / 2 of each row, (n_rows, n_entries)."""
@@ -260,7 +261,3 @@ class _Moments:
             values = self.table.column(j).astype(np.float64)
             psi[:, e] += by_d[e] * (values - self.means[e]) ** 2
         return psi / 2 - mean
-
-
-def _divided(a, b):
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.values import spread_over
 
 SEEN_ROWS, SEEN_COLUMNS = 64, 32  # of X, to tell whether two fits saw the same rows
@@ -114,10 +115,7 @@ def drawing_variances(importance):
 
 def skewness(third_moment, error):
     """Skewness of an estimate from its third central moment and its standard error."""
-    cubed = error**3
-    return np.divide(
-        third_moment, cubed, out=np.zeros_like(cubed + third_moment), where=cubed > 0
-    )
+    return divided(third_moment, error**3)
 
 
 def corrected(statistic, skew):

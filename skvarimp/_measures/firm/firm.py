@@ -17,8 +17,6 @@ from skvarimp._data.validation import (
     check_not_tiny,
     check_sample_weight,
     check_target,
-    features_constraint,
-    response_method_constraint,
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.firm.conditional import auto_bins
@@ -35,11 +33,7 @@ from skvarimp._models.model import Model
 from skvarimp._response.unmoved import unmoved_response
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
-from skvarimp._types import (
-    FeatureFunctions,
-    Features,
-    ResponseMethod,
-)
+from skvarimp._types import FeatureFunctions, Features, ResponseMethod
 
 # The paper's score is a real-valued function: decision functions before probabilities.
 SCORES_FIRST = ("decision_function", "predict_proba", "predict")
@@ -178,12 +172,9 @@ default="auto"
             StrOptions({"auto", "binary", "conditional_mean", "linear", "gaussian"})
         ],
         "feature_functions": ["array-like", dict, callable, None],
-        "features": features_constraint,
         "covariance": [StrOptions(set(NAMED)), BaseEstimator],
         "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "standardize": ["boolean"],
-        "response_method": response_method_constraint,
-        "keep_rows": ["boolean"],
     }
 
     method: Literal["auto", "binary", "conditional_mean", "linear", "gaussian"] = "auto"

@@ -16,7 +16,6 @@ from skvarimp._data.validation import (
     check_fitted,
     check_sample_weight,
     check_target,
-    n_jobs_constraint,
 )
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
@@ -244,12 +243,10 @@ class ImpurityImportance(BaseImportance):
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "rows": [StrOptions({"training", "oob", "unseen"})],
-        "keep_rows": ["boolean"],
         "criterion": [StrOptions({"auto", "gini", "deviance", "error", "mse"})],
         "surrogates": ["boolean", Interval(Integral, 1, None, closed="left")],
         "convention": [StrOptions({"matlab", "rpart", "sklearn"})],
         "surrogate_cuts": [StrOptions({"all", "class_boundary"})],
-        "n_jobs": n_jobs_constraint,
     }
 
     rows: Literal["training", "oob", "unseen"] = "training"

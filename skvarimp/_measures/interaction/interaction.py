@@ -299,13 +299,14 @@ default="auto"
         n_outputs = len(problem.base)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
-        how = (), self.n_jobs if problem.partitions is None else None, response.prefer
+        n_jobs = self.n_jobs if problem.partitions is None else None
+        how = (statistic,), n_jobs, response.prefer
         used = sorted({e for of_set in sets for e in of_set} or range(len(entries)))
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
             tasks = (entries[e] for e in used)
-            for entry, result in in_order(statistic.alone, tasks, *how):
+            for entry, result in in_order(_alone, tasks, *how):
                 alone[entry.name] = result
                 if progress.step():
                     return strengths
@@ -314,7 +315,7 @@ default="auto"
             tasks = (
                 (of_set, *(alone[entry.name] for entry in of_set)) for of_set in members
             )
-            results = in_order(statistic.of_set, tasks, *how)
+            results = in_order(_of_set, tasks, *how)
             for s, (_, result) in enumerate(results):
                 strengths[s] = result
                 if progress.step():
@@ -367,3 +368,11 @@ default="auto"
         if self.pairs_ is None:
             return super().plot(ax=ax, **kwargs)
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
+
+
+def _alone(entry, statistic):
+    return statistic.alone(entry)
+
+
+def _of_set(task, statistic):
+    return statistic.of_set(task)

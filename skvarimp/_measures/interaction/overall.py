@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.statistics import divided
 from skvarimp._response.reductions.reductions import Finished, Reduction, State
 
 MOST_VALUES = 1e10  # responses of one entry
@@ -46,6 +47,4 @@ class OverallInteraction(Reduction):
         rest = state.rows + own
         rest -= (rest @ sample.weights)[..., np.newaxis]
         total = sample.squared_deviations() @ sample.weights
-        share = np.zeros(rest.shape[:2])
-        np.divide(rest**2 @ sample.weights, total, out=share, where=total > 0)
-        return Finished(np.sqrt(share), None)
+        return Finished(np.sqrt(divided(rest**2 @ sample.weights, total)), None)

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from skvarimp._data.entries import Entry
-from skvarimp._data.statistics import centred, variance
+from skvarimp._data.statistics import centred, divided, variance
 from skvarimp._data.table import as_table
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.reductions.flatness import flatness
@@ -167,14 +167,7 @@ class JointH:
         """Share of the variance that the sum of the F of all entries leaves."""
         weights, base = self.curves.weights, self.curves.base
         rest = variance(base - sum(singles), weights)
-        return share_left(rest, variance(base, weights))
-
-
-def share_left(rest, response):
-    """The part `rest` of the response's variance, (n_outputs,); of no variance 0."""
-    share = np.zeros(len(rest))
-    np.divide(rest, response, out=share, where=response > 0)
-    return share
+        return divided(rest, variance(base, weights))
 
 
 def friedman_h(joint, size, smaller, p, response):
@@ -201,8 +194,5 @@ def friedman_h(joint, size, smaller, p, response):
     rest = joint.copy()
     for n_entries, of_some in smaller:
         rest += (-1) ** (size - n_entries) * centred(of_some, p)
-    effect = joint**2 @ p
-    share = np.zeros(len(joint))
-    present = effect > NO_JOINT_EFFECT * response
-    np.divide(rest**2 @ p, effect, out=share, where=present)
-    return np.sqrt(share)
+    least = NO_JOINT_EFFECT * response
+    return np.sqrt(divided(rest**2 @ p, joint**2 @ p, least))

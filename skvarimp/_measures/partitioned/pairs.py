@@ -6,12 +6,8 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from skvarimp._measures.interaction.statistics import (
-    MeanCurves,
-    friedman_h,
-    share_left,
-    together,
-)
+from skvarimp._data.statistics import divided
+from skvarimp._measures.interaction.statistics import MeanCurves, friedman_h, together
 from skvarimp._measures.problem import ALL
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_CELLS, MOST_VALUES
@@ -148,7 +144,7 @@ class PartitionedH(_OfPartitions):
         arguments = self._model, moves, curves
         moments = self.problem.partitions.passed(_left, arguments)
         rest, response = np.array([np.diag(m.scatter) for m in moments]).T
-        return share_left(rest, response)
+        return divided(rest, response)
 
 
 def _subsets(members):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.partitions import merged
+from skvarimp._data.statistics import divided
 from skvarimp._response.reductions.states import State
 
 
@@ -52,9 +53,7 @@ class Moments:
         # of no rows the counts are integers
         of_cell = np.bincount(cells, weights, n_cells).astype(np.float64)
         sums = [np.bincount(cells, weights * of_one, n_cells) for of_one in numbers]
-        means = np.divide(
-            sums, of_cell, out=np.zeros((len(sums), n_cells)), where=of_cell > 0
-        )
+        means = divided(np.reshape(sums, (-1, n_cells)), of_cell)
         # the division rounds; numbers that are equal have no scatter
         gaps = numbers - means[:, cells]
         return cls(of_cell, means, (weights * gaps) @ gaps.T)
@@ -62,9 +61,7 @@ class Moments:
     def merged(self, other):
         """Those of two sets of rows."""
         weights = self.weights + other.weights
-        share = np.divide(
-            other.weights, weights, out=np.zeros_like(weights), where=weights > 0
-        )
+        share = divided(other.weights, weights)
         gaps = other.means - self.means
         scatter = self.scatter + other.scatter
         scatter += (self.weights * share * gaps) @ gaps.T

@@ -72,12 +72,14 @@ class Observed:
     def counted(self):
         """With one row per value, in the order of the values or keys."""
         codes, first = self._factorized(self.rows, self.keys)
-        masses = np.bincount(codes, self.masses, len(first))
-        keys = None if self.keys is None else self.keys[first]
-        result = replace(self, rows=self.rows.take(first), masses=masses, keys=keys)
-        if len(first) <= self._most:
-            return result
-        return result._bounded()
+        result = self._some(first, np.bincount(codes, self.masses, len(first)))
+        return result if len(first) <= self._most else result._bounded()
+
+    def _some(self, values, masses, distinct=True):
+        """Some of the values, with other masses."""
+        keys = None if self.keys is None else self.keys[values]
+        rows, distinct = self.rows.take(values), self.distinct and distinct
+        return Observed(self.entry, rows, masses, keys, distinct)
 
     @property
     def _most(self):
@@ -95,14 +97,7 @@ class Observed:
         """Neighbours of a numeric column joined; of others the first values only."""
         if not self.is_numeric or len(self.entry.columns) > 1:
             first = np.arange(self._most)
-            keys = None if self.keys is None else self.keys[first]
-            return replace(
-                self,
-                rows=self.rows.take(first),
-                masses=self.masses[first],
-                keys=keys,
-                distinct=False,
-            )
+            return self._some(first, self.masses[first], distinct=False)
         numbers = ~np.isnan(self.rows.column(0).astype(np.float64))  # NaN is last
         masses = self.masses[numbers]
         middle = np.cumsum(masses) - masses / 2
@@ -114,12 +109,8 @@ class Observed:
         ends = np.append(begins[1:], len(masses))
         rows = begins + (ends - begins) // 2
         missing = np.flatnonzero(~numbers)
-        return replace(
-            self,
-            rows=self.rows.take(np.concatenate([rows, missing])),
-            masses=np.concatenate([of_group, self.masses[missing]]),
-            distinct=False,
-        )
+        masses = np.concatenate([of_group, self.masses[missing]])
+        return self._some(np.concatenate([rows, missing]), masses, distinct=False)
 
     @property
     def is_numeric(self):
