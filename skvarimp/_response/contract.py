@@ -381,9 +381,9 @@ class Response:
                 of_parts.add(state, at, cells)
         return [of_parts.joined() for of_parts in joining]
 
-    def _reduced_along(self, walk, move, rows, reductions):
+    def _reduced_along(self, walk, move, rows, reductions, multiplicity=None):
         """States of some evaluated rows that all go through the cells of a move."""
-        margins = walk.margins(rows, move.probabilities[np.newaxis])
+        margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
         merging = [Merging() for _ in reductions]
         for shape in self.shapes(walk.table, walk.rows[rows], move, margins):
             all_rows = shape.margins.n_rows == len(walk.rows)

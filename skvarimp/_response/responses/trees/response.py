@@ -173,9 +173,7 @@ class TreeResponse(Response):
         """See `Response.curves`."""
         features, codes = self.grid_codes(table, move)
         if len(features) > 1:
-            cells, cell_of_value = distinct(codes)
-            ice = self.group_curves(table, rows, move, base, features, cells)
-            return ice[:, :, cell_of_value]
+            return self._group_curves(table, rows, move, base, features, codes)
         member = Member(self.trees, 0, move, features, codes)
         (steps,) = self.steps(table, rows, base, [member], lambda _: move)
         moved = steps.dense()[:, :, member.cell_of_value]
@@ -290,19 +288,35 @@ class TreeResponse(Response):
         black_box = BlackBoxResponse(self.model, self.n_outputs)
         return black_box.at(table, rows[which], move, value_of_cell[cells])
 
-    def group_curves(self, table, rows, move, base, features, cells):
-        """Curves over distinct joint codes, (n_outputs, n_rows, n_cells)."""
-        codes = self.codes(table)[rows]
-        moved = Group(self.trees, features, cells).moved(codes)
+    def _group_curves(self, table, rows, move, base, features, codes):
+        cells, cell_of_value = distinct(codes)
+        own = self.codes(table)[rows]
+        moved = Group(self.trees, features, cells).moved(own)
         if self.link is not None:
-            _, cell_of_value = distinct(self.grid_codes(table, move)[1])
             values = first_of_each(cell_of_value)
             asked = partial(self._ask, table, rows, move, values)
-            linked = Linked(self.link, self.raw(codes), base, self.doubt, asked)
+            linked = Linked(self.link, self.raw(own), base, self.doubt, asked)
             row, cell = np.divmod(np.arange(moved[0].size), len(cells))
             moved = linked(moved.reshape(len(moved), -1), row, cell)
             moved = moved.reshape(self.n_outputs, len(rows), len(cells))
-        return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
+        ice = settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
+        return ice[:, :, cell_of_value]
+
+    def reduced_group(self, walk, position, rows):
+        """As `Response._reduced`, over one value of each distinct joint code."""
+        move, reductions = walk.moves[position], walk.reductions_of(position)
+        _, cell_of_value = distinct(self.grid_codes(walk.table, move)[1])
+        first = first_of_each(cell_of_value)
+        of_cells = replace(
+            move,
+            values=move.values[first],
+            donors=None if move.donors is None else move.donors[first],
+            probabilities=np.bincount(cell_of_value, move.probabilities),
+            codes=None,
+        )
+        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
+        states = self._reduced_along(walk, of_cells, rows, reductions, multiplicity)
+        return [replace(state, cell_of_value=cell_of_value) for state in states]
 
     # Walks
 

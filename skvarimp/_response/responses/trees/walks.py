@@ -8,8 +8,7 @@ import numpy as np
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.states import Merging, State
 from skvarimp._response.responses.trees import mean_slopes
-from skvarimp._response.responses.trees.curves import Member, distinct
-from skvarimp._response.shapes.dense import Dense
+from skvarimp._response.responses.trees.curves import Member
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.step_curves import StepCurves
 from skvarimp._response.shapes.steps import Steps
@@ -133,7 +132,7 @@ def run(response, walk, task):
     if response.is_group(walk.entry_of(first)):
         if walk.moves[first].parts is not None:
             return Response.run(response, walk, task)
-        states = _states_of_group(response, walk, first, task.rows)
+        states = response.reduced_group(walk, first, task.rows)
         return [(task.positions, states)]
     members, plans = _planned(response, walk, task.positions)
     served = _along(response, walk, task, members)
@@ -228,26 +227,3 @@ def _served(response, walk, plan, task):
 def _shape(response, walk, rows, member, steps):
     of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
     return StepCurves(walk.margins(rows, *of_cells), steps, response.gap)
-
-
-def _states_of_group(response, walk, position, rows):
-    """As `Response._reduced`, over the distinct joint codes."""
-    move = walk.moves[position]
-    features, codes = response.grid_codes(walk.table, move)
-    cells, cell_of_value = distinct(codes)
-    probabilities = np.bincount(cell_of_value, move.probabilities)[np.newaxis]
-    multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
-    reductions = walk.reductions_of(position)
-    merging = [Merging() for _ in reductions]
-    margins = walk.margins(rows, probabilities, multiplicity)
-    step = response.block_rows(len(cells), walk.table.n_columns)
-    for part, of_part in margins.parts(step):
-        part = slice(rows.start + part.start, rows.start + part.stop)
-        ice = response.group_curves(
-            walk.table, walk.rows[part], move, walk.base[:, part], features, cells
-        )
-        shape = Dense(of_part, ice[np.newaxis])
-        for of_parts, state in zip(merging, reduced(reductions, shape)):
-            of_parts.add(state)
-    merged = [of_parts.merged() for of_parts in merging]
-    return [replace(state, cell_of_value=cell_of_value) for state in merged]
