@@ -197,7 +197,9 @@ def test_frames_out_of_memory_are_told_the_way_out():
             SensitivityImportance(scale=None).fit(lambda X: X["a"], X)
     dask = pytest.importorskip("dask.dataframe")
     frame = dask.from_pandas(table.to_pandas(), npartitions=1)
-    with pytest.raises(TypeError, match=r"DataFrame of dask\. Pass X\.compute\(\)"):
+    with pytest.raises(
+        TypeError, match=r"in the partitions of a Dask collection\. Pass X\.compute\(\)"
+    ):
         ALEImportance().fit(lambda X: X["a"], frame)
 
 

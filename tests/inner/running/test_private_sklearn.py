@@ -86,10 +86,10 @@ def test_a_missing_attribute_costs_speed_only(monkeypatch):
     expected = imp.fit(model, X).importances_
     assert "black box" not in imp.response_path_
 
-    def without_spread(estimator, name):
+    def without_spread(estimator, name, *default):
         if name == "_y_train_std":
             raise AttributeError
-        return getattr(estimator, name)
+        return getattr(estimator, name, *default)
 
     monkeypatch.setattr(private_sklearn, "getattr", without_spread, raising=False)
     with pytest.warns(ResponseWarning, match=r"has no `_y_train_std`: the spread"):
