@@ -271,5 +271,5 @@ def _gained(t, of, entries, seeds, n_repeats):
     how = problem.walk(response, entries, [request]), LossDraw(loss), one, n_repeats
     sampled = [sample_repeats(e, *how, seeds[t]) for e in range(len(entries))]
     gains = np.array([s.importances[0] for s in sampled])
-    errors = np.array([s.monte_carlo_error for s in sampled])
+    errors = np.array([s.monte_carlo_errors for s in sampled])
     return gains, errors, base, response.path
