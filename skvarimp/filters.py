@@ -300,23 +300,24 @@ def _check_data(X, y):
     y = _check_rows(table, y)
     numeric = table.numeric()
     if numeric is None:
-        names = [
-            name
-            for j, name in enumerate(table.column_names())
-            if table.column(j).dtype.kind not in "fbiu"
-        ]
+        names = _columns(table, lambda values: values.dtype.kind not in "fbiu")
         raise ValueError(
             f"X must hold numbers, but columns {names} do not. Encode them, or use "
             "group_statistic with groups='X'."
         )
     values = numeric.data if sparse.issparse(numeric) else numeric
     if np.isnan(values).any():
-        names = table.column_names()
-        found = [names[j] for j in range(len(names)) if np.isnan(table.column(j)).any()]
-        raise ValueError(_missing_values(found))
+        names = _columns(table, lambda values: np.isnan(values).any())
+        raise ValueError(_missing_values(names))
     if np.isinf(values).any():
         raise ValueError("X contains infinity. Replace it by a large number.")
     return table, numeric, y
+
+
+def _columns(table, is_bad):
+    """Names of the columns whose values are bad."""
+    names = enumerate(table.column_names())
+    return [name for j, name in names if is_bad(table.column(j))]
 
 
 def _missing_values(names):

@@ -185,9 +185,8 @@ class Permuted:
     def score(self, X, y, sample_weight=None):
         """The estimator's score; scikit-learn's mixins' from the outputs here."""
         own = type(self._estimator).score
-        for mixin in (RegressorMixin, ClassifierMixin):
-            if own is mixin.score:
-                return own(self, X, y, sample_weight=sample_weight)
+        if own in OWN_SCORES:
+            return own(self, X, y, sample_weight=sample_weight)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         moved = self._moved(slice(self.repeat, self.repeat + 1))
         return self._estimator.score(moved, y, **weight)
@@ -222,12 +221,9 @@ class Permuted:
         outputs = np.moveaxis(outputs, 0, -1)  # (n_repeats, n_samples, n_outputs)
         if method == "predict_proba" and outputs.shape[2] == 1:
             return np.concatenate([1.0 - outputs, outputs], axis=2)
-        flat = outputs.shape[2] == 1 and self._is_flat(method)
-        return outputs[:, :, 0] if flat else outputs
-
-    def _is_flat(self, method):
-        rows = self._responses.table.take(np.arange(1)).native
-        return np.ndim(getattr(self._estimator, method)(rows)) == 1
+        first_row = self._responses.table.take(np.arange(1)).native
+        asked = getattr(self._estimator, method)(first_row)
+        return outputs[:, :, 0] if np.ndim(asked) == 1 else outputs
 
     def _labels(self):
         """Labels, from indicators of the classes where a fast response has them."""

@@ -1,5 +1,6 @@
 """scikit-learn's functions, with one of the functions they call replaced."""
 
+from inspect import unwrap
 from types import FunctionType
 
 from sklearn import get_config
@@ -22,7 +23,7 @@ def slow_part(function, name):
         One of `SLOW_PARTS`.
     """
     assert name in SLOW_PARTS
-    return _innermost(function).__globals__.get(name)
+    return unwrap(function).__globals__.get(name)
 
 
 def rebound(function, name, replacement):
@@ -31,7 +32,7 @@ def rebound(function, name, replacement):
     scikit-learn's own module is not touched, so that other threads and callers see
     nothing of it.
     """
-    inner = _innermost(function)
+    inner = unwrap(function)
     copy = FunctionType(
         inner.__code__,
         {**inner.__globals__, name: replacement},
@@ -48,9 +49,3 @@ def checked(function, params):
     constraints = parameter_constraints(function)
     if not get_config()["skip_parameter_validation"]:
         validate_parameter_constraints(constraints, params, function.__name__)
-
-
-def _innermost(function):
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return function

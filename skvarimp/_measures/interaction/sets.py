@@ -17,9 +17,8 @@ SIZES = {"pairs": 2, "triples": 3}
 
 def check_asked(statistic, pairs, triples):
     """Raise where pairs or triples do not go with the statistic."""
-    if statistic in {"h_overall", "h_total"} and not (
-        pairs is None and triples is None
-    ):
+    asked = pairs is not None or triples is not None
+    if statistic in {"h_overall", "h_total"} and asked:
         raise ValueError(
             f"`pairs` and `triples` have no meaning for statistic={statistic!r}, which "
             "is about all entries together. Use `features` to choose entries."

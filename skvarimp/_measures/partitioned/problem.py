@@ -23,6 +23,7 @@ from skvarimp._response.partitioned.walk import (
     PartModel,
     Sums,
     moves_on,
+    spans_of,
 )
 from skvarimp._response.reductions.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -177,7 +178,7 @@ class PartitionedProblem(UnmovedProblem):
     def _pool(self, seed):
         """Rows drawn from all partitions by their weights, as a `Table`."""
         count = self.count(())
-        where = pool_points(seed, count.weight), count.weight_spans()
+        where = pool_points(seed, count.weight), spans_of(count.weights)
         tables = self.partitions.passed(pool_rows, where)
         pool = stacked([tables[number] for number in sorted(tables)])
         pool.names = self.table.names
@@ -210,7 +211,7 @@ class PartitionedProblem(UnmovedProblem):
             moves,
             categorical,
             [request.reductions for request in requests],
-            count.row_spans(),
+            spans_of(count.n_rows),
             count.weight,
             "y" in vars(self),
             self._level(requests),

@@ -95,17 +95,12 @@ class Count:
         """Of all rows."""
         return sum(self.weights[number] for number in sorted(self.weights))
 
-    def row_spans(self):
-        """Number of a partition -> (first, stop) of its rows among all."""
-        return _consecutive(self.n_rows)
 
-    def weight_spans(self):
-        """Number of a partition -> weight of all rows before it, and up to its end."""
-        return _consecutive(self.weights)
+def spans_of(sizes):
+    """Number of a partition -> where its own part of a sum begins and ends.
 
-
-def _consecutive(sizes):
-    """Number of a partition -> where its own part of a sum begins and ends."""
+    Of numbers of rows these are its first row among all and the first of the next.
+    """
     numbers = sorted(sizes)
     ends = accumulate((sizes[number] for number in numbers), initial=0)
     return dict(zip(numbers, pairwise(ends)))
@@ -246,12 +241,8 @@ class PartitionedWalk:
     def of(self, part):
         """The walk over one partition."""
         response, table, moves, n_donors = moves_on(part, self.model, self.moves)
-        n_rows = part.table.n_samples
-        rows, weights = (
-            np.arange(n_donors, n_donors + n_rows),
-            part.weights / self.weight,
-        )
-        span = slice(*self.spans[part.number])
+        rows = n_donors + np.arange(part.table.n_samples)
+        weights, span = part.weights / self.weight, slice(*self.spans[part.number])
         reductions = [
             [_of_part(r, span) for r in of_request] for of_request in self.reductions
         ]
