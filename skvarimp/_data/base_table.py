@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._data.entries import column_names
-from skvarimp._data.values import factorized, is_categorical_dtype, numbers_if_possible
+from skvarimp._data.values import factorized, numbers_if_possible
 
 
 class Table:
@@ -92,7 +92,7 @@ class Table:
 
     def has_levels(self, j):
         """Whether column j holds no numbers, so that only its own values exist."""
-        return is_categorical_dtype(self.column(j))
+        return self.column(j).dtype.kind not in "fiuc"
 
     def is_date(self, j):
         """Whether column j holds dates, times or durations: levels with an order."""

@@ -24,11 +24,6 @@ def numbers_if_possible(values):
         return values
 
 
-def is_categorical_dtype(values):
-    """Whether values are boolean or not numbers."""
-    return values.dtype.kind not in "fiuc"
-
-
 def is_missing(value):
     """Whether a value of any type is None or NaN (or a frame's own null)."""
     if value is None:

@@ -216,15 +216,15 @@ class ComparisonDisplay(Display):
         check_choice("kind", kind, ["auto", "bars", "dots"])
         check_count("max_entries", max_entries)
         shape = (len(self.entry_names),)
-        columns = [
-            drawable(values, shape, f"importances[{measure!r}][{model!r}]")
+        columns = {
+            (measure, model): drawable(v, shape, f"importances[{measure!r}][{model!r}]")
             for measure, of_measure in self.importances.items()
-            for model, values in of_measure.items()
-        ]
+            for model, v in of_measure.items()
+        }
         if not columns:
             raise ValueError("`importances` holds no model's importances to draw.")
-        models = list(dict.fromkeys(m for d in self.importances.values() for m in d))
-        share = _mean_share(np.array(columns))
+        models = list(dict.fromkeys(model for _, model in columns))
+        share = _mean_share(np.array(list(columns.values())))
         shown = most_important(share, max_entries)
         names = row_names(self.entry_names, shown)
         n_panels, own_figure = len(self.importances), ax is None
@@ -239,24 +239,24 @@ class ComparisonDisplay(Display):
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):
-            self._panel(panel, measure, models, shown, dots, kwargs)
+            self._panel(panel, measure, models, columns, shown, dots, kwargs)
             finish_rows(panel, names)
         note = not_shown(share, shown, threshold=False)
         self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
         self._legend(models, own_figure, "upper" if title is None else "lower")
         return self
 
-    def _panel(self, ax, measure, models, shown, dots, kwargs):
+    def _panel(self, ax, measure, models, columns, shown, dots, kwargs):
         height = (0.5 if dots else 0.8) / len(models)
         for m, model in enumerate(models):
-            values = self.importances[measure].get(model)
-            if values is None:
+            key = measure, model
+            if key not in columns:
                 continue
-            values = np.asarray(values, dtype=np.float64)
+            values = columns[key]
             at = np.arange(len(shown)) + height * (m + 0.5 - 0.5 * len(models))
             errors = (self.standard_errors or {}).get(measure, {}).get(model)
             ends = error_ends(values, errors)[shown]
-            key, drawn, round_ = (measure, model), values[shown], m // len(COLORS)
+            drawn, round_ = values[shown], m // len(COLORS)
             style, error_style = {"color": COLORS[m % len(COLORS)], "label": model}, {}
             if dots:
                 style |= DOTS | {"marker": MARKERS[round_ % len(MARKERS)]}

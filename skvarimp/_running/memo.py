@@ -49,8 +49,6 @@ class Memo:
     def _keep(self, key, result):
         most, most_bytes, _ = self._settings
         size = bytes_of(result) if most_bytes < np.inf else 0.0
-        if size > most_bytes:
-            return
         with self._lock:
             if self._bytes + size > most_bytes:
                 return
