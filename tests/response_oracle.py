@@ -77,7 +77,7 @@ def check_response(problem, fast, features=None, grids=None):
     slow = BlackBoxResponse(problem.model, len(problem.base))
     table = problem.table
     entries = resolve_features(features, table.names, table.n_columns)
-    grids = ["all", "equidistant", 4] if grids is None else grids
+    grids = ["all", 4] if grids is None else grids
     asked = requests(problem, grids)
     size = np.abs(problem.base).max() + np.ptp(problem.base)
     for entry in entries:

@@ -35,9 +35,9 @@ TREE = DecisionTreeRegressor(min_samples_leaf=5)
 
 @parametrize_with_checks(
     [
-        AllRelevantSelector(LogisticRegression(max_iter=1000), max_iter=10),
-        AllRelevantSelector(LinearRegression(), max_iter=10),
-        AllRelevantSelector(DecisionTreeRegressor(), max_iter=10),
+        AllRelevantSelector(LogisticRegression(max_iter=1000), max_iter=3),
+        AllRelevantSelector(LinearRegression(), max_iter=3),
+        AllRelevantSelector(DecisionTreeRegressor(), max_iter=3),
     ]
 )
 @pytest.mark.filterwarnings("ignore:No features were selected")

@@ -344,8 +344,8 @@ def test_probabilities_of_0_stay_0(n_classes, compiled, monkeypatch):
     """A sum of leaves that are all 0 is 0, on which 36 nats hang in the log loss."""
     monkeypatch.setenv("SKVARIMP_COMPILED", compiled)
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 3))
-    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=80), [-0.4, 0.4][: n_classes - 1])
+    X = rng.normal(size=(40, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=40), [-0.4, 0.4][: n_classes - 1])
     forest = RandomForestClassifier(300, max_features=1, random_state=0).fit(X, y)
     features = {"one": 0, "two": [0, 1]}
     exact = PermutationImportance(
@@ -353,12 +353,12 @@ def test_probabilities_of_0_stay_0(n_classes, compiled, monkeypatch):
     ).fit(forest, X, y)
     assert exact.response_path_.startswith("trees")
     for importance, columns in zip(exact.importances_, ([0], [0, 1])):
-        losses = np.zeros((80, 80))
-        for donor in range(80):
+        losses = np.zeros((40, 40))
+        for donor in range(40):
             moved = X.copy()
             moved[:, columns] = X[donor, columns]
-            chances = forest.predict_proba(moved)[np.arange(80), y]
+            chances = forest.predict_proba(moved)[np.arange(40), y]
             losses[:, donor] = -np.log(np.maximum(chances, np.finfo(float).eps))
-        chances = forest.predict_proba(X)[np.arange(80), y]
+        chances = forest.predict_proba(X)[np.arange(40), y]
         gained = losses.mean() + np.log(np.maximum(chances, np.finfo(float).eps)).mean()
         assert importance == pytest.approx(gained, rel=1e-9)

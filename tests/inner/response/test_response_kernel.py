@@ -164,7 +164,7 @@ def test_small_working_memory():
     """Blocks of rows and cells, and nothing remembered, change no number."""
     model = SVR().fit(X, Y)
     with config_context(working_memory=0.01):
-        check_equal(model, X, features=[0, [0, 5]])
+        check_equal(model, X, features=[[0, 5]])
     problem, response = problem_of(model, X)
     move = make_move(problem.table, problem.weights, Entry("g", (0, 5)), "all")
     rows = np.arange(N)
