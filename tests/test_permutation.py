@@ -297,7 +297,7 @@ def test_bad_input():
         ({"scoring": "r2", "subset": "oob"}, ValueError, "`subset` cannot be"),
         ({"scoring": "r2", "estimation": "exact"}, ValueError, "needs a loss"),
         ({"scoring": "r2"}, TypeError, "bare callable"),
-        ({"scoring": "r3"}, ValueError, "no scorer"),
+        ({"scoring": "r3"}, ValueError, "not a valid"),
         ({"loss": "squared"}, ValueError, "loss"),
         ({"loss": "log_loss"}, ValueError, "needs the probabilities"),
         ({"n_repeats": 0}, ValueError, "n_repeats"),

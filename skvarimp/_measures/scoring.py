@@ -105,12 +105,13 @@ def _resolve_scorer(scoring, problem):
     if not isinstance(scoring, str):
         name = getattr(scoring, "__name__", None) or repr(scoring)
         return scoring, name
+    scorer = get_scorer(scoring)
     if problem.model.method == "__call__":
         raise TypeError(
             f"scoring={scoring!r} needs an estimator with `predict`, got a bare "
             "callable. Use `loss`, or a callable scorer(f, X, y)."
         )
-    return get_scorer(scoring), scoring
+    return scorer, scoring
 
 
 def _score_lost(position, entries, lost, n_repeats, seeds):
