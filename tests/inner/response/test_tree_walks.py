@@ -72,7 +72,7 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     monkeypatch.setattr(_tree_walk, "CACHE", 11)
     monkeypatch.setattr(_tree_curves, "BLOCK", 50)
     monkeypatch.setattr(_tree_incidence, "HELD", 50)
-    monkeypatch.setattr(_tree_incidence, "BLOCK", 60)
+    monkeypatch.setattr(_tree_walk, "BLOCK", 60)
     monkeypatch.setattr(_steps, "CACHE", 10)
     with config_context(working_memory=1e-3):
         _, small = walked(model, X, method, some)
@@ -102,16 +102,16 @@ def test_a_few_features_cost_their_share(monkeypatch):
     X, y, _ = data(200)
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
     visited = []
-    visits = _tree_walk.Descent.visits
+    leaves = _tree_walk.Descent.leaves
 
-    def counting(self, moving=None):
-        for some in visits(self, moving):
-            visited.append(len(some.leaf))
-            yield some
+    def counting(self, moving, together):
+        for path, leaf, edge in leaves(self, moving, together):
+            visited.append(np.count_nonzero(edge >= 0))
+            yield path, leaf, edge
 
     monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
     monkeypatch.setattr(TreeResponse, "visits_per_row", lambda self: 1.0)
-    monkeypatch.setattr(_tree_walk.Descent, "visits", counting)
+    monkeypatch.setattr(_tree_walk.Descent, "leaves", counting)
     each = []
     for features in [[0], [1], [3], [4], [5], None]:
         visited.clear()

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._response.responses.trees.descent import Descent, Visits, rows_at_once
+from skvarimp._response.responses.trees.descent import descents, rows_at_once
 from skvarimp._response.responses.trees.parts import PartCells
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, numbers_at_once
@@ -202,24 +202,13 @@ def steps_of_rows(table, codes, members, with_raw=False):
     moving = np.zeros(len(table.columns), dtype=bool)
     moving[[member.feature for member in members]] = True
     trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
-    moving = None if moving.all() else moving
     largest = max(member.n_cells for member in members)
     jumps = numbers_at_once(BLOCK) // (largest * table.n_raw)
     at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
     buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
     parts, raw = {member.position: [] for member in members}, []
-    waiting = [
-        codes[start : start + at_once] for start in range(0, len(codes), at_once)
-    ][::-1]
-    while waiting:
-        some = waiting.pop()
-        descent = Descent(table, some, trees)
-        visits = _collected(descent, moving)
-        if visits is None:  # too many at once
-            half = len(some) // 2
-            waiting += [some[half:], some[:half]]
-            continue
-        for member, steps in _steps_of_visits(descent, visits, members, buffer):
+    for _, descent, *reached in descents(table, codes, trees, moving, at_once):
+        for member, steps in _steps_of_leaves(descent, reached, members, buffer):
             parts[member.position].append(steps)
         if with_raw:
             raw.append(descent.raw())
@@ -227,31 +216,16 @@ def steps_of_rows(table, codes, members, with_raw=False):
     return steps, np.concatenate(raw, axis=1) if with_raw else None
 
 
-def _collected(descent, moving):
-    """All visits at once; None where they are too many and of several rows."""
-    collected, n, most = [], 0, numbers_at_once(BLOCK)
-    for visits in descent.visits(moving):
-        collected.append(visits)
-        n += len(visits.path)
-        if n > most and descent.n_rows > 1:
-            return None
-    return Visits.joined(collected)
-
-
-def _steps_of_visits(descent, visits, members, buffer):
+def _steps_of_leaves(descent, reached, members, buffer):
     """Yield (member, its Steps)."""
     table = descent.table
-    feature = table.edge_feature.take(visits.edge)
+    path, _, edge, changes = descent.off_own(*reached)
+    feature = table.edge_feature.take(edge)
     order = np.argsort(feature.astype(table.small), kind="stable")
-    visits = visits.take(order)
-    row, changes = descent.row(visits.path), descent.changes(visits)
-    edge = table.edge_rank.take(visits.edge)
+    row, changes = descent.row(path.take(order)), changes.take(order, axis=1)
+    edge = table.edge_rank.take(edge.take(order))
     bounds = np.searchsorted(feature.take(order), np.arange(len(table.columns) + 1))
     for member in members:
         mine = slice(bounds[member.feature], bounds[member.feature + 1])
-        yield (
-            member,
-            member.steps_of(
-                buffer, descent.n_rows, row[mine], edge[mine], changes[:, mine]
-            ),
-        )
+        of_member = row[mine], edge[mine], changes[:, mine]
+        yield member, member.steps_of(buffer, descent.n_rows, *of_member)

@@ -1,18 +1,15 @@
-"""All leaves that rows reach as any one feature moves, in one walk down all trees.
+"""All leaves that rows reach as features move, in one walk down all trees.
 
 Each row goes down each tree by its own values. At every split it passes on a feature
 that may move, the other child is what the row would meet with that feature's value
-on the other side; from there on the row goes by its own values again, but both ways
-at splits on the same feature. Every leaf reached off the row's own path is one
-`Visits` entry: the row, the leaf, and the last edge on the moved feature, which
-knows the codes of that feature that lead there.
+on the other side. From there on, if features move one at a time, the row goes by its
+own values again, but both ways at splits on the same feature. The last edge on the
+moved feature knows the codes of that feature that lead to a leaf.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._running.memory import CACHE, HELD, numbers_at_once
+from skvarimp._running.memory import BLOCK, CACHE, HELD, even_slices, numbers_at_once
 
 
 def rows_at_once(table, n_trees):
@@ -21,39 +18,29 @@ def rows_at_once(table, n_trees):
     return max(1, min(paths // n_trees, codes // max(1, len(table.columns))))
 
 
-@dataclass
-class Visits:
-    """Leaves reached off the rows' own paths.
+def descents(table, codes, trees, moving, at_once, together=False):
+    """Yield (slice of rows, Descent, path, leaf, edge): leaves that some rows reach.
 
-    Attributes
+    Parameters
     ----------
-    path : ndarray of shape (n,)
-        tree * n_rows + row.
-    leaf : ndarray of shape (n,)
-    edge : ndarray of shape (n,)
-        Last edge on the moved feature.
+    table, codes, trees : see `Descent`
+    moving, together : see `Descent.leaves`
+    at_once : int
+        Rows, at most; there are fewer where they reach too many leaves.
     """
-
-    path: np.ndarray
-    leaf: np.ndarray
-    edge: np.ndarray
-
-    @staticmethod
-    def joined(parts):
-        """Those of several."""
-        if len(parts) == 1:
-            return parts[0]
-        return Visits(
-            np.concatenate([part.path for part in parts]),
-            np.concatenate([part.leaf for part in parts]),
-            np.concatenate([part.edge for part in parts]),
-        )
-
-    def take(self, order):
-        """Some of them, in the given order."""
-        return Visits(
-            self.path.take(order), self.leaf.take(order), self.edge.take(order)
-        )
+    waiting = even_slices(len(codes), at_once)[::-1]
+    while waiting:
+        part = waiting.pop()
+        descent, reached, n_reached = Descent(table, codes[part], trees), [], 0
+        for some in descent.leaves(moving, together):
+            reached.append(some)
+            n_reached += len(some[0])
+            if n_reached > numbers_at_once(BLOCK) and descent.n_rows > 1:
+                middle = (part.start + part.stop) // 2
+                waiting += [slice(middle, part.stop), slice(part.start, middle)]
+                break
+        else:
+            yield part, descent, *(np.concatenate(parts) for parts in zip(*reached))
 
 
 class Descent:
@@ -71,141 +58,83 @@ class Descent:
     ----------
     own : ndarray of shape (n_trees * n_rows,)
         The leaf of each path (tree by tree, so that what is read of one tree stays in
-        the cache), once `go_down` was called.
+        the cache), once all `leaves` were seen.
     """
 
     def __init__(self, table, codes, trees):
         self.table = table
         self.codes = np.ascontiguousarray(codes, dtype=np.int32).ravel()
         self.n_rows, self.n_trees = len(codes), len(trees)
-        self.n_features = len(table.columns)
         self.roots = table.roots[trees]
         self.any_missing = bool(np.any(codes == table.missing_code))
         rows = np.arange(self.n_rows, dtype=np.int32)
         self._rows = np.tile(rows, self.n_trees)
-        self.first = self._rows * np.int32(self.n_features)  # of a path in the codes
+        self.first = self._rows * np.int32(len(table.columns))  # of a path in the codes
         self.own = np.empty(self.n_rows * self.n_trees, dtype=np.int32)
 
-    def _step(self, path, node, feature):
-        """(child gone to, where the other child is found) of each state."""
-        code = self.codes.take(self.first.take(path) + feature)
-        left = self.table.goes_left(node, feature, code, self.any_missing)
-        twice = 2 * node
-        return self.table.children.take(twice + left), twice + ~left
+    def leaves(self, moving, together=False):
+        """Yield (path, leaf, edge) of leaves reached as features move; fills `own`.
 
-    def _inner(self, feature, *state):
-        """The states at inner nodes and those at leaves."""
-        inner = feature >= 0
-        if inner.all():
-            return feature, state, None
-        keep, at_leaf = np.flatnonzero(inner), np.flatnonzero(~inner)
-        kept = tuple(array.take(keep) for array in state)
-        return feature.take(keep), kept, tuple(array.take(at_leaf) for array in state)
-
-    def go_down(self, moving=None):
-        """Fill `own`; returns the other children met on the way, (path, node).
-
-        Parameters
-        ----------
-        moving : ndarray of shape (n_features,) or None
-            Which features move; None: all of them.
-        """
-        path = np.arange(len(self.own), dtype=np.int32)
-        node = np.repeat(self.roots, self.n_rows)
-        others = [(path[:0], node[:0])]
-        while len(node):
-            feature = self.table.feature.take(node)
-            feature, (path, node), done = self._inner(feature, path, node)
-            if done is not None:
-                self.own[done[0]] = done[1]
-            node, other = self._step(path, node, feature)
-            if moving is None:
-                others.append((path, self.table.children.take(other)))
-            else:
-                moved = np.flatnonzero(moving.take(feature))
-                other = self.table.children.take(other.take(moved))
-                others.append((path.take(moved), other))
-        return tuple(np.concatenate(parts) for parts in zip(*others))
-
-    def visits(self, moving=None):
-        """Yield `Visits` as each feature moves on its own; fills `own` first."""
-        path, node = self.go_down(moving)
-        stack, most = [(path, node, node)], numbers_at_once(CACHE)
-        while stack:
-            path, node, edge = stack.pop()
-            reached = [(path[:0], node[:0], edge[:0])]
-            while len(node):
-                if len(node) > most:
-                    half = len(node) // 2
-                    stack.append((path[half:], node[half:], edge[half:]))
-                    path, node, edge = path[:half], node[:half], edge[:half]
-                    continue
-                feature = self.table.feature.take(node)
-                feature, state, done = self._inner(feature, path, node, edge)
-                path, node, edge = state
-                if done is not None:
-                    reached.append(done)
-                node, other = self._step(path, node, feature)
-                both = np.flatnonzero(self.table.edge_feature.take(edge) == feature)
-                if len(both):
-                    edge = edge.copy()
-                    edge[both] = node[both]
-                    other = self.table.children.take(other[both])
-                    path = np.concatenate([path, path[both]])
-                    node = np.concatenate([node, other])
-                    edge = np.concatenate([edge, other])
-            yield Visits(*(np.concatenate(parts) for parts in zip(*reached)))
-
-    def reachable(self, moving, limit):
-        """(path, leaf) of every leaf reached as some features move together.
-
-        Goes both ways at every split on one of them. Fills `own`.
+        A path is tree * n_rows + row; the edge is the last one on the moved feature,
+        -1 where the path leads to the row's own leaf.
 
         Parameters
         ----------
         moving : ndarray of shape (n_features,)
-        limit : int
-            None is returned where several rows reach more leaves.
+            Which features move.
+        together : bool
+            Whether they move together, or each on its own.
         """
-        stack, n_reached = [self._start()], 0
-        reached, most = [(self._rows[:0], self.own[:0])], numbers_at_once(CACHE)
+        path, most = np.arange(len(self.own), dtype=np.int32), numbers_at_once(CACHE)
+        stack = [(path, np.repeat(self.roots, self.n_rows), np.full_like(path, -1))]
         while stack:
-            path, node, own = stack.pop()
-            while len(node):
-                if len(node) > most:
-                    half = len(node) // 2
-                    stack.append((path[half:], node[half:], own[half:]))
-                    path, node, own = path[:half], node[:half], own[:half]
-                    continue
-                feature = self.table.feature.take(node)
-                feature, (path, node, own), done = self._inner(feature, path, node, own)
-                if done is not None:
-                    self.own[done[0][done[2]]] = done[1][done[2]]
-                    reached.append(done[:2])
-                    n_reached += len(done[0])
-                    if n_reached > limit and self.n_rows > 1:
-                        return None
-                node, other = self._step(path, node, feature)
-                both = np.flatnonzero(moving.take(feature))
-                other = self.table.children.take(other[both])
-                path = np.concatenate([path, path[both]])
-                node = np.concatenate([node, other])
-                own = np.concatenate([own, np.zeros(len(both), dtype=bool)])
-        return tuple(np.concatenate(parts) for parts in zip(*reached))
+            state = stack.pop()
+            half = len(state[0]) // 2
+            if len(state[0]) > most:
+                stack += [
+                    tuple(a[half:] for a in state),
+                    tuple(a[:half] for a in state),
+                ]
+                continue
+            feature = self.table.feature.take(state[1])
+            inner = feature >= 0
+            if not inner.all():
+                at_leaf, keep = np.flatnonzero(~inner), np.flatnonzero(inner)
+                path, leaf, edge = reached = tuple(a.take(at_leaf) for a in state)
+                self.own[path[edge < 0]] = leaf[edge < 0]
+                yield reached
+                feature, state = feature.take(keep), tuple(a.take(keep) for a in state)
+            if len(feature):
+                stack.append(self._below(*state, feature, moving, together))
 
-    def _start(self):
-        path = np.arange(len(self.own), dtype=np.int32)
-        return path, np.repeat(self.roots, self.n_rows), np.ones(len(path), dtype=bool)
+    def _below(self, path, node, edge, feature, moving, together):
+        """The children gone to, then the other ones where both are met."""
+        children = self.table.children
+        code = self.codes.take(self.first.take(path) + feature)
+        left = self.table.goes_left(node, feature, code, self.any_missing)
+        both = moving.take(feature)
+        if not together:
+            both &= (edge < 0) | (self.table.edge_feature.take(edge) == feature)
+        both = np.flatnonzero(both)
+        other = children.take((2 * node + ~left).take(both))
+        node = children.take(2 * node + left)
+        edge[both] = np.where(edge.take(both) < 0, -1, node.take(both))
+        return tuple(
+            np.concatenate(parts)
+            for parts in ((path, path.take(both)), (node, other), (edge, other))
+        )
 
     def row(self, path):
         """The row of each path."""
         return self._rows.take(path)
 
-    def changes(self, visits):
-        """Raw outputs at visited leaves minus the paths' own, (n_raw, n_visits)."""
+    def off_own(self, path, leaf, edge):
+        """What is off the rows' own paths, and raw outputs there minus their own."""
+        off = np.flatnonzero(edge >= 0)
+        path, leaf, edge = path.take(off), leaf.take(off), edge.take(off)
         values = self.table.values
-        own = self.own.take(visits.path)
-        return values.take(visits.leaf, axis=1) - values.take(own, axis=1)
+        changes = values.take(leaf, axis=1) - values.take(self.own.take(path), axis=1)
+        return path, leaf, edge, changes
 
     def raw(self):
         """Sum over the trees of the own leaves' values, (n_raw, n_rows)."""

@@ -18,8 +18,8 @@ some leaves at a time.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._response.responses.trees.descent import Descent, rows_at_once
-from skvarimp._running.memory import BLOCK, HELD, numbers_at_once
+from skvarimp._response.responses.trees.descent import descents, rows_at_once
+from skvarimp._running.memory import HELD, even_slices, numbers_at_once
 
 TRIED = 8  # rows and cells that the choice between the two is made on
 
@@ -62,8 +62,8 @@ class Group:
         rows = codes[:: max(1, len(codes) // TRIED)][:TRIED]
         cells = self._codes_of_cells()
         cells = cells[:: max(1, len(cells) // TRIED)][:TRIED]
-        of_rows = sum(len(leaf) for *_, leaf in self._reached(rows, self.moving))
-        of_cells = sum(len(leaf) for *_, leaf in self._reached(cells, ~self.moving))
+        of_rows = sum(len(leaf) for *_, leaf, _ in self._reached(rows, self.moving))
+        of_cells = sum(len(leaf) for *_, leaf, _ in self._reached(cells, ~self.moving))
         return of_rows * len(cells) <= of_cells * len(rows)
 
     def _codes_of_cells(self):
@@ -72,30 +72,14 @@ class Group:
         return codes
 
     def _reached(self, codes, moving):
-        """Yield (slice of rows, descent, path, leaf): leaves that codes admit."""
+        """Yield (slice of rows, descent, path, leaf, edge): leaves that codes admit."""
         at_once = rows_at_once(self.table, len(self.trees))
-        waiting = [
-            slice(start, min(start + at_once, len(codes)))
-            for start in range(0, len(codes), at_once)
-        ][::-1]
-        while waiting:
-            part = waiting.pop()
-            descent = Descent(self.table, codes[part], self.trees)
-            reached = descent.reachable(moving, numbers_at_once(BLOCK))
-            if reached is None:  # too many at once
-                middle = (part.start + part.stop) // 2
-                waiting += [slice(middle, part.stop), slice(part.start, middle)]
-            else:
-                yield part, descent, *reached
+        return descents(self.table, codes, self.trees, moving, at_once, together=True)
 
     def _changes(self, codes):
         """Yield (rows, descent, path, leaf, value minus own), own leaves left out."""
-        values = self.table.values
-        for part, descent, path, leaf in self._reached(codes, self.moving):
-            own = descent.own.take(path)
-            other = np.flatnonzero(own != leaf)
-            path, leaf = path.take(other), leaf.take(other)
-            change = values.take(leaf, axis=1) - values.take(own.take(other), axis=1)
+        for part, descent, *reached in self._reached(codes, self.moving):
+            path, leaf, _, change = descent.off_own(*reached)
             yield part, descent, path, leaf, change
 
     def _add_by_rows(self, result, codes):
@@ -124,9 +108,8 @@ class Group:
 
     def _by_cells(self):
         """Yield (slice of cells, leaves, B' as (n_cells, n_leaves))."""
-        for part, descent, path, leaf in self._reached(
-            self._codes_of_cells(), ~self.moving
-        ):
+        cells = self._codes_of_cells()
+        for part, descent, path, leaf, _ in self._reached(cells, ~self.moving):
             leaves, column = np.unique(leaf, return_inverse=True)
             shape = (descent.n_rows, len(leaves))
             ones = np.ones(len(leaf))
@@ -162,8 +145,7 @@ class Group:
         """Yield (slice of leaves, which codes meet their conditions on features)."""
         edges = [self.table.last_edge(leaves, feature) for feature in features]
         step = max(1, numbers_at_once(HELD) // len(codes))
-        for start in range(0, len(leaves), step):
-            some = slice(start, min(start + step, len(leaves)))
+        for some in even_slices(len(leaves), step):
             meets = np.ones((some.stop - some.start, len(codes)), dtype=bool)
             for feature, edge, code in zip(features, edges, codes.T):
                 if np.any(edge[some] >= 0):

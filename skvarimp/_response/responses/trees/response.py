@@ -151,7 +151,8 @@ class TreeResponse(Response):
         if self._visits is None:
             codes, trees = self.some_codes, np.arange(len(self.trees.roots))
             descent = Descent(self.trees, codes, trees)
-            visited = sum(len(visits.leaf) for visits in descent.visits())
+            leaves = descent.leaves(np.ones(len(self.trees.columns), dtype=bool))
+            visited = sum(np.count_nonzero(edge >= 0) for *_, edge in leaves)
             depth = self.trees.depth.take(descent.own).sum()
             self._visits = visited / len(codes), depth / len(codes)
         return self._visits[0]
