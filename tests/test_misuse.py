@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -225,7 +226,7 @@ MISUSES = {
     "scorer of classes": (
         lambda: PermutationImportance(scoring="accuracy").fit(LINEAR, X, Y),
         ValueError,
-        "Classification metrics can't handle a mix of multiclass and continuous",
+        "scoring='accuracy' failed: Classification metrics can't handle a mix of",
     ),
     # the order of arguments, and what is checked before any model is asked
     "no model to compare": (
@@ -272,7 +273,7 @@ MISUSES = {
     "mask of columns": (
         lambda: SensitivityImportance(features=X.columns == "age").fit(LINEAR, X, Y),
         TypeError,
-        r"For a mask pass np.flatnonzero\(mask\)",
+        r"for a mask pass np.flatnonzero\(mask\)",
     ),
     "level as a number": (
         lambda: SensitivityImportance(grid={"old": [0.5]}, scale=None).fit(
@@ -349,6 +350,10 @@ NO_TABLES = {
     "dict": ({"age": [1, 2]}, r"of type dict. Pass an array or a frame"),
     "series": (X["age"], r"got a Series. Pass X.to_frame\(\)"),
     "row": (X.to_numpy()[0], r"Reshape one column with X.reshape"),
+    "sparse row": (
+        sparse.coo_array([1.0, 0.0]),
+        r"got 1 dimension\(s\). Pass a matrix",
+    ),
 }
 
 

@@ -59,9 +59,9 @@ def column_position(feature, names, n_columns):
     is_mask = isinstance(feature, bool | np.bool_)
     if is_mask or not isinstance(feature, numbers.Integral):
         raise TypeError(
-            "`features` takes column names, integer positions, or lists of them, got "
-            f"{feature!r} of type {type(feature).__name__}. For a mask pass "
-            "np.flatnonzero(mask)."
+            "`features` takes column names, integer positions (for a mask pass "
+            f"np.flatnonzero(mask)), or lists of them, got {feature!r} of type "
+            f"{type(feature).__name__}."
         )
     position = int(feature)
     if not -n_columns <= position < n_columns:
@@ -130,7 +130,7 @@ def resolve_features(features, names, n_columns):
         is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
         members = list(feature) if is_group else [feature]
         if not members:
-            raise ValueError(f"`features` has an empty group: {given!r:.60}.")
+            raise ValueError(f"`features` has an empty group, got {features!r:.60}.")
         columns = tuple(column_position(f, names, n_columns) for f in members)
         if len(set(columns)) < len(columns):
             twice = labels[Counter(columns).most_common(1)[0][0]]

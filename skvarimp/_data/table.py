@@ -78,10 +78,10 @@ def rows_of_target(y, rows):
 
 def _shape(X, values):
     """What an X is that has not two dimensions, and the way out."""
+    if sparse.issparse(X) or values.ndim > 2:
+        return f"{X.ndim} dimension(s). Pass a matrix, one row per sample."
     if values.ndim == 0:
         return f"{X!r:.40} of type {type(X).__name__}. Pass an array or a frame."
-    if values.ndim > 2:
-        return f"{values.ndim} dimensions. Pass an array or a frame."
     if len(values) and all(isinstance(v, str) for v in values[:100]):
         return (
             "one text per row. Importances are those of the columns that the "

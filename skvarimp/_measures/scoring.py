@@ -68,8 +68,11 @@ class ScoreLost:
         options = {}
         if self.scorer_weights is not None:
             options["sample_weight"] = self.scorer_weights
-        with users_code():
-            score = self.scorer(self.estimator, X, self.y, **options)
+        try:
+            with users_code():
+                score = self.scorer(self.estimator, X, self.y, **options)
+        except ValueError as error:
+            raise ValueError(f"scoring={self.name!r} failed: {error}") from error
         if not is_finite_number(score):
             raise ValueError(
                 f"`scoring` must give one finite number, got {score!r} from "
