@@ -260,7 +260,6 @@ def test_one_part_is_the_marginal_measure(name, model):
 @pytest.mark.parametrize("family", REGRESSORS)
 def test_parts_by_the_column_itself_leave_nothing(family, name):
     """Each part holds one value of the column: exactly 0."""
-    model = clone(REGRESSORS[family]).fit(X, Y)
     labels = {"x0": X[:, 0], "x3": X[:, 3]}
     measure = clone(MEASURES[name]).set_params(features=["x0", "x3"])
     frame = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])

@@ -41,14 +41,14 @@ from skvarimp import (
 )
 
 X, THREE = make_classification(
-    60, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0
+    40, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0
 )
 X[:, 3] = np.round(X[:, 3])
 TWO = (THREE > 0).astype(int)
 LABELS = np.column_stack([TWO, X[:, 0] > 0]).astype(int)
 VALUE = X @ [1.0, 2.0, 0.0, 1.0] + X[:, 0] ** 2
 VALUES = np.column_stack([VALUE, X[:, 1] ** 2])
-WEIGHTS = np.random.default_rng(0).integers(0, 3, 60)
+WEIGHTS = np.random.default_rng(0).integers(0, 3, len(X))
 
 FOREST = RandomForestClassifier(4, max_depth=4, random_state=0)
 TREES = RandomForestRegressor(4, max_depth=4, random_state=0)

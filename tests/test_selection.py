@@ -25,10 +25,8 @@ from skvarimp import (
 
 @parametrize_with_checks(
     [
-        BackwardEliminationSelector(LogisticRegression()),
-        BackwardEliminationSelector(LinearRegression(), cv=3),
-        ForwardSelector(Ridge()),
-        ForwardSelector(LogisticRegression()),
+        BackwardEliminationSelector(LogisticRegression(), cv=2),
+        ForwardSelector(Ridge(), cv=2),
         ImportanceEstimator(LogisticRegression(), SensitivityImportance(scale=None)),
     ]
 )

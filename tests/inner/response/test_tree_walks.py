@@ -134,12 +134,13 @@ def test_more_tasks_make_no_more_moves(built, monkeypatch):
     model, X, method = fitted("forest")
     made = []
     monkeypatch.setattr(_grid, "make_move", lambda *a: made.append(a) or make_move(*a))
+    features = [0, 1, [0, 4]]
     with config_context(working_memory=1e-3):
-        walked(model, X, method)
+        walked(model, X, method, features)
         few = len(made)
         monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
         monkeypatch.setattr(TreeResponse, "TASK_VISITS", 60)
-        walked(model, X, method)
+        walked(model, X, method, features)
     assert len(made) == 2 * few
 
 
