@@ -1,5 +1,6 @@
 """Means over rows from masses: against the double loop over rows and cells."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -41,8 +42,22 @@ MODELS = {
 ENGINES = ["0", pytest.param("1", marks=pytest.mark.skipif(not built(), reason="-"))]
 
 
-def by_double_loop(model, weights, moves):
+WEIGHTS = {False: np.full(120, 1 / 120), True: RANDOM.dirichlet(np.ones(120))}
+
+
+@cache
+def moves_of(weighted):
+    """One move per column."""
+    table = as_table(X)
+    entries = [Entry(str(j), (j,)) for j in range(4)]
+    return [make_move(table, WEIGHTS[weighted], entry, 3) for entry in entries]
+
+
+@cache
+def by_double_loop(name, weighted, columns):
     """Weighted mean of the moved minus the unmoved response, cell by cell."""
+    model, weights = MODELS[name], WEIGHTS[weighted]
+    moves = [moves_of(weighted)[j] for j in columns]
     shape = [move.n_cells for move in moves]
     unmoved, means = model.predict(X).T, []
     for cell in np.ndindex(*shape):
@@ -67,19 +82,17 @@ def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch)
     monkeypatch.setattr(TreeResponse, "_counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
-    weights = RANDOM.gamma(1.0, size=120) if weighted else np.ones(120)
-    weights /= weights.sum()
+    weights, moves = WEIGHTS[weighted], moves_of(weighted)
     base = np.atleast_2d(model.predict(X).T)
     rows = np.arange(120)
     averaged = response.averaged(table, rows, weights, base, 3)
-    moves = [make_move(table, weights, Entry(str(j), (j,)), 3) for j in range(4)]
     for size in (1, 2, 3):
         for some in combinations([3, 0, 2, 1], size):
             wanted = [moves[j] for j in some]
             move = wanted[0]
             for other in wanted[1:]:
                 move = product_move(move, other)
-            expected = by_double_loop(model, weights, wanted)
+            expected = by_double_loop(name, weighted, some)
             np.testing.assert_allclose(averaged(move), expected, atol=1e-13)
             alone = response.mean_curves(table, rows, weights, move, base)
             np.testing.assert_allclose(alone, expected, atol=1e-13)
