@@ -10,19 +10,15 @@ TWO = (y > 0.5).astype(int)
 
 
 def central(model, X, step=1e-5):
-    """Plain double loop: one row and one column at a time."""
-    n, p = X.shape
-    rows = []
-    for i in range(n):
-        columns = []
-        for j in range(p):
-            h = step * X[:, j].std()
-            up, down = X[i : i + 1].copy(), X[i : i + 1].copy()
-            up[0, j] += h
-            down[0, j] -= h
-            columns.append((model(up)[0] - model(down)[0]) / (2 * h))
-        rows.append(columns)
-    return np.array(rows)
+    """Plain loop: one column at a time."""
+    columns = []
+    for j in range(X.shape[1]):
+        h = step * X[:, j].std()
+        up, down = X.copy(), X.copy()
+        up[:, j] += h
+        down[:, j] -= h
+        columns.append((model(up) - model(down)) / (2 * h))
+    return np.stack(columns, axis=1)
 
 
 SCORE_FIRST = ("decision_function", "predict_proba", "predict")
