@@ -50,7 +50,7 @@ def literal_ale(f, X, j, n_bins, weights=None):
 @pytest.mark.parametrize("n_bins", [1, 7, 1000])
 def test_equals_the_plain_loop(n_bins, weights):
     """Edges, curves and importances, also where values are tied."""
-    forest = RandomForestRegressor(10, random_state=0).fit(X, Y)
+    forest = RandomForestRegressor(3, random_state=0).fit(X, Y)
     kept = np.ones(N, bool) if weights is None else weights > 0
     of_kept = None if weights is None else weights[kept]
 

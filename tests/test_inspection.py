@@ -69,7 +69,11 @@ def test_permutation_importance(model, y):
         names = ["r2", "neg_mean_absolute_error"]
     for options in (
         {},
-        {"scoring": names, "sample_weight": None if y.ndim == 2 else WEIGHTS},
+        {
+            "scoring": names,
+            "sample_weight": None if y.ndim == 2 else WEIGHTS,
+            "n_repeats": 2,
+        },
         {"max_samples": 0.5, "n_repeats": 2},
     ):
         expected, found = (
@@ -176,12 +180,11 @@ def test_fast_responses_are_used():
 def test_columns_served_together_or_one_by_one(how):
     """As many as memory allows share their work; workers have a column each."""
     forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
-    expected = original.permutation_importance(forest, X, Y, random_state=1)
+    drawn = {"n_repeats": 2, "random_state": 1}
+    expected = original.permutation_importance(forest, X, Y, **drawn)
     with sklearn.config_context(**how):
         for n_jobs in (None, 2):
-            found = ours.permutation_importance(
-                forest, X, Y, random_state=1, n_jobs=n_jobs
-            )
+            found = ours.permutation_importance(forest, X, Y, **drawn, n_jobs=n_jobs)
             np.testing.assert_allclose(
                 found.importances, expected.importances, rtol=1e-9, atol=1e-9
             )
