@@ -1,10 +1,20 @@
 """Links of calibrated classifiers: from the scores of several members to shares."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from skvarimp._models.links import CLOSE, Link, Shares, Softmax, any_close, logistic
+from skvarimp._models.links import (
+    CLOSE,
+    SECOND,
+    Link,
+    Mixed,
+    Softmax,
+    Then,
+    any_close,
+    logistic,
+)
 
 EPS = 1e-12  # what scikit-learn adds before it takes logarithms
 SMALL = 1e-6  # probabilities below it show their rounding in a logarithm
@@ -58,7 +68,7 @@ class Interpolated:
 
 @dataclass(frozen=True, eq=False)
 class EachClass(Link):
-    """Scores calibrated one by one, which are shares of several classes.
+    """Scores calibrated one by one.
 
     Parameters
     ----------
@@ -70,71 +80,51 @@ class EachClass(Link):
 
     def __call__(self, scores):
         """See `links.py`."""
-        shares = self._calibrated(scores)
-        doubts = [c.close(score) for c, score in zip(self.calibrators, scores)]
-        if len(shares) > 1:
-            shares, none = Shares(uniform=True)(shares)
-            doubts.append(none)
-        return shares, any_close(*doubts)
+        pairs = list(zip(self.calibrators, scores))
+        calibrated = np.stack([c(score) for c, score in pairs])
+        return calibrated, any_close(*(c.close(score) for c, score in pairs))
 
     def chain(self, scores, slopes):
         """See `links.py`."""
         pairs = zip(self.calibrators, scores)
         steep = np.stack([c.steepness(score) for c, score in pairs])
-        changes = slopes * steep[:, :, np.newaxis]
-        if len(scores) == 1:
-            return changes
-        return Shares().chain(self._calibrated(scores), changes)
-
-    def _calibrated(self, scores):
-        return np.stack([c(score) for c, score in zip(self.calibrators, scores)])
+        return slopes * steep[:, :, np.newaxis]
 
 
-@dataclass(frozen=True)
-class Temperature(Link):
+class Logarithm(Link):
+    """The logarithm of probabilities as scikit-learn takes it."""
+
+    def __call__(self, scores):
+        """See `links.py`."""
+        close = np.any((scores < SMALL) & (scores != 0), axis=0)
+        return np.log(scores + EPS), close
+
+    def chain(self, scores, slopes):
+        """See `links.py`."""
+        return slopes / (scores + EPS)[:, :, np.newaxis]
+
+
+def temperature(beta, two_classes, of_probabilities):
     """Softmax of scores times a number; for two classes the share of the second.
 
     Parameters
     ----------
     beta : float
         One over the temperature.
+    two_classes : bool
+        Whether there is one score, that of the second class.
     of_probabilities : bool
         Whether the scores are probabilities, whose logarithms are taken.
+
+    Returns
+    -------
+    Link
     """
-
-    beta: float
-    of_probabilities: bool
-
-    def _values(self, scores):
-        """The scores of all classes."""
-        if len(scores) > 1:
-            return scores
-        first = 1.0 - scores if self.of_probabilities else -scores
-        return np.concatenate([first, scores])
-
-    def _powers(self, scores):
-        values = self._values(scores)
-        return self.beta * (np.log(values + EPS) if self.of_probabilities else values)
-
-    def __call__(self, scores):
-        """See `links.py`."""
-        shares, _ = Softmax()(self._powers(scores))
-        close = None
-        if self.of_probabilities:
-            values = self._values(scores)
-            close = np.any((values < SMALL) & (values != 0), axis=0)
-        return shares[1:] if len(scores) == 1 else shares, close
-
-    def chain(self, scores, slopes):
-        """See `links.py`."""
-        two = len(scores) == 1
-        powers = self._powers(scores)
-        if two:
-            slopes = np.concatenate([-slopes, slopes])
-        if self.of_probabilities:
-            slopes = slopes / (self._values(scores) + EPS)[:, :, np.newaxis]
-        changes = Softmax().chain(powers, self.beta * slopes)
-        return changes[1:] if two else changes
+    links = [Logarithm(), Softmax(beta)] if of_probabilities else [Softmax(beta)]
+    if two_classes:
+        first = np.array([float(of_probabilities), 0.0])  # 1 - p, or -score
+        links = [Mixed(np.array([[-1.0], [1.0]]), first), *links, SECOND]
+    return reduce(Then, links)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +133,7 @@ class Calibrated(Link):
 
     Parameters
     ----------
-    members : list of (EachClass or Temperature)
+    members : list of Link
         Each takes as many scores.
     """
 

@@ -116,17 +116,19 @@ class PairwiseVotes(Link):
     Parameters
     ----------
     n_classes : int
-    what : {"votes", "decision", "label of decision"}
+    what : {"votes", "decision"}
         Label indicators of the most votes (the first of equal ones); votes plus
-        c / (3 (\\|c\\| + 1)) with c the sum of a class's scores; the label indicators
-        of the largest of these.
+        c / (3 (\\|c\\| + 1)) with c the sum of a class's scores.
     threshold : float
         Above it a pair's score votes for the first class.
+    sign : float
+        What the scores are multiplied by first; -1: they are larger for the second.
     """
 
     n_classes: int
     what: str
     threshold: float = 0.0
+    sign: float = 1.0
 
     def n_outputs(self, n_scores):
         """One per class."""
@@ -134,6 +136,7 @@ class PairwiseVotes(Link):
 
     def __call__(self, scores):
         """See the module."""
+        scores = self.sign * scores
         votes = np.zeros((self.n_classes, *scores.shape[1:]))
         confidence = np.zeros_like(votes)
         for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
@@ -146,20 +149,16 @@ class PairwiseVotes(Link):
         close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
         if self.what == "votes":
             return _indicators(votes), close
-        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
-        if self.what == "decision":
-            return votes, close
-        labels, close_call = LargestScore()(votes)
-        return labels, close | close_call
+        return votes + confidence / (3.0 * (np.abs(confidence) + 1.0)), close
 
     def chain(self, scores, slopes):
         """See the module; votes are piecewise constant."""
-        if self.what != "decision":
+        if self.what == "votes":
             return super().chain(scores, slopes)
         sides = np.zeros((self.n_classes, len(scores)))
         first, second = np.triu_indices(self.n_classes, 1)
         pairs = np.arange(len(scores))
-        sides[first, pairs], sides[second, pairs] = 1.0, -1.0
+        sides[first, pairs], sides[second, pairs] = self.sign, -self.sign
         confidence = sides @ scores
         # d c / (3 (|c| + 1)) = 1 / (3 (|c| + 1)^2)
         steepness = 1.0 / (3.0 * (np.abs(confidence) + 1.0) ** 2)

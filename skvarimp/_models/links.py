@@ -341,6 +341,9 @@ class Mixed(Link):
         return np.tensordot(self.matrix, blocks, 1).reshape(-1, *slopes.shape[1:])
 
 
+SECOND = Mixed(np.array([[0.0, 1.0]]))  # of two scores
+
+
 @dataclass(frozen=True, eq=False)
 class InverseTransform(Link):
     """A fitted transformer's inverse, which takes the scores one by one."""

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
-from skvarimp._models.links import Link, Then, any_close
+from skvarimp._models.links import IDENTITY, SECOND, Link, Then, any_close
 
 
-@dataclass(frozen=True)
-class OneVersusOne(Link):
+def one_versus_one(n_classes, threshold, labels):
     """Votes of all pairs of classes with the sum of confidences as tie-break.
 
     Parameters
@@ -24,35 +23,18 @@ class OneVersusOne(Link):
         probabilities.
     labels : bool
         Whether the label indicators are wanted instead of the decision.
+
+    Returns
+    -------
+    Link
     """
-
-    n_classes: int
-    threshold: float
-    labels: bool
-
-    def n_outputs(self, n_scores):
-        """One per class; of two classes only the second's."""
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    def __call__(self, scores):
-        """See the module."""
-        # the pairwise votes of scores that are positive for the first class
-        pairs = PairwiseVotes(self.n_classes, "decision", -self.threshold)
-        votes, close = pairs(-scores)
-        two = self.n_classes == 2
-        votes = votes[1:] if two else votes
-        if not self.labels:
-            return votes, close
-        label = AboveThreshold(self.threshold) if two else LargestScore()
-        labels, further = label(votes)
-        return labels, close | further
-
-    def chain(self, scores, slopes):
-        """See `links.py`; votes are piecewise constant."""
-        if self.labels:
-            return super().chain(scores, slopes)
-        changes = PairwiseVotes(self.n_classes, "decision").chain(-scores, -slopes)
-        return changes[1:] if self.n_classes == 2 else changes
+    two = n_classes == 2
+    link = PairwiseVotes(n_classes, "decision", -threshold, sign=-1.0)
+    if two:
+        link = Then(link, SECOND)
+    if not labels:
+        return link
+    return Then(link, AboveThreshold(threshold) if two else LargestScore())
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,13 +191,12 @@ class EachOutput(Link):
     ----------
     counts : tuple of int
         Classes of each output.
-    label : Link or None
-        From the scores of one output to its label indicators; None: scores stay as
-        they are.
+    label : Link
+        From the scores of one output to its label indicators.
     """
 
     counts: tuple
-    label: object = None
+    label: object = IDENTITY
 
     def n_outputs(self, n_scores):
         """See `Link.n_outputs`."""
@@ -224,13 +205,13 @@ class EachOutput(Link):
     @property
     def discrete(self):
         """See `Link`."""
-        return self.label is not None and self.label.discrete
+        return self.label.discrete
 
     def __call__(self, scores):
         """See the module."""
         outputs, doubts = [], []
         for own in self._parts(scores):
-            own, doubt = (own, None) if self.label is None else self.label(own)
+            own, doubt = self.label(own)
             outputs.append(shown(own))
             doubts.append(doubt)
         return np.concatenate(outputs), any_close(*doubts)

@@ -79,8 +79,9 @@ def _support_link(model, estimator, n_classes):
     by_class = estimator.decision_function_shape == "ovr"
     if model.method == "decision_function":
         return PairwiseVotes(n_classes, "decision") if by_class else IDENTITY
-    ties = estimator.break_ties and by_class
-    return PairwiseVotes(n_classes, "label of decision" if ties else "votes")
+    if estimator.break_ties and by_class:
+        return Then(PairwiseVotes(n_classes, "decision"), LargestScore())
+    return PairwiseVotes(n_classes, "votes")
 
 
 def read_kernel_ridge(model, table):
@@ -106,7 +107,7 @@ def read_label_propagation(model, table):
         raise NotReadable("labels spread by another kernel than rbf")
     support = estimator.X_
     dual = dense(estimator.label_distributions_).T
-    label = LargestScore() if model.method == "predict" else None
+    label = LargestScore() if model.method == "predict" else IDENTITY
     link = Then(Shares(), EachOutput((len(dual),), label))
     terms = [_gaussian(estimator.gamma, support)]
     return _machine(terms, support, dual, np.zeros(len(dual)), link, is_single(support))

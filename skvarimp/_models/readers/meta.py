@@ -11,17 +11,12 @@ from skvarimp._models.calibration_links import (
     EachClass,
     Interpolated,
     Sigmoid,
-    Temperature,
+    temperature,
 )
 from skvarimp._models.forms import NotReadable, Read, combined, weighted_sum
 from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import IDENTITY, Elementwise, Mixed, Shares, Then
-from skvarimp._models.meta_links import (
-    Chain,
-    NearestCode,
-    OneVersusOne,
-    Through,
-)
+from skvarimp._models.meta_links import Chain, NearestCode, Through, one_versus_one
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read, read_all, read_one
 
@@ -76,7 +71,7 @@ def read_calibrated(model, table):
     calibrated = model.estimator
     if model.method not in ("predict_proba", "predict"):
         raise NotReadable(f"a calibrated classifier has no {model.method}")
-    members, links = [], []
+    members, links, two = [], [], len(calibrated.classes_) == 2
     for member in calibrated.calibrated_classifiers_:
         if len(member.estimator.classes_) < len(calibrated.classes_):
             raise NotReadable("a calibrated member has not seen all classes")
@@ -85,12 +80,12 @@ def read_calibrated(model, table):
         members.append(read_one(member.estimator, method, table))
         if member.method == "temperature":
             beta = float(member.calibrators[0].beta_)
-            links.append(Temperature(beta, of_probabilities=not decides))
+            links.append(temperature(beta, two, of_probabilities=not decides))
         else:
-            links.append(EachClass([_calibrator(c) for c in member.calibrators]))
+            link = EachClass([_calibrator(c) for c in member.calibrators])
+            links.append(link if two else Then(link, Shares(uniform=True)))
     link = Calibrated(links)
     if model.method == "predict":
-        two = len(calibrated.classes_) == 2
         link = Then(link, AboveThreshold(0.5) if two else LargestScore())
     return combined(members, link, "calibration of")
 
@@ -125,7 +120,7 @@ def read_one_versus_one(model, table):
     if whole.pairwise_indices_ is not None:
         raise NotReadable("each member sees only some rows of a kernel matrix")
     members, threshold = _confidences(whole.estimators_, table)
-    link = OneVersusOne(len(whole.classes_), threshold, model.method == "predict")
+    link = one_versus_one(len(whole.classes_), threshold, model.method == "predict")
     return side_by_side(members, link, "one versus one of")
 
 

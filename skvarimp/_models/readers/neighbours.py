@@ -70,7 +70,7 @@ def _indicators(model, codes):
     columns = [
         codes[:, [o]] == np.arange(count)[np.newaxis] for o, count in enumerate(counts)
     ]
-    label = None
+    label = IDENTITY
     if model.method == "predict":
         uniform = model.estimator.weights == "uniform"
         label = MostVotes() if uniform else LargestScore()

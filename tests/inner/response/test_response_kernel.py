@@ -32,8 +32,8 @@ from skvarimp._models.kernels.terms import (
     Sigmoid,
     Vectors,
 )
-from skvarimp._models.label_links import PairwiseVotes
-from skvarimp._models.links import PlattCoupling
+from skvarimp._models.label_links import LargestScore, PairwiseVotes
+from skvarimp._models.links import PlattCoupling, Then
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
@@ -295,8 +295,9 @@ def test_platt_coupling_stops_short_of_the_sigmoid():
 def test_votes_near_a_tie_are_the_models_own():
     """Decisions within rounding of 0 are left to the model."""
     scores = np.array([[1.0, 1e-15, -1.0], [0.5, 0.5, 0.5], [2.0, 2.0, -2.0]])
-    for what in ("votes", "decision", "label of decision"):
-        outputs, close = PairwiseVotes(3, what)(scores)
+    decision = PairwiseVotes(3, "decision")
+    for link in (PairwiseVotes(3, "votes"), decision, Then(decision, LargestScore())):
+        outputs, close = link(scores)
         assert close.tolist() == [False, True, False]
         assert outputs.shape == (3, 3)
 
