@@ -141,22 +141,17 @@ def _expanded(content):
 
 
 def _tree(root, features, scale):
-    nodes, left, right = [root], [], []
+    nodes, left = [root], []
     for node in nodes:  # grows while it is walked
-        if "split" in node:
-            left.append(len(nodes))
-            right.append(len(nodes) + 1)
-            nodes += [node["left"], node["right"]]
-        else:
-            left.append(-1)
-            right.append(-1)
+        left.append(len(nodes) if "split" in node else -1)
+        nodes += [node["left"], node["right"]] if "split" in node else []
+    left = np.array(left)
     n_nodes = len(nodes)
     n_raw = np.size(next(node["value"] for node in nodes if "value" in node))
-    column = np.full(n_nodes, -1)
+    column, sets = np.full(n_nodes, -1), {}
     threshold, values = np.zeros(n_nodes), np.zeros((n_nodes, n_raw))
     weight = np.zeros(n_nodes)
     missing_left = np.zeros(n_nodes, dtype=bool)
-    left_set, numbers = np.full(n_nodes, -1), []
     for m, node in enumerate(nodes):
         if "value" in node:
             values[m] = scale * np.asarray(node["value"])
@@ -165,25 +160,13 @@ def _tree(root, features, scale):
         split = node["split"]
         column[m] = features.column(split)
         if split["split_type"] == CATEGORY:
-            left_set[m] = len(numbers)
-            numbers.append(features.number(split))
+            number = features.number(split)
+            sets[m] = np.arange(number + 1) != number
         else:
             threshold[m] = np.float32(split["border"])
             missing_left[m] = features.nan_left[split["float_feature_index"]]
-    sets = None
-    if numbers:
-        sets = np.arange(max(numbers) + 1) != np.array(numbers)[:, np.newaxis]
-    return Tree(
-        column,
-        threshold,
-        np.array(left),
-        np.array(right),
-        missing_left,
-        values,
-        left_set if numbers else None,
-        sets,
-        weight,
-    )
+    right = np.where(left < 0, -1, left + 1)
+    return Tree(column, threshold, left, right, missing_left, values, sets, weight)
 
 
 # Categories
@@ -271,7 +254,7 @@ def _keys(values):
 
 def _link(content, model, table, n_raw):
     """(link, what is taken off the raw outputs for it)."""
-    loss = _loss(content)
+    loss, _ = _loss_function(content)
     one = table.take([0]).native
     if model.method == "predict_proba":
         return _probability_link(loss, n_raw, model(one).shape[1]), 0.0
@@ -298,15 +281,13 @@ def _probability_link(loss, n_raw, n_outputs):
     return Then(link, EachOutput((2,))) if n_raw == 2 and n_outputs == 1 else link
 
 
-def _loss(content):
-    return _loss_function(content).get("type", "unknown")
-
-
 def _loss_function(content):
+    """Its name and its parameters."""
     parameters = content["model_info"].get("params", {})
     if isinstance(parameters, str):
         parameters = json.loads(parameters)
-    return parameters.get("loss_function", {})
+    function = parameters.get("loss_function", {})
+    return function.get("type", "unknown"), function.get("params", {})
 
 
 LOSSES = {
@@ -331,8 +312,8 @@ LOSS_PARAMETERS = ("alpha", "delta", "variance_power")
 
 def _tree_loss(content):
     """Arguments of `TreeLoss`."""
-    options = _loss_function(content).get("params", {})
+    loss, options = _loss_function(content)
+    if loss == "Quantile":
+        options = {"alpha": 0.5, **options}
     parameter = next((options[key] for key in LOSS_PARAMETERS if key in options), 1.0)
-    if _loss(content) == "Quantile":
-        parameter = options.get("alpha", 0.5)
-    return LOSSES.get(_loss(content), _loss(content)), float(parameter)
+    return LOSSES.get(loss, loss), float(parameter)

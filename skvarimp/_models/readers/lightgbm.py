@@ -6,14 +6,13 @@ with 0 (none), in the direction that the split says (NaN), or there together wit
 (zero). A category goes left if the split names it. Missing categories go right.
 """
 
-from functools import partial
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Elementwise, Softmax
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax
 from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.trees import Tree, Trees
@@ -22,10 +21,36 @@ from skvarimp._models.trees.encoders import Band, Encoding, Positions, Recoded
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
 MISSING_NONE, MISSING_ZERO = 0, 1  # its bits above
-IDENTITY = (
-    *("regression", "regression_l1", "huber", "fair", "quantile", "mape"),
-    *("lambdarank", "rank_xendcg", "custom"),
-)
+
+
+def signed_square(roots):
+    """The inverse of the roots that `reg_sqrt` takes, with their signs."""
+    return np.sign(roots) * roots**2
+
+
+def rate(raw):
+    """log(1 + exp(raw))."""
+    return np.logaddexp(0.0, raw)
+
+
+# Objective -> link of the raw outputs, name of the loss, name of its parameter.
+OBJECTIVES = {
+    "regression": (None, "squared error", None),
+    "regression_l1": (None, "absolute error", None),
+    "huber": (None, "huber", "alpha"),
+    "fair": (None, "fair", "fair_c"),
+    "quantile": (None, "quantile", "alpha"),
+    "mape": (None, "relative error", None),
+    **{name: (None, name, None) for name in ("lambdarank", "rank_xendcg", "custom")},
+    "poisson": (EXPONENTIAL, "poisson", None),
+    "gamma": (EXPONENTIAL, "gamma", None),
+    "tweedie": (EXPONENTIAL, "tweedie", "tweedie_variance_power"),
+    "binary": (LOGISTIC, "log loss", "sigmoid"),
+    "multiclassova": (LOGISTIC, "log loss", "sigmoid"),
+    "multiclass": (Softmax(), "softmax", None),
+    "cross_entropy": (LOGISTIC, "log loss", None),
+    "cross_entropy_lambda": (Each(rate), "log loss of rates", None),
+}
 
 
 def read(model, table):
@@ -113,7 +138,6 @@ def _tree(block, group, n_raw, share):
     none = np.full(n_leaves, -1)
     values = np.zeros((n_inner + n_leaves, n_raw))
     values[n_inner:, group] = share * leaves
-    left_set, sets = _sets(block, nominal, threshold)
     return Tree(
         np.concatenate([column, none]),
         np.concatenate([threshold, np.zeros(n_leaves)]),
@@ -121,8 +145,7 @@ def _tree(block, group, n_raw, share):
         np.concatenate([_children(block, "right_child", n_inner), none]),
         np.concatenate([missing_left, none >= 0]),
         values,
-        None if left_set is None else np.concatenate([left_set, none]),
-        sets,
+        _sets(block, nominal, threshold),
         _weights(block, n_inner),
     )
 
@@ -140,16 +163,14 @@ def _children(block, key, n_inner):
 
 def _sets(block, nominal, threshold):
     """Sets of categories by their numbers, from words of 32 bits."""
-    if not nominal.any():
-        return None, None
     words = _numbers(block, "cat_threshold", np.uint32)
     bounds = _numbers(block, "cat_boundaries", np.intp)
     bits = (words[:, np.newaxis] >> np.arange(32, dtype=np.uint32)) & 1
-    sets = np.zeros((len(bounds) - 1, 32 * int(np.diff(bounds).max())), dtype=bool)
-    for s, (start, stop) in enumerate(pairwise(bounds)):
-        sets[s, : 32 * (stop - start)] = bits[start:stop].ravel()
-    left_set = np.where(nominal, threshold, -1).astype(np.intp)
-    return left_set, sets
+    sets = {}
+    for node in np.flatnonzero(nominal).tolist():
+        start, stop = bounds[int(threshold[node]) :][:2]
+        sets[node] = bits[start:stop].ravel().astype(bool)
+    return sets
 
 
 # Columns
@@ -216,10 +237,16 @@ def _where_zero_is_missing(blocks):
 
 def _link(header, model, native):
     objective, *options = header.get("objective", "custom").split()
-    options = dict(option.partition(":")[::2] for option in options)
     if model.method == "decision_function":
         return None
-    link = _output_link(objective, options)
+    if objective not in OBJECTIVES:
+        raise NotReadable(f"the objective {objective} of LightGBM is not known")
+    link, _, _ = OBJECTIVES[objective]
+    for option, _, number in (option.partition(":") for option in options):
+        if option == "sigmoid":
+            link = replace(link, factor=float(number))
+        if option == "sqrt":
+            link = Each(signed_square)
     if native or not model.classifier:
         return link
     if objective == "custom":
@@ -227,62 +254,13 @@ def _link(header, model, native):
     return classifier_link(model.method, int(header["num_tree_per_iteration"]), link)
 
 
-def _signed_square(roots):
-    return np.sign(roots) * roots**2
-
-
-def _output_link(objective, options):
-    """From raw outputs to what `predict` returns, by the objective's name."""
-    if objective in ("poisson", "gamma", "tweedie"):
-        return EXPONENTIAL
-    if objective in ("binary", "multiclassova"):
-        return Elementwise("logistic", float(options["sigmoid"]))
-    if objective == "multiclass":
-        return Softmax()
-    if objective == "cross_entropy":
-        return LOGISTIC
-    if objective == "cross_entropy_lambda":
-        return Each(partial(np.logaddexp, 0.0))  # log(1 + exp(raw)): rates
-    if objective not in IDENTITY:
-        raise NotReadable(f"the objective {objective} of LightGBM is not known")
-    return Each(_signed_square) if "sqrt" in options else None
-
-
-LOSSES = {
-    "regression": "squared error",
-    "regression_l1": "absolute error",
-    "huber": "huber",
-    "fair": "fair",
-    "quantile": "quantile",
-    "mape": "relative error",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    "tweedie": "tweedie",
-    "binary": "log loss",
-    "multiclassova": "log loss",
-    "multiclass": "softmax",
-    "cross_entropy": "log loss",
-    "cross_entropy_lambda": "log loss of rates",
-}
-LOSS_PARAMETERS = {
-    "huber": "alpha",
-    "quantile": "alpha",
-    "fair": "fair_c",
-    "tweedie": "tweedie_variance_power",
-    "binary": "sigmoid",
-    "multiclassova": "sigmoid",
-}
-
-
 def _loss(header, booster):
     """Arguments of `TreeLoss`."""
     objective, *options = header.get("objective", "custom").split()
+    _, name, key = OBJECTIVES.get(objective, (None, objective, None))
     if "sqrt" in options:
-        return f"{LOSSES.get(objective, objective)} of roots", 1.0
-    parameter = 1.0
-    if objective in LOSS_PARAMETERS:
-        _, _, after = booster.model_to_string(num_iteration=1).partition(
-            f"[{LOSS_PARAMETERS[objective]}: "
-        )
-        parameter = float(after.partition("]")[0])
-    return LOSSES.get(objective, objective), parameter
+        return f"{name} of roots", 1.0
+    if key is None:
+        return name, 1.0
+    text = booster.model_to_string(num_iteration=1)
+    return name, float(text.partition(f"[{key}: ")[2].partition("]")[0])

@@ -63,6 +63,7 @@ def _hist_tree(predictor, columns, k, n_raw):
     nominal = nodes["is_categorical"].astype(bool) & ~leaf
     words = np.ascontiguousarray(predictor.raw_left_cat_bitsets, dtype="<u4")
     sets = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    of_node = zip(np.flatnonzero(nominal).tolist(), nodes["bitset_idx"][nominal])
     count = nodes["count"].astype(np.intp)
     return Tree(
         np.where(leaf, -1, columns[np.where(leaf, 0, nodes["feature_idx"])]),
@@ -71,24 +72,13 @@ def _hist_tree(predictor, columns, k, n_raw):
         np.where(leaf, -1, nodes["right"].astype(np.intp)),
         nodes["missing_go_to_left"].astype(bool),
         in_column(nodes["value"], k, n_raw),
-        np.where(nominal, nodes["bitset_idx"].astype(np.int64), -1),
-        sets.astype(bool),
+        {node: sets[s].astype(bool) for node, s in of_node},
         weight=count.astype(np.float64),
         count=count,
         # G_L^2 / H_L + G_R^2 / H_R - G^2 / H takes the place of the decrease: for a
         # loss of constant hessian it is the decrease of the sum of squares
         decrease=np.where(leaf, 0.0, nodes["gain"]),
     )
-
-
-LOSSES = {
-    "squared_error": "squared error",
-    "absolute_error": "absolute error",
-    "quantile": "quantile",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    "exponential": "exponential",
-}
 
 
 def loss_arguments(estimator, n_raw):
@@ -100,7 +90,7 @@ def loss_arguments(estimator, n_raw):
         return name, getattr(estimator, "quantile", getattr(estimator, "alpha", None))
     if name == "huber":
         return "huber at quantile", estimator.alpha
-    return LOSSES.get(name, f"{name}"), 1.0
+    return f"{name}".replace("_", " "), 1.0
 
 
 def in_column(values, k, n_raw):

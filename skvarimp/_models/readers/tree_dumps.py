@@ -31,7 +31,7 @@ def number_categories(trees, others_left):
     Parameters
     ----------
     trees : list of Tree
-        `sets` as wide as the largest number in a tree; changed in place.
+        `sets` by the categories' numbers; changed in place.
     others_left : bool
         Whether categories that a split does not name go left.
 
@@ -42,31 +42,17 @@ def number_categories(trees, others_left):
     """
     named, numeric = {}, set()
     for tree in trees:
-        nominal = np.zeros(len(tree.column), dtype=bool)
-        if tree.left_set is not None:
-            nominal = tree.left_set >= 0
-            for node in np.flatnonzero(nominal):
-                of_node = np.flatnonzero(tree.sets[tree.left_set[node]] != others_left)
-                named.setdefault(int(tree.column[node]), set()).update(of_node.tolist())
-        numeric.update(tree.column[~nominal & (tree.column >= 0)].tolist())
+        for node, own in tree.sets.items():
+            of_column = named.setdefault(int(tree.column[node]), set())
+            of_column.update(np.flatnonzero(own != others_left).tolist())
+        numeric.update(np.delete(tree.column, list(tree.sets)).tolist())
     if numeric & set(named):
         raise NotReadable("a column is split both as a number and as categories")
-    if not named:
-        return {}
     named = {j: np.array(sorted(numbers)) for j, numbers in named.items()}
-    width = 1 + max(len(numbers) for numbers in named.values())
     for tree in trees:
-        _renumber(tree, named, width, others_left)
+        for node, own in tree.sets.items():
+            numbers = named[int(tree.column[node])]
+            inside = numbers < len(own)
+            tree.sets[node] = np.full(len(numbers) + 1, others_left)
+            tree.sets[node][:-1][inside] = own[numbers[inside]]
     return named
-
-
-def _renumber(tree, named, width, others_left):
-    n_sets = 0 if tree.sets is None else len(tree.sets)
-    sets = np.full((n_sets, width), others_left)
-    if tree.left_set is None:
-        tree.left_set = np.full(len(tree.column), -1)
-    for node in np.flatnonzero(tree.left_set >= 0):
-        s, numbers = tree.left_set[node], named[int(tree.column[node])]
-        inside = numbers < tree.sets.shape[1]
-        sets[s, np.flatnonzero(inside)] = tree.sets[s, numbers[inside]]
-    tree.sets = sets

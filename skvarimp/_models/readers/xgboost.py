@@ -29,28 +29,23 @@ from skvarimp._models.trees.encoders import (
 )
 from skvarimp._models.trees.table import NodeTable
 
-IDENTITY = {
-    "reg:squarederror",
-    "reg:linear",
-    "reg:squaredlogerror",
-    "reg:pseudohubererror",
-    "reg:absoluteerror",
-    "reg:quantileerror",
-    "reg:expectileerror",
-    "rank:pairwise",
-    "rank:ndcg",
-    "rank:map",
-    "binary:logitraw",
-}
-LINKS = {
-    **dict.fromkeys(IDENTITY),
-    **dict.fromkeys(["binary:logistic", "reg:logistic"], LOGISTIC),
-    **dict.fromkeys(
-        ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"],
-        EXPONENTIAL,
-    ),
-    "binary:hinge": AboveThreshold(),
-    **dict.fromkeys(["multi:softprob", "multi:softmax"], Softmax()),
+# Objective -> link of the raw outputs, and name of the loss.
+OBJECTIVES = {
+    **dict.fromkeys(["reg:squarederror", "reg:linear"], (None, "squared error")),
+    "reg:squaredlogerror": (None, "squared log error"),
+    "reg:absoluteerror": (None, "absolute error"),
+    "reg:pseudohubererror": (None, "pseudo-huber"),
+    "reg:quantileerror": (None, "quantile"),
+    "reg:expectileerror": (None, "expectile"),
+    **{name: (None, name) for name in ("rank:pairwise", "rank:ndcg", "rank:map")},
+    "count:poisson": (EXPONENTIAL, "poisson"),
+    "reg:gamma": (EXPONENTIAL, "gamma"),
+    "reg:tweedie": (EXPONENTIAL, "tweedie"),
+    **{name: (EXPONENTIAL, name) for name in ("survival:cox", "survival:aft")},
+    "binary:logitraw": (None, "log loss"),
+    **dict.fromkeys(["binary:logistic", "reg:logistic"], (LOGISTIC, "log loss")),
+    "binary:hinge": (AboveThreshold(), "hinge"),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], (Softmax(), "softmax")),
 }
 UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
 WALK = 4.0  # rounding of n sums: this times that of one sum, times the root of n
@@ -113,10 +108,6 @@ def _tree(tree, group, n_raw, weight):
     right = np.array(tree["right_children"])
     leaf = left < 0
     threshold = np.array(tree["split_conditions"], dtype=np.float32)
-    nominal = np.array(tree["split_type"]) == 1
-    left_set = sets = None
-    if nominal.any():
-        left_set, sets = _sets(tree, len(left))
     with np.errstate(under="ignore"):  # below t is up to the number before t
         before = np.nextafter(threshold, np.float32(-np.inf))
     return Tree(
@@ -126,8 +117,7 @@ def _tree(tree, group, n_raw, weight):
         np.where(leaf, -1, right),
         np.array(tree["default_left"], dtype=bool),
         weight * _leaf_values(tree, leaf, right, threshold, group, n_raw),
-        left_set,
-        sets,
+        _sets(tree),
         np.array(tree["sum_hessian"], dtype=np.float32).astype(np.float64),
     )
 
@@ -146,17 +136,15 @@ def _leaf_values(tree, leaf, right, threshold, group, n_raw):
     return values
 
 
-def _sets(tree, n_nodes):
+def _sets(tree):
     """Sets of categories by their numbers, as wide as the largest one named."""
-    nodes = np.array(tree["categories_nodes"])
-    named = np.array(tree["categories"], dtype=np.intp)
-    sets = np.ones((len(nodes), int(named.max()) + 1), dtype=bool)
-    starts, sizes = tree["categories_segments"], tree["categories_sizes"]
-    for s, (start, size) in enumerate(zip(starts, sizes)):
-        sets[s, named[start : start + size]] = False
-    left_set = np.full(n_nodes, -1)
-    left_set[nodes] = np.arange(len(nodes))
-    return left_set, sets
+    sets = {}
+    keys = ("categories_nodes", "categories_segments", "categories_sizes")
+    for node, start, size in zip(*(tree.get(key, ()) for key in keys)):
+        named = np.array(tree["categories"][start : start + size], dtype=np.intp)
+        sets[node] = np.ones(named.max() + 1, dtype=bool)
+        sets[node][named] = False
+    return sets
 
 
 # Columns
@@ -223,9 +211,9 @@ def _labels(encoded):
 
 
 def _link(objective, model, native, n_raw):
-    if objective not in LINKS:
+    if objective not in OBJECTIVES:
         raise NotReadable(f"the objective {objective} of XGBoost is not known")
-    link = LINKS[objective]
+    link, _ = OBJECTIVES[objective]
     if native or not model.classifier:
         return LargestNumber() if objective == "multi:softmax" else link
     if link is LOGISTIC:  # of one yes or no each
@@ -237,21 +225,6 @@ def _link(objective, model, native, n_raw):
     return link
 
 
-LOSSES = {
-    "reg:squarederror": "squared error",
-    "reg:linear": "squared error",
-    "reg:squaredlogerror": "squared log error",
-    "reg:absoluteerror": "absolute error",
-    "reg:pseudohubererror": "pseudo-huber",
-    "reg:quantileerror": "quantile",
-    "reg:expectileerror": "expectile",
-    "count:poisson": "poisson",
-    "reg:gamma": "gamma",
-    "reg:tweedie": "tweedie",
-    "binary:hinge": "hinge",
-    **dict.fromkeys(["binary:logistic", "binary:logitraw", "reg:logistic"], "log loss"),
-    **dict.fromkeys(["multi:softprob", "multi:softmax"], "softmax"),
-}
 LOSS_PARAMETERS = (
     "tweedie_variance_power",
     "quantile_alpha",
@@ -270,7 +243,7 @@ def _loss(objective):
                 if len(numbers) > 1:
                     return f"{name} at several levels", 1.0
                 parameter = float(numbers[0])
-    return LOSSES.get(name, name), parameter
+    return OBJECTIVES[name][1], parameter
 
 
 def _asked(estimator, native, rows, leaves):

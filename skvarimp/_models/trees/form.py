@@ -28,10 +28,9 @@ class Tree:
     values : ndarray of shape (n_nodes, n_raw)
         What a leaf adds to the raw outputs. Inner nodes hold what the library keeps
         there, if anything; `Upwards.means` gives them a meaning.
-    left_set : ndarray of shape (n_nodes,) or None
-        Row of `sets` at a categorical split, else -1.
-    sets : ndarray of shape (n_sets, n_categories) or None
-        Categories that go left, by their positions.
+    sets : dict
+        Node with a categorical split -> whether each category goes left, by its
+        position.
     weight : ndarray of shape (n_nodes,) or None
         Training weight of each node: the sum of its rows' weights, or of their second
         derivatives where the library keeps those. None where it keeps nothing.
@@ -50,8 +49,7 @@ class Tree:
     right: np.ndarray
     missing_left: np.ndarray
     values: np.ndarray
-    left_set: np.ndarray | None = None
-    sets: np.ndarray | None = None
+    sets: dict = field(default_factory=dict)
     weight: np.ndarray | None = None
     count: np.ndarray | None = None
     decrease: np.ndarray | None = None

@@ -92,7 +92,6 @@ class NodeTable:
         self.columns = np.unique(column[inner])
         self.feature = np.full(len(column), -1, dtype=np.int32)
         self.feature[inner] = np.searchsorted(self.columns, column[inner])
-        self._read_sets(trees)
         self.categorical = np.isin(self.columns, list(n_categories))
         threshold = _joined(trees, "threshold", np.float64)
         self.cut = np.zeros(len(column), dtype=np.int32)
@@ -111,33 +110,25 @@ class NodeTable:
             self.cuts.append(cuts)
             missing_code.append(len(cuts) + 1)
         self.missing_code = np.array(missing_code, dtype=np.int32)
-        if self.left_set is not None:
-            self._close_sets()
+        self._read_sets(trees)
 
     def _read_sets(self, trees):
+        """Close each set with the direction of missing values."""
+        of_trees = zip(self.roots.tolist(), trees)
+        sets = {
+            root + m: own for root, tree in of_trees for m, own in tree.sets.items()
+        }
         self.left_set, self.sets = None, None
-        if all(tree.left_set is None for tree in trees):
+        if not sets:
             return
-        n_sets = np.cumsum([0] + [len(tree.sets) for tree in trees])
-        self.left_set = np.concatenate(
-            [
-                np.where(tree.left_set < 0, -1, tree.left_set + first)
-                for tree, first in zip(trees, n_sets)
-            ]
-        ).astype(np.int32)
-        self.sets = np.concatenate([tree.sets for tree in trees])
-
-    def _close_sets(self):
-        """Put the direction of missing values behind each set's categories."""
-        nodes = np.flatnonzero(self.left_set >= 0)
+        nodes = np.array(list(sets))
         codes = self.missing_code[self.feature[nodes]]
-        width = int(codes.max(initial=0)) + 1
-        sets = np.zeros((len(nodes), width), dtype=bool)
-        for s, (node, code) in enumerate(zip(nodes, codes)):
-            sets[s, :code] = self.sets[self.left_set[node], :code]
-            sets[s, code] = self.missing_left[node]
+        self.left_set = np.full(len(self.feature), -1, dtype=np.int32)
         self.left_set[nodes] = np.arange(len(nodes))
-        self.sets = sets
+        self.sets = np.zeros((len(nodes), int(codes.max()) + 1), dtype=bool)
+        for closed, own, node, code in zip(self.sets, sets.values(), nodes, codes):
+            closed[:code] = own[:code]
+            closed[code] = self.missing_left[node]
 
     def _read_children(self, trees, sizes):
         n_nodes = len(self.feature)
