@@ -50,19 +50,12 @@ def _standard_scaler(step, n_columns):
     return _scaling(factor, -step.mean_ * factor if step.with_mean else 0.0, n_columns)
 
 
-def _min_max_scaler(step, n_columns):
-    _refuse_clipping(step)
-    return _scaling(step.scale_, step.min_, n_columns)
-
-
-def _max_abs_scaler(step, n_columns):
-    _refuse_clipping(step)
-    return _scaling(1.0 / step.scale_, 0.0, n_columns)
-
-
-def _refuse_clipping(step):
+def _range_scaler(step, n_columns):
     if step.clip:
         raise NotAffine(f"{type(step).__name__} clips")
+    if hasattr(step, "min_"):  # MinMaxScaler multiplies, MaxAbsScaler divides
+        return _scaling(step.scale_, step.min_, n_columns)
+    return _scaling(1.0 / step.scale_, 0.0, n_columns)
 
 
 def _robust_scaler(step, n_columns):
@@ -127,8 +120,8 @@ def _frozen(step, n_columns):
 AFFINE = {
     "sklearn.preprocessing": {
         "StandardScaler": _standard_scaler,
-        "MinMaxScaler": _min_max_scaler,
-        "MaxAbsScaler": _max_abs_scaler,
+        "MinMaxScaler": _range_scaler,
+        "MaxAbsScaler": _range_scaler,
         "RobustScaler": _robust_scaler,
     },
     "sklearn.decomposition": {

@@ -51,7 +51,7 @@ class Additive(LinkedForm):
         shape = (*scores.shape, len(self.weights))
         slopes = np.broadcast_to(self.weights.T[:, np.newaxis], shape)
         for part in self.parts:
-            slopes = slopes + part.slopes(numbers(X))
+            slopes = slopes + part.slopes(_dense(X))
         return scores, slopes
 
     def magnitude(self, X):

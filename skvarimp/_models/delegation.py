@@ -180,8 +180,7 @@ class Delegating(TakesAnyContainer):
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.poor_score = True
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True
+        for of_kind in (tags.classifier_tags, tags.regressor_tags):
+            if of_kind is not None:
+                of_kind.poor_score = True
         return tags

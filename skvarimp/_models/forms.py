@@ -231,10 +231,6 @@ class BehindSteps(Form):
         with users_code():
             return self.steps.transform(X)
 
-    def scores(self, X):
-        """See `Form.scores`."""
-        return self.form.scores(self._behind(X))
-
     def outputs(self, X):
         """See `Form.outputs`."""
         return self.form.outputs(self._behind(X))

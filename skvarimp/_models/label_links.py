@@ -25,14 +25,6 @@ class LabelLink(Link):
         close = self.lead(scores) <= tolerance(scores, self.threshold)
         return self.decided(scores), close
 
-    def decided(self, scores):
-        """The labels' outputs, (n_outputs, ...)."""
-        raise NotImplementedError
-
-    def lead(self, scores):
-        """By how much the closest decision at each place is made, (...)."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True)
 class AboveThreshold(LabelLink):
@@ -46,11 +38,11 @@ class AboveThreshold(LabelLink):
     threshold: float = 0.0
 
     def decided(self, scores):
-        """See `LabelLink.decided`."""
+        """See `Link`."""
         return (scores > self.threshold).astype(np.float64)
 
     def lead(self, scores):
-        """See `LabelLink.lead`."""
+        """See `Link`."""
         return np.abs(scores - self.threshold).min(axis=0)
 
 
@@ -58,7 +50,7 @@ class Sign(AboveThreshold):
     """1 for a score above a threshold and -1 for others (outlier detectors' labels)."""
 
     def decided(self, scores):
-        """See `LabelLink.decided`."""
+        """See `Link`."""
         return 2.0 * super().decided(scores) - 1.0
 
 
@@ -66,11 +58,11 @@ class LargestScore(LabelLink):
     """Label indicators: 1 for the largest score, the first of equal ones."""
 
     def decided(self, scores):
-        """See `LabelLink.decided`."""
+        """See `Link`."""
         return _indicators(scores)
 
     def lead(self, scores):
-        """See `LabelLink.lead`."""
+        """See `Link`."""
         if len(scores) == 1:
             return np.full(scores.shape[1:], np.inf)
         return np.subtract(*np.partition(scores, (-2, -1), axis=0)[[-1, -2]])
@@ -84,7 +76,7 @@ class LargestNumber(LargestScore):
         return 1
 
     def decided(self, scores):
-        """See `LabelLink.decided`."""
+        """See `Link`."""
         return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
 
 

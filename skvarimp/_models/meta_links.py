@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
-from skvarimp._models.links import IDENTITY, SECOND, Link, Then, any_close
+from skvarimp._models.links import IDENTITY, SECOND, Link, Mixed, Then, any_close
 
 
 def one_versus_one(n_classes, threshold, labels):
@@ -55,11 +55,9 @@ class NearestCode(Link):
 
     def __call__(self, scores):
         """See the module; |s - c|^2 is least where s'c - |c|^2 / 2 is largest."""
-        nearness = np.tensordot(self.codes, scores, 1)
-        half = 0.5 * np.sum(self.codes**2, axis=1)
-        nearness -= half.reshape(-1, *[1] * (scores.ndim - 1))
-        labels, close = LargestScore()(nearness)
-        return (labels[1:] if len(self.codes) == 2 else labels), close
+        nearness = Mixed(self.codes, -0.5 * np.sum(self.codes**2, axis=1))
+        labels, close = Then(nearness, LargestScore())(scores)
+        return shown(labels), close
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +133,8 @@ class Chain(Link):
 
     Parameters
     ----------
-    steps : list of (ndarray of shape (k,), Link, (float, float))
-        For each score its weights, and h: a link and the two numbers that its 0 and 1
-        stand for.
+    steps : list of (ndarray of shape (k,), Link)
+        For each score its weights and h; the last h is the identity.
     links : list of Link
     order : ndarray of shape (n_scores,)
         The score of each output.
@@ -150,36 +147,29 @@ class Chain(Link):
     @property
     def smooth(self):
         """See `Link`."""
-        links = [link for _, link, _ in self.steps[:-1]] + self.links
-        return all(link.smooth for link in links)
+        return all(link.smooth for link in [*self.links, *(h for _, h in self.steps)])
 
     def __call__(self, scores):
         """See the module."""
         outputs, handed_on, doubts = [], [], []
-        for k, (score, link) in enumerate(zip(scores, self.links)):
-            weights, feature, (low, high) = self.steps[k]
+        for score, link, (weights, hand_on) in zip(scores, self.links, self.steps):
             score = score + sum(w * h for w, h in zip(weights, handed_on))
-            output, doubt = link(score[np.newaxis])
-            outputs.append(output[0])
-            doubts.append(doubt)
-            if k + 1 < len(scores):
-                output, doubt = feature(score[np.newaxis])
-                handed_on.append(low + (high - low) * output[0])
+            for function, found in ((link, outputs), (hand_on, handed_on)):
+                (output,), doubt = function(score[np.newaxis])
+                found.append(output)
                 doubts.append(doubt)
         return np.stack(outputs)[self.order], any_close(*doubts)
 
     def chain(self, scores, slopes):
         """See `links.py`."""
         outputs, handed_on, changes = [], [], []
-        for k, link in enumerate(self.links):
-            weights, feature, (low, high) = self.steps[k]
+        for k, (weights, hand_on) in enumerate(self.steps):
             score = scores[k] + sum(w * h for w, h in zip(weights, handed_on))
             slope = slopes[k] + sum(w * c for w, c in zip(weights, changes))
             score, slope = score[np.newaxis], slope[np.newaxis]
-            outputs.append(link.chain(score, slope)[0])
-            if k + 1 < len(scores):
-                handed_on.append(low + (high - low) * feature(score)[0][0])
-                changes.append((high - low) * feature.chain(score, slope)[0])
+            outputs.append(self.links[k].chain(score, slope)[0])
+            handed_on.append(hand_on(score)[0][0])
+            changes.append(hand_on.chain(score, slope)[0])
         return np.stack(outputs)[self.order]
 
 
@@ -220,12 +210,12 @@ class EachOutput(Link):
         return np.split(scores, np.cumsum(self.counts)[:-1])
 
     def decided(self, scores):
-        """See `LabelLink.decided`."""
+        """See `Link`."""
         labels = [self.label.decided(part) for part in self._parts(scores)]
         return np.concatenate([shown(part) for part in labels])
 
     def lead(self, scores):
-        """See `LabelLink.lead`."""
+        """See `Link`."""
         return np.min([self.label.lead(part) for part in self._parts(scores)], axis=0)
 
 

@@ -229,9 +229,8 @@ class Model:
 
         None where the outputs do not stand for classes of y one by one.
         """
-        if self.class_lists is None:
-            return None
-        if len(self.class_lists) != labels.as_columns(y).shape[1]:
+        n_columns = labels.as_columns(y).shape[1]
+        if self.class_lists is None or len(self.class_lists) != n_columns:
             return None
         return labels.indicators(y, self.class_lists)
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._models.forms import LinkedForm, numbers
-from skvarimp._models.links import IDENTITY, Link, NoGradient
+from skvarimp._models.links import Link, NoGradient
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +29,6 @@ class NearRows(LinkedForm):
     targets: np.ndarray
     by_distance: bool = False
     by_products: bool = False
-    link: object = IDENTITY
 
     @property
     def piecewise_constant(self):

@@ -14,7 +14,7 @@ from skvarimp._models.links import NoGradient
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
-    """Base of parts; see the module.
+    """Base of parts; see the module. Each has `raw(X, columns)`, its raw sums.
 
     Attributes
     ----------
@@ -30,14 +30,11 @@ class Part:
 
     def __call__(self, X, columns):
         """See the module."""
+        X = X.toarray() if hasattr(X, "toarray") else X
         return self.raw(X, columns) @ self.contrast
 
-    def raw(self, X, columns):
-        """The raw sums, (n_rows, K)."""
-        raise NotImplementedError
-
     def slopes(self, X):
-        """Derivatives by all columns, (n_scores, n_rows, n_columns)."""
+        """Derivatives by all columns of an array X, (n_scores, n_rows, n_columns)."""
         raise NoGradient("its parts jump")
 
     def times(self, factor):
@@ -59,15 +56,13 @@ class Squares(Part):
     smooth = True
 
     def raw(self, X, columns):
-        """See `Part.raw`."""
-        X = _dense(X)
+        """The raw sums, (n_rows, K)."""
         of_classes = zip(self.centres[:, columns], self.widths[:, columns])
         sums = [(((X - m) / s) ** 2).sum(axis=1) for m, s in of_classes]
         return -0.5 * np.column_stack(sums)
 
     def slopes(self, X):
         """See `Part.slopes`."""
-        X = _dense(X)
         gaps = (self.centres[:, np.newaxis] - X) / self.widths[:, np.newaxis] ** 2
         return np.tensordot(self.contrast.T, gaps, 1)
 
@@ -87,8 +82,8 @@ class Above(Part):
     piecewise_constant = True
 
     def raw(self, X, columns):
-        """See `Part.raw`."""
-        return (_dense(X) > self.threshold) @ self.weights[:, columns].T
+        """The raw sums, (n_rows, K)."""
+        return (self.threshold < X) @ self.weights[:, columns].T
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -104,13 +99,9 @@ class Categories(Part):
     piecewise_constant = True
 
     def raw(self, X, columns):
-        """See `Part.raw`."""
-        X = _dense(X).astype(np.intp)
+        """The raw sums, (n_rows, K)."""
+        X = X.astype(np.intp)
         sums = np.zeros((len(X), len(self.contrast)))
         for column, j in zip(X.T, np.arange(len(self.tables))[columns]):
             sums += self.tables[j][:, column].T
         return sums
-
-
-def _dense(X):
-    return X.toarray() if hasattr(X, "toarray") else X

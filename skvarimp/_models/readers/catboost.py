@@ -195,7 +195,7 @@ def _encoding(stub, features, table):
         first = trees.stop
         encoder = OneOfNamed(stub, trees, table.take([0]), j, {})
         _, donors = table.factorize([j])
-        encoder.learn(table.column(j)[donors], table.take(donors))
+        encoder.learn(_keys(table.column(j)[donors]), table.take(donors).native)
         encoding.encoders[j] = (encoder,)
         encoding.n_categories[j] = len(of_column) + 1
     return encoding
@@ -232,14 +232,11 @@ class OneOfNamed:
             asked[:, 0] = new  # of the type that CatBoost itself would be given
             rows = np.zeros(len(new), dtype=np.intp)
             moved = self.row.moved(rows, (self.column,), values=asked)
-            self._learn(new, moved)
+            self.learn(new, moved)
         return np.array([self.number_of[k] for k in keys], dtype=np.float64)
 
-    def learn(self, values, table):
-        """Remember the numbers of the values that a table's rows hold."""
-        self._learn(_keys(values), table.native)
-
-    def _learn(self, keys, rows):
+    def learn(self, keys, rows):
+        """Remember the numbers of the values that rows hold."""
         yes = np.atleast_2d(self.stub.calc_leaf_indexes(rows))[:, self.trees] > 0
         number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
         self.number_of.update(zip(keys, number.tolist()))

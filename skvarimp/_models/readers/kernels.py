@@ -34,7 +34,8 @@ def read_support_vectors(model, table):
     if n_classes > 2:
         dual = _pairwise_weights(dual, estimator.n_support_).T
     intercept = dense(estimator.intercept_)
-    return _machine(terms, support, dual, intercept, link, is_single(support))
+    single = is_single(support)
+    return _machine(terms, support, dual, intercept, link=link, single=single)
 
 
 def _fitted_gamma(estimator):
@@ -95,9 +96,7 @@ def read_kernel_ridge(model, table):
     terms = _named_terms(estimator, gamma, support)
     single = is_single(support, estimator.dual_coef_)
     # the model takes squared distances by products
-    return _machine(
-        terms, support, dual, np.zeros(len(dual)), IDENTITY, single, by_products=True
-    )
+    return _machine(terms, support, dual, np.zeros(len(dual)), True, single=single)
 
 
 def read_label_propagation(model, table):
@@ -110,7 +109,8 @@ def read_label_propagation(model, table):
     label = LargestScore() if model.method == "predict" else IDENTITY
     link = Then(Shares(), EachOutput((len(dual),), label))
     terms = [_gaussian(estimator.gamma, support)]
-    return _machine(terms, support, dual, np.zeros(len(dual)), link, is_single(support))
+    single = is_single(support)
+    return _machine(terms, support, dual, np.zeros(len(dual)), link=link, single=single)
 
 
 def read_gaussian_process(model, table):
@@ -128,7 +128,7 @@ def read_gaussian_process(model, table):
     dual = dual * spread[:, np.newaxis]
     intercept = mean + constant * dual.sum(axis=1)
     single = is_single(support, estimator.alpha_)
-    return _machine(terms, support, dual, intercept, IDENTITY, single)
+    return _machine(terms, support, dual, intercept, single=single)
 
 
 def is_feature_map(step):
@@ -192,20 +192,13 @@ def _gaussian(gamma, support):
     return Gaussian(1.0, np.full(len(origin), float(gamma)), origin)
 
 
-def _machine(terms, support, dual, intercept, link, single, by_products=False):
+def _machine(terms, support, dual, intercept, by_products=False, **common):
     """A kernel sum, or the linear form where the kernel is linear."""
     if all(isinstance(term, Polynomial) and term.degree == 1 for term in terms):
         gamma = sum(term.factor * term.gamma for term in terms)
         offset = sum(term.factor * term.offset for term in terms)
         weights = gamma * (dense(support.T @ dual.T))
         intercept = intercept + offset * dual.sum(axis=1)
-        return Additive(weights=weights, intercept=intercept, link=link, single=single)
-    return KernelSum(
-        terms=terms,
-        support=support,
-        dual=dual,
-        intercept=intercept,
-        link=link,
-        single=single,
-        by_products=by_products,
-    )
+        return Additive(weights=weights, intercept=intercept, **common)
+    arrays = {"support": support, "dual": dual, "intercept": intercept}
+    return KernelSum(terms=terms, by_products=by_products, **arrays, **common)

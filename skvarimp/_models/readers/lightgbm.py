@@ -58,8 +58,9 @@ def read(model, table):
     estimator = model.estimator
     native = type(estimator).__name__ == "Booster"
     booster = estimator if native else estimator.booster_
-    if not native:
-        _refuse_early_stop(estimator)
+    given = {} if native else estimator.get_params()
+    if given.get("pred_early_stop") or given.get("prediction_early_stop"):
+        raise NotReadable("pred_early_stop leaves trees out of a sum")
     _refuse_rounded_integers(table)
     with reading("LightGBM"):
         header, *blocks = _blocks(booster)
@@ -74,12 +75,6 @@ def read(model, table):
     if averaged:
         stages = None
     return Trees(trees, encoding, link, stages=stages, loss=loss)
-
-
-def _refuse_early_stop(estimator):
-    names = ("pred_early_stop", "prediction_early_stop")
-    if any(estimator.get_params().get(name) for name in names):
-        raise NotReadable("pred_early_stop leaves trees out of a sum")
 
 
 def _refuse_rounded_integers(table):
@@ -130,12 +125,11 @@ def _tree(block, group, n_raw, share):
     decision = _numbers(block, "decision_type", np.intp)
     threshold = _numbers(block, "threshold")
     nominal = (decision & NOMINAL) > 0
-    missing_left = (decision & DEFAULT_LEFT) > 0
-    missing_left[decision >> 2 == MISSING_NONE] = (threshold >= 0)[
-        decision >> 2 == MISSING_NONE
-    ]
-    missing_left[nominal] = False
+    default_left = (decision & DEFAULT_LEFT) > 0
+    as_zero = decision >> 2 == MISSING_NONE
+    missing_left = np.where(as_zero, threshold >= 0, default_left) & ~nominal
     none = np.full(n_leaves, -1)
+    weight = _numbers(block, "leaf_weight")  # written in full for leaves only
     values = np.zeros((n_inner + n_leaves, n_raw))
     values[n_inner:, group] = share * leaves
     return Tree(
@@ -146,14 +140,8 @@ def _tree(block, group, n_raw, share):
         np.concatenate([missing_left, none >= 0]),
         values,
         _sets(block, nominal, threshold),
-        _weights(block, n_inner),
+        np.concatenate([np.zeros(n_inner), weight]) if len(weight) else None,
     )
-
-
-def _weights(block, n_inner):
-    """Sums of second derivatives, written in full for leaves only; None without."""
-    leaves = _numbers(block, "leaf_weight")
-    return np.concatenate([np.zeros(n_inner), leaves]) if len(leaves) else None
 
 
 def _children(block, key, n_inner):

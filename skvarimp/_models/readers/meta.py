@@ -106,11 +106,10 @@ def read_one_versus_rest(model, table):
     if model.method == "predict":
         members, threshold = _confidences(whole.estimators_, table)
         link = AboveThreshold(threshold) if several else LargestScore()
-        return side_by_side(members, link, "one versus rest of")
-    members = _members(whole.estimators_, model.method, table)
-    link = IDENTITY
-    if model.method == "predict_proba" and not several:
-        link = Shares()
+    else:
+        members = _members(whole.estimators_, model.method, table)
+        shares = model.method == "predict_proba" and not several
+        link = Shares() if shares else IDENTITY
     return side_by_side(members, link, "one versus rest of")
 
 
@@ -167,18 +166,18 @@ def read_chain(model, table):
     if handed_on == "predict_log_proba":
         raise NotReadable("the chain passes logarithms on")
     forms = [_linear_member(member, model.method) for member in chain.estimators_]
-    features = [_linear_member(member, handed_on) for member in chain.estimators_]
+    before = [_linear_member(e, handed_on).link for e in chain.estimators_[:-1]]
     n_columns, order = chain.n_features_in_, np.argsort(chain.order_)
     weights = np.hstack([form.weights[:n_columns] for form in forms])
     intercept = np.concatenate([form.intercept for form in forms])
     earlier = [form.weights[n_columns:, 0] for form in forms]
     single = any(form.single for form in forms)
-    if any(form.link is not IDENTITY for form in [*forms, *features]):
-        ends = [(0.0, 1.0)] * len(forms)
+    links = [form.link for form in forms]
+    if any(link is not IDENTITY for link in [*links, *before]):
         if model.classifier and handed_on == "predict":  # labels as they are
-            ends = [tuple(map(float, classes)) for classes in chain.classes_]
-        steps = list(zip(earlier, [form.link for form in features], ends))
-        link = Chain(steps, [form.link for form in forms], order)
+            named = zip(before, chain.classes_)
+            before = [Then(link, _between(*classes)) for link, classes in named]
+        link = Chain(list(zip(earlier, [*before, IDENTITY])), links, order)
         return Additive(weights=weights, intercept=intercept, link=link, single=single)
     for k, of_earlier in enumerate(earlier):  # linear in X
         weights[:, k] += weights[:, :k] @ of_earlier
@@ -186,6 +185,11 @@ def read_chain(model, table):
     return Additive(
         weights=weights[:, order], intercept=intercept[order], single=single
     )
+
+
+def _between(low, high):
+    """The link that turns 0 and 1 into two numbers."""
+    return Mixed(np.array([[float(high) - float(low)]]), float(low))
 
 
 def _linear_member(member, method):

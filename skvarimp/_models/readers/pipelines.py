@@ -26,20 +26,14 @@ def read_pipeline(model, table):
     table = table.take(spread_over(table.n_samples, READ_ROWS))
     n_before, source, reason = _columnwise(pipeline, table)
     steps, behind = pipeline[:n_before], pipeline[n_before:]
-    model = Model(behind, model.method)
-    if n_before:
-        moved = _transformed(steps, table)
-        if moved.n_columns != len(source):
-            raise NotReadable("the columns behind the Pipeline's steps are not known")
-    form = _behind(model, moved if n_before else table, reason)
     if not n_before:
-        return form
-    return BehindSteps(
-        steps=steps,
-        source=source,
-        form=form,
-        model=model,
-    )
+        return _behind(model, table, reason)
+    model = Model(behind, model.method)
+    moved = _transformed(steps, table)
+    if moved.n_columns != len(source):
+        raise NotReadable("the columns behind the Pipeline's steps are not known")
+    form = _behind(model, moved, reason)
+    return BehindSteps(steps=steps, source=source, form=form, model=model)
 
 
 def _columnwise(pipeline, table):

@@ -31,38 +31,30 @@ class _Piece:
     """
 
     factor: float
-    gammas: np.ndarray | None = None
+    gammas: float | np.ndarray = 0.0
     degrees: Counter = field(default_factory=Counter)
     radial: Radial | None = None
 
     def times(self, other):
-        first, second = sorted((self, other), key=lambda piece: piece.is_constant)
-        if first.radial is not None or second.radial is not None:
-            if not second.is_constant:
-                raise NotReadable(
-                    "a product with a Matern or rational quadratic kernel"
-                )
-            return replace(first, factor=first.factor * second.factor)
-        gammas = [g for g in (self.gammas, other.gammas) if g is not None]
-        return _Piece(
-            self.factor * other.factor,
-            sum(gammas) if gammas else None,
-            self.degrees + other.degrees,
-        )
+        radial = self.radial or other.radial
+        if radial and not (self.is_constant or other.is_constant):
+            raise NotReadable("a product with a Matern or rational quadratic kernel")
+        factor, gammas = self.factor * other.factor, self.gammas + other.gammas
+        return _Piece(factor, gammas, self.degrees + other.degrees, radial)
 
     @property
     def is_constant(self):
-        return self.gammas is None and not self.degrees and self.radial is None
+        return not (np.any(self.gammas) or self.degrees or self.radial)
 
     def term(self, origin):
         """The piece as a term; None for a constant."""
-        if self.radial is not None:
+        if self.radial:
             return replace(self.radial, factor=self.factor)
         terms = [
             Polynomial(1.0, 1.0, offset, degree)
             for offset, degree in self.degrees.items()
         ]
-        if self.gammas is not None:
+        if np.any(self.gammas):
             terms.append(Gaussian(1.0, self.gammas, origin))
         if not terms:
             return None
@@ -119,7 +111,7 @@ def _pieces(kernel, n_columns):
         gammas = _inverse_squares(kernel, n_columns)
         return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
     if kind is DotProduct:
-        return [_Piece(1.0, None, Counter({float(kernel.sigma_0) ** 2: 1}))]
+        return [_Piece(1.0, degrees=Counter({float(kernel.sigma_0) ** 2: 1}))]
     raise NotReadable(f"the kernel {kind.__name__} has no fast response")
 
 
@@ -134,8 +126,8 @@ def _power(pieces, exponent):
         for _ in range(int(exponent) - 1):
             result = [one.times(other) for one in result for other in pieces]
         return result
-    if len(pieces) != 1 or pieces[0].degrees or pieces[0].radial is not None:
+    if len(pieces) != 1 or pieces[0].degrees or pieces[0].radial:
         raise NotReadable("its kernel raises a sum or DotProduct to a fractional power")
     (piece,) = pieces
-    gammas = None if piece.gammas is None else piece.gammas * exponent
-    return [replace(piece, factor=piece.factor**exponent, gammas=gammas)]
+    factor, gammas = piece.factor**exponent, piece.gammas * exponent
+    return [replace(piece, factor=factor, gammas=gammas)]

@@ -78,11 +78,8 @@ def _refuse_replaced(estimator):
 
 def _tree(tree, values, columns=None):
     """A `Tree` of a `tree_` that was grown on some columns, or on all."""
-    left, right, weight = (
-        tree.children_left,
-        tree.children_right,
-        tree.weighted_n_node_samples,
-    )
+    left, right = tree.children_left, tree.children_right
+    weight = tree.weighted_n_node_samples
     inner = np.flatnonzero(left >= 0)
     column = np.full(len(left), -1)
     feature = tree.feature[inner]
@@ -118,15 +115,15 @@ def grown_trees(members, columns):
     list of Tree
         Values are shares of all classes of each output, or means.
     """
-    trees = []
-    for member, of_member in zip(members, columns):
-        tree = member.tree_
-        if hasattr(member, "classes_"):
-            values = np.hstack(_votes(tree, _n_classes(member)))
-        else:
-            values = tree.value[:, :, 0]
-        trees.append(_tree(tree, values, of_member))
-    return trees
+    pairs = zip(members, columns)
+    return [_tree(member.tree_, _grown(member), of_one) for member, of_one in pairs]
+
+
+def _grown(member):
+    values = member.tree_.value
+    if not hasattr(member, "classes_"):
+        return values[:, :, 0]
+    return np.hstack(_votes(member.tree_, _n_classes(member)))
 
 
 def _n_classes(estimator):
@@ -144,13 +141,12 @@ def _shown(blocks):
 
 def _read_tree(estimator, method, table):
     tree = estimator.tree_
-    if not hasattr(estimator, "classes_"):
-        return Trees([_tree(tree, tree.value[:, :, 0])])
+    if method == VOTES or not hasattr(estimator, "classes_"):
+        return Trees([_tree(tree, _grown(estimator))])
     blocks = _votes(tree, _n_classes(estimator))
     if method == "predict":  # each leaf has its label
         blocks = [np.eye(b.shape[1])[b.argmax(axis=1)] for b in blocks]
-    values = np.hstack(blocks) if method == VOTES else _shown(blocks)
-    return Trees([_tree(tree, values)])
+    return Trees([_tree(tree, _shown(blocks))])
 
 
 def _read_forest(estimator, method, table):
@@ -200,16 +196,12 @@ def _read_boosting(estimator, method, table):
 
 def _check_constant(init):
     """Boosting may start from any estimator; only a constant is no response."""
-    name = type(init).__name__
     constant = isinstance(init, str) or (
         type(init).__module__ == "sklearn.dummy"
-        and (
-            name == "DummyRegressor"
-            or init.strategy in ("prior", "most_frequent", "constant")
-        )
+        and init.strategy not in ("stratified", "uniform")
     )
     if not constant:
-        raise NotReadable(f"its init estimator {name} is no constant")
+        raise NotReadable(f"its init estimator {type(init).__name__} is no constant")
 
 
 def _read_adaboost(estimator, method, table):

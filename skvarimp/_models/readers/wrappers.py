@@ -18,13 +18,7 @@ from skvarimp._models.forms import (
     weighted_sum,
 )
 from skvarimp._models.label_links import AboveThreshold, LargestScore, MostVotes
-from skvarimp._models.links import (
-    EXPONENTIAL,
-    IDENTITY,
-    InverseTransform,
-    Mixed,
-    Then,
-)
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
@@ -129,10 +123,7 @@ def _on_columns(model, columns, table):
     if np.array_equal(columns, np.arange(table.n_columns)):
         return Read(read(model, table), model)
     steps = Pipeline([("columns", Columns(columns))])
-    whole = Model(
-        Pipeline([("columns", Columns(columns)), ("model", model.estimator)]),
-        model.method,
-    )
+    whole = Model(Pipeline([*steps.steps, ("model", model.estimator)]), model.method)
     form = read(model, table.select(columns))
     wider = form.on(columns, table.n_columns)
     if wider is None:

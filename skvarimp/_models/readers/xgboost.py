@@ -7,7 +7,7 @@ XGBoost sums leaves in single precision; here they are summed in double precisio
 
 import json
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 
@@ -20,13 +20,7 @@ from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.native_boosters import missing_marker, rows_for
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
 from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.encoders import (
-    Band,
-    Encoding,
-    Marked,
-    Positions,
-    Recoded,
-)
+from skvarimp._models.trees.encoders import Band, Encoding, Marked, Positions, Recoded
 from skvarimp._models.trees.table import NodeTable
 
 # Objective -> link of the raw outputs, and name of the loss.
@@ -59,7 +53,9 @@ def read(model, table):
     booster = estimator if native else estimator.get_booster()
     with reading("XGBoost"):
         learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-        trees, stages = _trees(learner, None if native else _rounds(estimator))
+        # unknown without early stopping
+        best = None if native else getattr(estimator, "best_iteration", None)
+        trees, stages = _trees(learner, best)
         marker = missing_marker(booster) if native else estimator.missing
         encoding = _encoding(learner, trees, table, marker)
         n_raw = trees[0].values.shape[1]
@@ -70,18 +66,10 @@ def read(model, table):
     return form
 
 
-def _rounds(estimator):
-    """Rounds of boosting that a wrapper's predictions use; None: all."""
-    try:
-        return estimator.best_iteration + 1
-    except AttributeError:  # no early stopping
-        return None
-
-
 # Trees
 
 
-def _trees(learner, n_rounds):
+def _trees(learner, best):
     gradient_booster = learner["gradient_booster"]
     if gradient_booster["name"] == "gblinear":
         raise NotReadable("the booster gblinear has no trees")
@@ -89,15 +77,13 @@ def _trees(learner, n_rounds):
     model = gradient_booster["gbtree" if dropped else "model"]
     if dropped:
         model = model["model"]
-    weights = gradient_booster["weight_drop"] if dropped else None
+    weights = gradient_booster["weight_drop"] if dropped else repeat(1.0)
     rounds = model["iteration_indptr"]
-    n_trees = rounds[-1 if n_rounds is None else n_rounds]
+    n_trees = rounds[-1 if best is None else best + 1]
     parameters = learner["learner_model_param"]
-    n_raw = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)))
-    trees = []
-    for t, tree in enumerate(model["trees"][:n_trees]):
-        weight = 1.0 if weights is None else weights[t]
-        trees.append(_tree(tree, model["tree_info"][t], max(n_raw, 1), weight))
+    n_raw = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    of_trees = zip(model["trees"][:n_trees], model["tree_info"], weights)
+    trees = [_tree(tree, group, n_raw, weight) for tree, group, weight in of_trees]
     if not trees:
         raise NotReadable("the model has no trees")
     return trees, np.searchsorted(rounds, np.arange(n_trees), side="right") - 1
