@@ -67,6 +67,10 @@ def test_constants_are_0():
             ).fit(lambda Z: np.full(len(Z), 0.3), X)
             assert np.all(imp.importances_ == 0.0)
             assert np.all(imp.standard_errors_ == 0.0)
+    means = FIRMImportance(method="conditional_mean", features=[4])
+    for k in range(1, 9):  # centred scores have a mean of either sign, by rounding
+        means.fit(lambda Z, k=k: np.outer(np.sin(k * Z[:, 0]), [1, -1]), X)
+        assert not np.signbit(means.importances_per_output_).any()
     dense = np.zeros((6, 3))
     empty = FIRMImportance().fit(None, sparse.csr_array(dense), np.arange(6.0))
     assert empty.importances_.tolist() == [0.0] * 3

@@ -211,7 +211,7 @@ class Groups:
         """
         n_groups, total = len(self.sizes), self.scores.total
         if n_groups == 1:  # exactly 0
-            return self.means[0] * 0.0, 0.0, 0.0
+            return np.zeros(self.means.shape[1]), 0.0, 0.0
         share = self.alone.sum() / total * np.sqrt(2.0 / max(self.freedom, 1e-300))
         if share <= MOST_UNKNOWN:
             return None

@@ -198,17 +198,17 @@ default="auto"
     def _fit_partitions(self, estimator, partitions):
         table, model = partitions.head.table, self._model(estimator)
         entries = self._set_entries(table, self.features, estimator)
-        for parameter, served in {
-            "estimator": estimator is not None,
-            "method": self.method != "gaussian",
-            "features": not any(entry.is_group for entry in entries),
-            "feature_functions": self.feature_functions is None,
-            "keep_rows": not self.keep_rows,
+        for what, asked in {
+            "estimator=None": estimator is None,
+            "method='gaussian'": self.method == "gaussian",
+            "A group in `features`": any(entry.is_group for entry in entries),
+            "`feature_functions`": self.feature_functions is not None,
+            "keep_rows=True": self.keep_rows,
         }.items():
-            if not served:
+            if asked:
                 raise ValueError(
-                    f"This `{parameter}` needs all rows in one place, got X in "
-                    "partitions. Pass X.compute()."
+                    f"{what} needs all rows in one place, got X in partitions. Pass "
+                    "X.compute()."
                 )
         unmoved_response(model, table)  # names the outputs
         results = estimates_over(
