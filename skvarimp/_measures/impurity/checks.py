@@ -13,9 +13,10 @@ def check_tree_weights(tree_weights, trees):
     n_trees = len(trees.tables)
     if tree_weights is None:
         return trees.weights
-    weights = check_array(
-        tree_weights, dtype=np.float64, ensure_2d=False, input_name="`tree_weights`"
-    )
+    try:
+        weights = check_array(tree_weights, dtype=np.float64, ensure_2d=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`tree_weights` must be finite numbers: {error}") from None
     if weights.shape != (n_trees,):
         raise ValueError(
             f"`tree_weights` must have shape ({n_trees},), one weight per tree, got "
