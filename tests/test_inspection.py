@@ -242,20 +242,22 @@ FILES = {
 }
 
 
-def test_own_tests_of_scikit_learn(tmp_path):
-    """scikit-learn's test files with only the import changed; no exception is needed.
+@pytest.mark.parametrize("name", FILES)
+def test_own_tests_of_scikit_learn(name, tmp_path):
+    """scikit-learn's test file with only the import changed; no exception is needed.
 
     Of the two files on partial dependence per part, unless SKVARIMP_ALL_TESTS is set.
     """
-    for name, file in FILES.items():
-        source, n_changed = re.subn(
-            rf"^from sklearn\.inspection import {name}$",
-            f"from skvarimp.inspection import {name}",
-            file.read_text("utf8"),
-            flags=re.MULTILINE,
-        )
-        assert n_changed == 1
-        (tmp_path / file.name).write_text(source, "utf8")
+    source = FILES[name].read_text("utf8")
+    source, n_changed = re.subn(
+        rf"^from sklearn\.inspection import {name}$",
+        f"from skvarimp.inspection import {name}",
+        source,
+        flags=re.MULTILINE,
+    )
+    assert n_changed == 1
+    file = tmp_path / FILES[name].name
+    file.write_text(source, "utf8")
     conftest = TESTS.parent / "conftest.py"
     (tmp_path / "conftest.py").write_text(conftest.read_text("utf8"), "utf8")
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull]
@@ -265,10 +267,9 @@ def test_own_tests_of_scikit_learn(tmp_path):
             "partial_dependence": "kind or sample_weight or grid_resolution",
             "PartialDependenceDisplay": "str_features or multiclass or multioutput",
         }
-        chosen = [f"({FILES[name].name} and ({some}))" for name, some in few.items()]
-        options += ["-k", " or ".join(chosen)]
+        options += ["-k", few[name]]
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "--rootdir", tmp_path],
+        [sys.executable, "-m", "pytest", *options, "--rootdir", tmp_path, file],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -276,4 +277,4 @@ def test_own_tests_of_scikit_learn(tmp_path):
         check=False,
     )
     assert result.returncode == 0, result.stdout[-3000:]
-    assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= 30
+    assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= 10
