@@ -16,7 +16,6 @@ KERNELS = (
     "one_turn",
     "piece_sums",
     "pieces",
-    "surrogate_ranks",
     "surrogates",
     "tree_credit",
     "tree_walk",

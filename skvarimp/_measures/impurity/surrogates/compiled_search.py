@@ -7,14 +7,11 @@ comparison of a slot's number tells where its row goes.
 
 import numpy as np
 
-from skvarimp._compiled.surrogate_ranks import by_rank
 from skvarimp._compiled.surrogates import Search
 from skvarimp._measures.impurity.surrogates.levels import MISSING
 from skvarimp._measures.impurity.surrogates.splits import TOLERANCE
 from skvarimp._measures.impurity.tables import LEAF
 from skvarimp._running.memory import HELD, at_once
-
-__all__ = ["best_cuts", "by_rank"]
 
 
 def best_cuts(grove, columns, rules):

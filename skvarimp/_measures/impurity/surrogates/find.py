@@ -38,9 +38,7 @@ def find_surrogates(grove, columns, rules, compiled=False):
     node, feature, number = joined
     n_kept = rules.n_kept or len(columns)
     association = number[:, 0].copy()
-    order, rank = engine.by_rank(
-        node, feature, association, len(grove.left), n_kept, TOLERANCE
-    )
+    order, rank = by_rank(node, feature, association, n_kept)
     association, below, above, running, decrease = number[order].T
     return {
         "node": node[order],
@@ -51,6 +49,42 @@ def find_surrogates(grove, columns, rules, compiled=False):
         "decrease": decrease,
         "rank": rank,
     }
+
+
+def by_rank(node, feature, association, n_kept):
+    """The best surrogates of each node, in their order; ties go by column.
+
+    Parameters
+    ----------
+    node, feature : ndarray of shape (n_found,), int32
+    association : ndarray of shape (n_found,)
+        Those of a node that are in turn within `TOLERANCE` are tied.
+    n_kept : int
+        The largest number per node.
+
+    Returns
+    -------
+    order : ndarray of shape (n_surrogates,)
+        Which of those found.
+    rank : ndarray of shape (n_surrogates,), int32
+        1 for the best of its node.
+    """
+    order = np.lexsort((_small(feature), -association, _small(node)))
+    node, association = node[order], association[order]
+    new_node = np.diff(node, prepend=-1) > 0
+    gap = np.diff(association, prepend=np.inf)
+    begins = new_node | (gap < -TOLERANCE)
+    if np.any(gap[~begins]):  # ties that are not exact
+        order = order[np.lexsort((feature[order], np.cumsum(begins)))]
+    at = np.arange(len(node))
+    rank = at + 1 - np.maximum.accumulate(np.where(new_node, at, 0))
+    kept = rank <= n_kept
+    return order[kept], rank[kept].astype(np.int32)
+
+
+def _small(numbers):
+    """The same in as few bits as hold them: NumPy sorts up to 16 bits by radix."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
 
 
 def midpoint(below, above):

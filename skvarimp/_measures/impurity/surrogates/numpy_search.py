@@ -46,19 +46,6 @@ def best_cuts(grove, columns, rules):
             yield from search.of_level(level)
 
 
-def by_rank(node, feature, association, n_nodes, n_kept, tolerance):
-    """The best surrogates of each node, see `surrogate_ranks.by_rank`."""
-    order = np.lexsort((feature, -association, node))
-    node, association = node[order], association[order]
-    new_node = np.diff(node, prepend=-1) > 0
-    drop = np.diff(association, prepend=np.inf) < -tolerance
-    group = np.cumsum(new_node | drop)
-    order = order[np.lexsort((feature[order], group))]
-    rank = np.arange(1, len(node) + 1) - np.searchsorted(node, node)
-    kept = rank <= n_kept
-    return order[kept], rank[kept].astype(np.int32)
-
-
 class _Search:
     """The best cut on each of some columns, at every node of a level."""
 
