@@ -77,6 +77,11 @@ class Move:
         """Numeric values of the given cells as (len(cells), n_columns)."""
         return self.values.reshape(self.n_cells, -1)[cells]
 
+    def at_cells(self, cells, **others):
+        """The move through some of its cells; `others` are fields that change, too."""
+        donors = None if self.donors is None else self.donors[cells]
+        return replace(self, values=self.values[cells], donors=donors, **others)
+
     def __str__(self):
         return self.entry.name
 
@@ -250,14 +255,13 @@ def _given(table, weights, entry, grid, categorical):
             f"The grid of {entry.name!r} must be a non-empty 1-d array of values, got "
             f"shape {given.shape}."
         )
-    column = table.column(entry.columns[0])
     if table.has_levels(entry.columns[0]):
         return _given_levels(table, weights, entry, list(grid), categorical)
     if given.dtype.kind not in "fbiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
     probabilities = counts / counts.sum()
-    missing = np.isnan(column.astype(np.float64))
+    missing = np.isnan(table.column(entry.columns[0]).astype(np.float64))
     mass = weights[missing].sum()
     values, probabilities = _and_missing(values, probabilities, missing, mass)
     return Move(entry, values, None, probabilities, None, categorical)

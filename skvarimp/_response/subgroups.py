@@ -70,13 +70,9 @@ class Parts:
             codes = move.codes - self.bounds[self.of_row]
         for g in np.flatnonzero(np.diff(ends)):
             cells = slice(self.bounds[g], self.bounds[g + 1])
-            of_part = replace(
-                move,
-                values=move.values[cells],
-                donors=None if move.donors is None else move.donors[cells],
-                probabilities=move.probabilities[cells],
-                codes=codes,
-                parts=None,
+            chances = move.probabilities[cells]
+            of_part = move.at_cells(
+                cells, probabilities=chances, codes=codes, parts=None
             )
             yield of_part, order[ends[g] : ends[g + 1]], cells
 
@@ -122,10 +118,8 @@ def _observed_in_parts(whole, weights, of_row, mass):
     """The observed values of each part, from those of all rows."""
     key, codes = np.unique(of_row * whole.n_cells + whole.codes, return_inverse=True)
     part, cell = np.divmod(key, whole.n_cells)
-    return replace(
-        whole,
-        values=whole.values[cell],
-        donors=whole.donors[cell],
+    return whole.at_cells(
+        cell,
         probabilities=np.bincount(codes, weights) / mass[part],
         codes=codes,
         parts=Parts(of_row, np.searchsorted(part, np.arange(len(mass) + 1)), mass),

@@ -8,18 +8,6 @@ from skvarimp._response.reductions.states import Finished
 from skvarimp._response.subgroups import donor_levels
 
 
-def finished_draws(importances, error, monte_carlo_error, n_draws, *of_rows):
-    """`Finished` of one entry, perhaps with influences and contributions."""
-    return Finished(
-        importances,
-        error,
-        None,
-        *(of_rows or (None, None)),
-        monte_carlo_error,
-        n_draws,
-    )
-
-
 def scaled_influences(psi, weights, variance):
     """Influences estimated from draws, with mean 0 and the variance that is known.
 
@@ -67,7 +55,7 @@ class Tally:
         row_mean, noise = self.of_rows(n_repeats)
         if n_repeats == 1:
             rows = (np.full(len(weights), np.nan), row_mean) if walk.keep_rows else ()
-            return finished_draws(importances, np.nan, np.nan, n_draws, *rows)
+            return Finished(importances, np.nan, np.nan, n_draws, *rows)
         monte_carlo = np.sqrt(np.sum(weights**2 * noise))
         theta = importances.mean()
         unmoved = draw.unmoved(walk.base, walk.y)
@@ -86,7 +74,7 @@ class Tally:
         if walk.keep_rows:
             rows = scaled_influences(psi, weights, variance), row_mean
         error = np.sqrt(variance / walk.total_weight)
-        return finished_draws(importances, error, monte_carlo, n_draws, *rows)
+        return Finished(importances, error, monte_carlo, n_draws, *rows)
 
 
 @dataclass

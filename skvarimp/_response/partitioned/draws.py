@@ -13,8 +13,9 @@ import numpy as np
 
 from skvarimp._response.partitioned.moments import Moments
 from skvarimp._response.partitioned.observed import MOST_VALUES
+from skvarimp._response.reductions.states import Finished
 from skvarimp._response.sampling import tallied
-from skvarimp._response.tally import DonorMeans, finished_draws
+from skvarimp._response.tally import DonorMeans
 
 N_DONORS = MOST_VALUES  # of which any values can be counted
 
@@ -87,7 +88,7 @@ class Drawn:
         """`Finished`; `move` through all donors, `pooled`: whether from a pool."""
         n_draws = n_repeats * n_rows
         if n_repeats == 1:
-            return finished_draws(self.importances, np.nan, np.nan, n_draws)
+            return Finished(self.importances, np.nan, np.nan, n_draws)
         numbers, weights, codes = self.moments.points()
         theta = self.importances.mean()
         psi = numbers[0] - theta + draw.further_influence(theta, numbers[1])
@@ -100,7 +101,7 @@ class Drawn:
                 squares = donors.means**2 - donors.noise
                 monte_carlo += max(factor**2 * move.chances @ squares, 0) / N_DONORS
         error = np.sqrt(max(variance, 0.0) / total_weight)
-        return finished_draws(self.importances, error, monte_carlo**0.5, n_draws)
+        return Finished(self.importances, error, monte_carlo**0.5, n_draws)
 
 
 def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):

@@ -260,7 +260,7 @@ class PartialDependence(SignedRows, _OfStatistic):
         influences = None
         if sample.keep_rows and n_groups == self.n_rows:
             influences = psi[:, self.groups] / weights
-        return Finished(importances, errors, curves, influences)
+        return Finished(importances, errors, influences=influences, curves=curves)
 
     def spread(self, cells, sample):
         """What is asked of mean curves (b, o, k), unscaled."""

@@ -143,24 +143,24 @@ class Finished:
     importances : ndarray of shape (n_entries, n_outputs)
     standard_errors : ndarray of shape (n_entries,) or None
         Of the mean over the outputs.
-    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
-    influences : ndarray of shape (n_entries, n_rows) or None
-        How much each row moves the importance, where `Sample.keep_rows` asks for it.
-    contributions : ndarray of shape (n_entries, n_rows) or None
-        Each row's own importance, where the importance is their mean.
     monte_carlo_errors : float or None
         Of drawn numbers, of which one entry is estimated: the error of drawing. It is
         NaN for one repeat, and the standard error with it.
     n_draws : int or None
+    influences : ndarray of shape (n_entries, n_rows) or None
+        How much each row moves the importance, where `Sample.keep_rows` asks for it.
+    contributions : ndarray of shape (n_entries, n_rows) or None
+        Each row's own importance, where the importance is their mean.
+    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
     """
 
     importances: np.ndarray
     standard_errors: np.ndarray | None
-    curves: np.ndarray | None = None
-    influences: np.ndarray | None = None
-    contributions: np.ndarray | None = None
     monte_carlo_errors: float | None = None
     n_draws: int | None = None
+    influences: np.ndarray | None = None
+    contributions: np.ndarray | None = None
+    curves: np.ndarray | None = None
 
 
 @dataclass
@@ -257,7 +257,7 @@ class Sample:
         psi = self._scaled_mean(influences)
         variance = np.matmul(psi[:, np.newaxis] ** 2, self.weights[..., np.newaxis])
         errors = np.sqrt(variance[:, 0, 0] / self.total_weight)
-        finished = Finished(importances, errors, curves)
+        finished = Finished(importances, errors, curves=curves)
         if self.keep_rows:
             finished.influences = psi
             if contributions is not None:

@@ -19,11 +19,10 @@ class AdditiveResponse(LinearResponse):
     """
 
     path = "additive"
-    steps_alone = False
 
     def __init__(self, model, form):
         super().__init__(model, form)
-        self.form = form
+        self.form, self.steps_alone = form, False
         self.smooth = self.n_scores == 1 or all(part.smooth for part in form.parts)
 
     def uses(self, columns):

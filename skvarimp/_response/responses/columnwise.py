@@ -140,7 +140,7 @@ class ColumnwiseResponse(Response):
         self.n_outputs = inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
-        self.additive = inner.additive
+        self.additive, self.steps_alone = inner.additive, inner.steps_alone
         self.costs, self.evaluations = inner.costs, inner.evaluations
         self.evaluations_for = inner.evaluations_for
         self.evaluations_of_group = inner.evaluations_of_group
@@ -165,11 +165,6 @@ class ColumnwiseResponse(Response):
         """See `Response.at_cells`."""
         behind, *moves = self._behind(table, *moves)
         return self.inner.at_cells(behind, rows, moves, base, cells)
-
-    @property
-    def steps_alone(self):
-        """See `Response`."""
-        return self.inner.steps_alone
 
     def is_stepped(self, table, move):
         """See `Response.is_stepped`."""

@@ -40,6 +40,7 @@ class CombinedResponse(ScoreResponse):
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
         self.reads_cells = all(member.reads_cells for member in members)
+        self.steps_alone = all(member.steps_alone for member in members)
         if any(member.prefer == "threads" for member in members):
             self.prefer = "threads"
         self.rounding = max(member.rounding for member in members)
@@ -68,11 +69,6 @@ class CombinedResponse(ScoreResponse):
         still = np.all(scores == own[:, :, np.newaxis], axis=0)
         ice = self.linked(scores, table, rows, move, base)
         return np.where(still, base[:, :, np.newaxis], ice)
-
-    @property
-    def steps_alone(self):
-        """See `Response`."""
-        return all(member.steps_alone for member in self.members)
 
     def is_stepped(self, table, move):
         """See `Response.is_stepped`."""

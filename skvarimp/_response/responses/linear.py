@@ -43,6 +43,8 @@ class LinearResponse(ProjectionResponse):
         n_scores = len(form.intercept)
         super().__init__(model, form.link, n_scores, form.weights, form.intercept)
         self.additive = form.link is IDENTITY
+        # labels whose regions are convex are left only once
+        self.steps_alone = getattr(form.link, "convex", False)
         self.turns_once = isinstance(form.link, Softmax) and not form.parts
 
     def moved_scores(self, others, weights, values):
@@ -69,11 +71,6 @@ class LinearResponse(ProjectionResponse):
         t, s = self._line(table, rows, move)
         ice = (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
         return own_cells_unmoved(ice, rows, move, base)
-
-    @property
-    def steps_alone(self):
-        """See `Response`: labels whose regions are convex are left only once."""
-        return getattr(self.link, "convex", False)
 
     def is_stepped(self, table, move):
         """See `Response.is_stepped`."""

@@ -10,8 +10,6 @@ values, they are the nearest at all values in between, and halving finds the few
 where the set changes.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -78,13 +76,9 @@ class DistanceResponse(ScoreResponse):
         """Curves of a move whose values do not ascend."""
         order = np.argsort(move.values, kind="stable")
         back = np.argsort(order)
-        ascending = replace(
-            move,
-            values=move.values[order],
-            donors=None if move.donors is None else move.donors[order],
-            probabilities=move.probabilities[order],
-            codes=None if move.codes is None else back[move.codes],
-        )
+        codes = None if move.codes is None else back[move.codes]
+        chances = move.probabilities[order]
+        ascending = move.at_cells(order, probabilities=chances, codes=codes)
         return self.curves(table, rows, ascending, base)[:, :, back]
 
     def steps_of(self, table, rows, move, base):

@@ -22,7 +22,7 @@ class StepCurves(Shape):
     """
 
     def __init__(self, margins, steps, gap=0.0):
-        super().__init__(margins)
+        Shape.__init__(self, margins)
         self.steps, self.gap = steps, gap
 
     def parts(self):
@@ -39,7 +39,7 @@ class StepCurves(Shape):
         return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None
 
 
-class Pieces(Chunk):
+class Pieces(StepCurves, Chunk):
     """The values of some rows' curves on each row's own pieces.
 
     The arrays have as many "cells" as the row of most steps has pieces; `chances` and
@@ -54,8 +54,7 @@ class Pieces(Chunk):
     """
 
     def __init__(self, margins, steps, gap):
-        Shape.__init__(self, margins)
-        self.steps, self.gap = steps, gap
+        super().__init__(margins, steps, gap)
         self.positions, moved, _ = steps.pieces()
         self.of_pieces = moved[np.newaxis]
 
@@ -103,11 +102,3 @@ class Pieces(Chunk):
             jumps *= weights[:, np.newaxis]
             sums[0, o] = np.bincount(at, jumps.ravel(), n_cells + 1)[:n_cells]
         return np.cumsum(sums, axis=2, out=sums)
-
-    def sums(self, weights):
-        """See `Shape.sums`."""
-        return self.steps.over_rows(weights)[np.newaxis]
-
-    def sums_by_group(self, weights, groups, n_groups):
-        """See `Shape.sums_by_group`."""
-        return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None

@@ -78,14 +78,9 @@ class Pieces:
 def steps_of_rows(table, codes, members, with_raw=False):
     """As `curves.steps_of_rows`."""
     plan = Plan(table, members, apart=True)
-    parts, raw = {member.position: [] for member in members}, []
-    for _, pieces, own in plan.pieces(codes, with_raw):
-        for m, member in enumerate(plan.members):
-            curves = pieces.curves(m, member.n_cells)
-            parts[member.position].append(Steps.of_pieces(*curves, member.n_cells))
-        raw.append(own)
-    steps = {position: Steps.joined(of_one) for position, of_one in parts.items()}
-    return steps, np.concatenate(raw, axis=1) if with_raw else None
+    for _, pieces, raw in plan.pieces(codes, with_raw):
+        curves = [(*pieces.curves(m, n), n) for m, n in enumerate(plan.n_cells)]
+        yield [Steps.of_pieces(*of_member) for of_member in curves], raw
 
 
 def cut(curves, spans, cell_of, own):

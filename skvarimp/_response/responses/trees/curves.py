@@ -181,7 +181,7 @@ def edge_steps(table, feature, used):
 
 
 def steps_of_rows(table, codes, members, with_raw=False):
-    """The steps of some rows' curves, as each feature moves on its own.
+    """Yield the steps of some rows' curves, as each feature moves on its own.
 
     Parameters
     ----------
@@ -192,12 +192,12 @@ def steps_of_rows(table, codes, members, with_raw=False):
     with_raw : bool
         Whether the rows' own raw outputs are wanted, too.
 
-    Returns
-    -------
-    steps : dict
-        Position -> Steps.
-    raw : ndarray of shape (n_raw, n_rows) or None
-        Sums of the rows' own leaves.
+    Yields
+    ------
+    steps : list of Steps
+        Of each member, for so many rows that fit together.
+    raw : ndarray of shape (n_raw, n_rows)
+        Sums of the rows' own leaves, in all trees if `with_raw`.
     """
     moving = np.zeros(len(table.columns), dtype=bool)
     moving[[member.feature for member in members]] = True
@@ -206,18 +206,13 @@ def steps_of_rows(table, codes, members, with_raw=False):
     jumps = numbers_at_once(BLOCK) // (largest * table.n_raw)
     at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
     buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
-    parts, raw = {member.position: [] for member in members}, []
     for _, descent, *reached in descents(table, codes, trees, moving, at_once):
-        for member, steps in _steps_of_leaves(descent, reached, members, buffer):
-            parts[member.position].append(steps)
-        if with_raw:
-            raw.append(descent.raw())
-    steps = {position: Steps.joined(of_one) for position, of_one in parts.items()}
-    return steps, np.concatenate(raw, axis=1) if with_raw else None
+        steps = list(_steps_of_leaves(descent, reached, members, buffer))
+        yield steps, descent.raw()
 
 
 def _steps_of_leaves(descent, reached, members, buffer):
-    """Yield (member, its Steps)."""
+    """Yield the Steps of each member."""
     table = descent.table
     path, _, edge, changes = descent.off_own(*reached)
     feature = table.edge_feature.take(edge)
@@ -228,4 +223,4 @@ def _steps_of_leaves(descent, reached, members, buffer):
     for member in members:
         mine = slice(bounds[member.feature], bounds[member.feature + 1])
         of_member = row[mine], edge[mine], changes[:, mine]
-        yield member, member.steps_of(buffer, descent.n_rows, *of_member)
+        yield member.steps_of(buffer, descent.n_rows, *of_member)

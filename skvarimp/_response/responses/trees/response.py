@@ -253,17 +253,17 @@ class TreeResponse(Response):
     def steps(self, table, rows, base, members, move_of):
         """Yield the steps of each member, in units of the response."""
         codes = self.codes(table)[rows]
-        steps, raw = {}, None
         used = [member for member in members if member.feature >= 0]
         if used:
             with_raw = self.link is not None
             steps_of = self.kernels().steps_of_rows if self.compiled else steps_of_rows
-            steps, raw = steps_of(self.trees, codes, used, with_raw)
+            parts, raw = zip(*steps_of(self.trees, codes, used, with_raw))
+            steps, raw = zip(*parts), np.concatenate(raw, axis=1)
         for member in members:
             if member.feature < 0:
                 yield Steps.none(self.n_outputs, len(rows))
                 continue
-            of_member = steps.pop(member.position)
+            of_member = Steps.joined(next(steps))
             if self.link is not None:
                 (linked,) = self.linked(table, rows, base, raw, [member], move_of)
                 of_member = of_member.mapped(linked)
@@ -307,14 +307,9 @@ class TreeResponse(Response):
         """As `Response._reduced`, over one value of each distinct joint code."""
         move, reductions = walk.moves[position], walk.reductions_of(position)
         _, cell_of_value = distinct(self.grid_codes(walk.table, move)[1])
+        chances = np.bincount(cell_of_value, move.probabilities)
         first = first_of_each(cell_of_value)
-        of_cells = replace(
-            move,
-            values=move.values[first],
-            donors=None if move.donors is None else move.donors[first],
-            probabilities=np.bincount(cell_of_value, move.probabilities),
-            codes=None,
-        )
+        of_cells = move.at_cells(first, probabilities=chances, codes=None)
         multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
         states = self._reduced_along(walk, of_cells, rows, reductions, multiplicity)
         return [replace(state, cell_of_value=cell_of_value) for state in states]
