@@ -114,7 +114,7 @@ class PairwiseVotes(Link):
     threshold : float
         Above it a pair's score votes for the first class.
     sign : float
-        What the scores are multiplied by first; -1: they are larger for the second.
+        1; -1 for scores that are larger for the second class, which get its vote.
     """
 
     n_classes: int
@@ -128,11 +128,11 @@ class PairwiseVotes(Link):
 
     def __call__(self, scores):
         """See the module."""
-        scores = self.sign * scores
         votes = np.zeros((self.n_classes, *scores.shape[1:]))
         confidence = np.zeros_like(votes)
         for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
-            won = score > self.threshold
+            score = self.sign * score
+            won = score > self.sign * self.threshold
             votes[k] += won
             votes[l] += ~won
             confidence[k] += score
@@ -141,7 +141,8 @@ class PairwiseVotes(Link):
         close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
         if self.what == "votes":
             return _indicators(votes), close
-        return votes + confidence / (3.0 * (np.abs(confidence) + 1.0)), close
+        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
+        return votes, close
 
     def chain(self, scores, slopes):
         """See the module; votes are piecewise constant."""

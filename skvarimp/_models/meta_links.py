@@ -29,7 +29,7 @@ def one_versus_one(n_classes, threshold, labels):
     Link
     """
     two = n_classes == 2
-    link = PairwiseVotes(n_classes, "decision", -threshold, sign=-1.0)
+    link = PairwiseVotes(n_classes, "decision", threshold, sign=-1.0)
     if two:
         link = Then(link, SECOND)
     if not labels:

@@ -44,11 +44,10 @@ def read_threshold(model, table):
         method = "predict_proba" if has_it else "decision_function"
     inner = read_one(estimator.estimator_, method, table)
     pos_label, threshold = _rule_of(estimator, method)
-    first = pos_label is not None and pos_label == estimator.classes_[0]
-    if first:  # its score is 1 or 0 less that of the second class
+    if pos_label is not None and pos_label == estimator.classes_[0]:
+        # its score is 1 or 0 less that of the second class
         threshold = (1.0 if method == "predict_proba" else 0.0) - threshold
-    link = AboveThreshold(threshold)
-    return combined([inner], link, "threshold on")
+    return combined([inner], AboveThreshold(threshold), "threshold on")
 
 
 def _rule_of(estimator, method):
@@ -64,15 +63,12 @@ def _rule_of(estimator, method):
 def read_vote(model, table):
     """Weighted mean of the members' outputs, or the label with the most votes."""
     vote = model.estimator
-    members = vote.estimators_
+    soft = model.classifier and vote.voting == "soft"
+    members = read_all(vote.estimators_, "predict_proba" if soft else "predict", table)
     weights = np.ones(len(members))
     if vote.weights is not None:
         kept = [not isinstance(e, str) for _, e in vote.estimators]  # "drop"
         weights = np.asarray(vote.weights, dtype=np.float64)[kept]
-    method = "predict"
-    if model.classifier and vote.voting == "soft":
-        method = "predict_proba"
-    members = read_all(members, method, table)
     if not model.classifier or model.method == "predict_proba":
         return weighted_sum(members, weights / weights.sum())
     return labels_of_sum(members, weights, len(vote.classes_))
@@ -198,5 +194,5 @@ def read_transformed_target(model, table):
         raise NotReadable("the target's transformation is not element-wise") from None
     if len(columns) != 1:
         raise NotReadable("the target's transformation changes its columns")
-    link = InverseTransform(wrapper.transformer_)
-    return combined([inner], link, "transformed target,")
+    inverse = InverseTransform(wrapper.transformer_)
+    return combined([inner], inverse, "transformed target,")
