@@ -80,20 +80,20 @@ class LargestNumber(LargestScore):
         return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
 
 
-def score_link(method, n_scores):
+def score_link(method, two_classes):
     """The link of a classifier by log-odds, or by the logarithms of likelihoods.
 
     Parameters
     ----------
     method : {"decision_function", "predict", "predict_proba"}
-    n_scores : int
-        1 of two classes.
+    two_classes : bool
+        Whether there is one score, that of the second class.
     """
     if method == "decision_function":
         return IDENTITY
     if method == "predict":
-        return AboveThreshold() if n_scores == 1 else LargestScore()
-    return LOGISTIC if n_scores == 1 else Softmax()
+        return AboveThreshold() if two_classes else LargestScore()
+    return LOGISTIC if two_classes else Softmax()
 
 
 def _indicators(scores):

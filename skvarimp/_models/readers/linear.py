@@ -74,4 +74,4 @@ def _class_link(model, table, n_scores):
         labels = model.raw(table.take([0]).native)
         if np.ndim(labels) == 2:  # several labels of yes or no
             return AboveThreshold()
-    return score_link(model.method, n_scores)
+    return score_link(model.method, n_scores == 1)

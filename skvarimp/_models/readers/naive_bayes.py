@@ -111,7 +111,7 @@ def contrast_and_link(model, n_classes):
     contrast = np.eye(n_classes)
     if n_classes == 2:  # one score, as other classifiers have
         contrast = np.array([[-1.0], [1.0]])
-    return contrast, score_link(model.method, contrast.shape[1])
+    return contrast, score_link(model.method, n_classes == 2)
 
 
 def read_constant(model, table):
