@@ -403,9 +403,9 @@ def test_bins_of_many_values_are_near(few_values, numbers):
 
 def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
     """Gini's mean difference and the median of y, by sorting bins."""
-    from skvarimp._measures.partitioned import targets
+    from skvarimp._measures import partitioned_targets
 
-    monkeypatch.setattr(targets, "BIN_VALUES", 90)
+    monkeypatch.setattr(partitioned_targets, "BIN_VALUES", 90)
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     for weights in (None, weight):

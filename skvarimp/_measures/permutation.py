@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import Interval, StrOptions
-from skvarimp._measures.conditional import ConditionalImportance
 from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import CHEAP_EVALUATIONS, Plan, Request
+from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._measures.scoring import ScoreLost
 from skvarimp._response.reductions.losses import LOSSES, LossDraw, make_loss
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring

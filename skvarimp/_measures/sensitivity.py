@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import Interval, StrOptions, grid_constraint
-from skvarimp._measures.conditional import ConditionalImportance
 from skvarimp._measures.problem import Plan, Request
+from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.kalman import Filters, draw_in_rounds
 from skvarimp._response.reductions.reductions import Observed, Pairs, Range

@@ -15,7 +15,7 @@ from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.interaction.overall import OverallInteraction, check_affordable
+from skvarimp._measures.interaction.partitioned import PartitionedCurves, PartitionedH
 from skvarimp._measures.interaction.sets import (
     all_pairs,
     check_asked,
@@ -28,10 +28,11 @@ from skvarimp._measures.interaction.statistics import (
     ConditionalStd,
     JointH,
     MeanCurves,
+    OverallInteraction,
+    check_affordable,
     takes_numbers,
     together,
 )
-from skvarimp._measures.partitioned.pairs import PartitionedCurves, PartitionedH
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import in_order

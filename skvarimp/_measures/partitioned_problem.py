@@ -8,7 +8,7 @@ import numpy as np
 
 from skvarimp._data.partitions import naming
 from skvarimp._data.table import stacked
-from skvarimp._measures.partitioned.targets import UnmovedProblem
+from skvarimp._measures.partitioned_targets import UnmovedProblem
 from skvarimp._measures.problem import ALL
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read

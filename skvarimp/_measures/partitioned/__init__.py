@@ -1,1 +1,0 @@
-"""Measures of rows in partitions, as of a Dask DataFrame."""
