@@ -216,7 +216,7 @@ MISUSES = {
     "unknown scorer of a selector": (
         lambda: ForwardSelector(Ridge(), scoring="r3").fit(X, Y),
         ValueError,
-        "Got 'r3' instead",
+        "'r3' is not a valid scoring value",
     ),
     "unknown scorer": (
         lambda: PermutationImportance(scoring="r3").fit(LINEAR, X, Y),
@@ -233,6 +233,11 @@ MISUSES = {
         lambda: compare_importances(X, Y),
         TypeError,
         r"The order is compare_importances\(estimators, X, y\)",
+    ),
+    "class of a model": (
+        lambda: PermutationImportance().fit(Ridge, X, Y),
+        TypeError,
+        "got the class Ridge. Make an instance and fit it first",
     ),
     "second model unfitted": (
         lambda: compare_importances([must_not_be_asked, Ridge()], X, Y),

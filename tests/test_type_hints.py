@@ -82,6 +82,13 @@ def test_signatures_are_fully_annotated(name):
     assert "return" in typing.get_type_hints(function)
 
 
+@pytest.mark.parametrize("name", CALLABLES)
+def test_signatures_can_be_read(name):
+    """What `help` shows has the names of this package, not what they stand for."""
+    shown = str(inspect.signature(CALLABLES[name]))
+    assert "numpy._typing" not in shown
+
+
 def parts(hint):
     """The members of a union, aliases resolved."""
     if typing.get_origin(hint) is typing.Literal:

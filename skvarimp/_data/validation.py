@@ -60,10 +60,13 @@ def check_no_data(estimator, order="fit(estimator, X, y)"):
 
 
 def check_fitted(estimator):
-    """Raise where scikit-learn tells that an estimator was not fitted."""
-    if isinstance(estimator, type) or (
-        has_tags(estimator) and hasattr(estimator, "fit")
-    ):
+    """Raise for a class, and where scikit-learn tells that there was no `fit`."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got the class {estimator.__name__}. "
+            "Make an instance and fit it first."
+        )
+    if has_tags(estimator) and hasattr(estimator, "fit"):
         check_is_fitted(estimator)
 
 

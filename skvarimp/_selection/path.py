@@ -1,5 +1,7 @@
 """What selectors share: the checks, the splits, the path of subsets, the rule."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
@@ -8,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import (
     GroupShuffleSplit,
     ShuffleSplit,
@@ -157,15 +159,25 @@ class PathSelector(Delegating, RefittingSelector):
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
         evaluation = Evaluation(
-            self.estimator, importance, scorer, table, y, splits, passed, self.n_jobs
+            self.estimator,
+            importance,
+            self._scorer(),
+            table,
+            y,
+            splits,
+            passed,
+            self.n_jobs,
         )
         with Progress([self], self._most_steps(table.n_columns), "step") as progress:
             path = Path(evaluation, self._changes, progress.step)
             self._walk(path)
         self._keep(path.steps)
         self.estimator_ = evaluation.refit(np.flatnonzero(self.support_))
+
+    def _scorer(self):
+        # `check_scoring` would name itself in the error for an unknown name
+        return check_scoring(self.estimator, scoring=get_scorer(self.scoring))
 
     def _default_importance(self):
         return SensitivityImportance(contrast="observed", scale=None)
@@ -257,8 +269,7 @@ class PathSelector(Delegating, RefittingSelector):
                 splitter=GroupShuffleSplit() if own_split else self.cv,
                 method_mapping=MethodMapping().add(caller="fit", callee="split"),
             )
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
         return router.add(
-            scorer=scorer,
+            scorer=self._scorer(),
             method_mapping=MethodMapping().add(caller="fit", callee="score"),
         )

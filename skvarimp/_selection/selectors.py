@@ -1,14 +1,11 @@
 """Feature selection driven by any importance: backward elimination, forward growth."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skvarimp._selection.path import PathSelector
 from skvarimp._selection.steps import check_named_columns
 
 
-@dataclass(eq=False, repr=False)
 class BackwardEliminationSelector(PathSelector):
     """Refit, drop the least important columns, repeat; keep the smallest good subset.
 
@@ -135,7 +132,6 @@ class BackwardEliminationSelector(PathSelector):
         return self.path_["dropped"][chosen:0:-1]
 
 
-@dataclass(eq=False, repr=False)
 class ForwardSelector(PathSelector):
     """Rank the columns once with all of them, then grow along the ranking.
 

@@ -1,5 +1,7 @@
 """`ImpurityImportance`: what the splits of trees earn, on training or other rows."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, Self
