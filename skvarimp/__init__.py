@@ -24,7 +24,7 @@ from skvarimp._measures.derivative import DerivativeImportance
 from skvarimp._measures.filter_importance import FilterImportance
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
-from skvarimp._measures.impurity.surrogates.predictor import SurrogateTreePredictor
+from skvarimp._measures.impurity.predictor import SurrogateTreePredictor
 from skvarimp._measures.interaction.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance

@@ -6,8 +6,8 @@ import numpy as np
 
 from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
-from skvarimp._measures.impurity.registry import READERS, read_trees
-from skvarimp._measures.impurity.tables import check_training
+from skvarimp._measures.impurity.readers import READERS, read_trees
+from skvarimp._measures.impurity.tree_reader import check_training
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import Outcome, run_walk

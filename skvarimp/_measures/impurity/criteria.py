@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import xlogy
 
-from skvarimp._measures.impurity.tables import LEAF
+from skvarimp._measures.impurity.grove import LEAF
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,11 @@ from skvarimp._data.validation import (
 from skvarimp._display.association import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
-from skvarimp._measures.impurity.checks import check_training_only
-from skvarimp._measures.impurity.earned import earned_over
-from skvarimp._measures.impurity.readers import not_trees
-from skvarimp._measures.impurity.registry import READERS
-from skvarimp._measures.impurity.training import fit_training_rows
+from skvarimp._measures.impurity.readers import READERS
+from skvarimp._measures.impurity.training import check_training_only, fit_training_rows
+from skvarimp._measures.impurity.tree_reader import not_trees
 from skvarimp._measures.impurity.unseen import (
+    earned_over,
     earns,
     not_bagged,
     out_of_bag_rows,

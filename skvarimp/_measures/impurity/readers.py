@@ -5,182 +5,29 @@ that tree saw them, rebuilt from public attributes. What an ensemble drew at ran
 did not record is declined with the reason.
 """
 
-from dataclasses import dataclass
+import numbers
 
 import numpy as np
-from sklearn import ensemble, tree
-from sklearn.utils import compute_class_weight, compute_sample_weight
+from sklearn import ensemble
+from sklearn.base import is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import (
+    check_random_state,
+    compute_class_weight,
+    compute_sample_weight,
+)
 
 from skvarimp._data.labels import as_columns, class_lists, positions
-from skvarimp._measures.impurity.tables import Training
-from skvarimp._models.readers.sklearn_trees import grown_trees, n_training_rows
-
-TREE_TYPES = (
-    tree.DecisionTreeClassifier,
-    tree.DecisionTreeRegressor,
-    tree.ExtraTreeClassifier,
-    tree.ExtraTreeRegressor,
+from skvarimp._measures.impurity.tree_reader import (
+    TREE_TYPES,
+    Rows,
+    Training,
+    TreeReader,
+    declined,
+    not_trees,
 )
-OWN_CRITERIA = {
-    "gini": "gini",
-    "entropy": "deviance",
-    "log_loss": "deviance",
-    "squared_error": "mse",
-    "friedman_mse": "mse",
-    "absolute_error": "absolute_error",
-    "poisson": "poisson",
-}
-
-
-@dataclass
-class Rows:
-    """Training data in the forms that trees and the surrogate search read.
-
-    Attributes
-    ----------
-    single : ndarray or CSR matrix of shape (n_samples, n_features)
-        float32, the precision in which scikit-learn's trees compare with thresholds.
-    matrix : ndarray or CSC matrix of shape (n_samples, n_features)
-        float64, for the surrogates' own thresholds.
-    nominal : ndarray of shape (n_features,) or None
-        Columns of unordered categories.
-    table : Table or None
-        The rows as they were given, where trees are not scikit-learn's `tree_`.
-    """
-
-    single: object
-    matrix: object
-    nominal: np.ndarray | None = None
-    table: object = None
-
-    def __len__(self):
-        return self.matrix.shape[0]
-
-
-class TreeReader:
-    """One family of trees or ensembles.
-
-    Attributes
-    ----------
-    estimator : object
-    members : list of estimator
-        Single trees.
-    features : list of (ndarray or None)
-        Column of X behind each feature of each tree; None for all in order.
-    tables : list of Tree
-        One per tree.
-    weights : ndarray of shape (n_trees,)
-        The ensemble's own weights of its trees.
-    criterion : str or None
-        The trees' own criterion; None for one this library does not know.
-    n_classes : tuple of int or None
-        Classes of each output of classification trees.
-    averaging : {"tree", "forest", "boosting", "weighted"}
-        How scikit-learn's `feature_importances_` averages trees.
-    knows_target : bool
-        Whether the trees' own target can be rebuilt; gradients are not kept.
-    """
-
-    averaging = "forest"
-    knows_target = True
-
-    def __init__(self, estimator):
-        self.estimator, self.members = estimator, self._members(estimator)
-        odd = next((m for m in self.members if type(m) not in TREE_TYPES), None)
-        if odd is not None:
-            raise not_trees(f"{type(estimator).__name__} of {type(odd).__name__}")
-        n_trees, everything = len(self.members), np.arange(estimator.n_features_in_)
-        columns = getattr(estimator, "estimators_features_", [everything] * n_trees)
-        self.features = [None if np.array_equal(c, everything) else c for c in columns]
-        self.tables = grown_trees(self.members, self.features)
-        weights = getattr(estimator, "estimator_weights_", np.ones(n_trees))
-        self.weights = weights[:n_trees]
-        self.criterion = OWN_CRITERIA.get(self.members[0].criterion)
-        self.classes = self.n_classes = None
-        if hasattr(self.members[0], "classes_"):
-            self.classes = class_lists(estimator.classes_)
-            self.n_classes = tuple(len(c) for c in self.classes)
-
-    @staticmethod
-    def _members(estimator):
-        return list(estimator.estimators_)
-
-    def rows(self, table):
-        """Training data from a `Table` of X."""
-        matrix = table.numeric()
-        if matrix is None:
-            raise ValueError(
-                f"X must be numeric for {type(self.estimator).__name__}. Pass the "
-                "numbers the estimator was fitted with."
-            )
-        with np.errstate(over="ignore"):
-            if hasattr(matrix, "tocsr"):
-                single = matrix.tocsr().astype(np.float32)
-                single.indices = single.indices.astype(np.intc, copy=False)
-                single.indptr = single.indptr.astype(np.intc, copy=False)
-            else:
-                single = np.ascontiguousarray(matrix, dtype=np.float32)
-        return Rows(single, matrix)
-
-    def trainings(self, rows, y, sample_weight):
-        """What each tree was trained on, in the order of `tables`.
-
-        Parameters
-        ----------
-        rows : Rows
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
-        sample_weight : ndarray of shape (n_samples,) or None
-
-        Yields
-        ------
-        Training
-            Without a target where y is None, or the trees' own target is not known.
-        """
-        target = None
-        if y is not None and self.knows_target:
-            known = self.classes is not None
-            target = (
-                positions(y, self.classes) if known else as_columns(y).astype(float)
-            )
-        for t, weight in enumerate(self._in_bag(rows, y, sample_weight)):
-            leaf, held = self._leaf(rows, t), self._held(self.members[t])
-            yield Training(leaf, weight, target, n_classes=self.n_classes, held=held)
-
-    @staticmethod
-    def _held(member):
-        """What leaves hold of the targets, see `Training`."""
-        if member.monotonic_cst is not None or member.criterion not in OWN_CRITERIA:
-            return None
-        return "median" if member.criterion == "absolute_error" else "mean"
-
-    def _leaf(self, rows, t):
-        columns = self.features[t]
-        single = rows.single if columns is None else rows.single[:, columns]
-        return self.members[t].tree_.apply(single)
-
-    def _needed(self, y, what_for):
-        if y is None:
-            raise ValueError(
-                f"y is needed for {what_for}, got None. Pass the y the estimator was "
-                "fitted with."
-            )
-        return y
-
-    def _in_bag(self, rows, y, sample_weight):
-        """In-bag weights of each tree in turn, (n_samples,)."""
-        raise NotImplementedError
-
-    def _weight(self, rows, sample_weight):
-        """The weight of each row before any class weights, (n_samples,)."""
-        return np.ones(len(rows)) if sample_weight is None else sample_weight
-
-    def _class_weight(self, member, y):
-        """The factor that a member or the whole ensemble puts on the weights."""
-        class_weight = getattr(member, "class_weight", None)
-        if class_weight is None:
-            return 1.0
-        y = self._needed(y, f"class_weight={class_weight!r}")
-        return compute_sample_weight(class_weight, y)
+from skvarimp._models.readers import sklearn_trees
+from skvarimp._models.trees.table import NodeTable
 
 
 class SingleTree(TreeReader):
@@ -276,7 +123,7 @@ def _samples(estimator, rows):
         raise declined(
             estimator, "it kept the draws of its last fit only (warm_start=True)"
         )
-    n_trained = n_training_rows(estimator) or len(rows)
+    n_trained = sklearn_trees.n_training_rows(estimator) or len(rows)
     if n_trained != len(rows):
         raise ValueError(
             f"X is not the training data: it has {len(rows)} rows, but "
@@ -286,18 +133,126 @@ def _samples(estimator, rows):
     return drawn
 
 
-def declined(estimator, reason):
-    """The error for a training that cannot be rebuilt."""
-    return ValueError(
-        f"The training of {type(estimator).__name__} cannot be rebuilt: {reason}. Use "
-        "surrogates=False and criterion='auto', which read the fitted trees alone."
-    )
+class GradientBoosting(TreeReader):
+    """GradientBoosting: the trees of all stages and classes."""
+
+    averaging = "boosting"
+    knows_target = False
+
+    @staticmethod
+    def _members(estimator):
+        return list(estimator.estimators_.ravel())
+
+    def trainings(self, rows, y, sample_weight):
+        """See `TreeReader.trainings`; without targets."""
+        booster = self.estimator
+        if booster.subsample < 1.0:
+            raise declined(
+                booster, "with subsample < 1 it draws each stage's rows and keeps none"
+            )
+        weight = self._weight(rows, sample_weight)
+        if booster.n_iter_no_change is not None:
+            encoded = _encoded(booster, self._needed(y, "the rows put aside"))
+            seed = booster.random_state
+            weight = weight * _training_part(booster, encoded, len(rows), seed)
+        for t in range(len(self.members)):
+            yield Training(self._leaf(rows, t), weight)
 
 
-def not_trees(what):
-    """The error for a model that is neither a tree nor made of trees."""
-    return TypeError(
-        "ImpurityImportance needs a tree or an ensemble of trees of scikit-learn, and "
-        "with rows='unseen' also takes those of XGBoost, LightGBM and CatBoost, got "
-        f"{what}. Use SensitivityImportance for other models."
+class HistGradientBoosting(TreeReader):
+    """HistGradientBoosting: gains take the place of decreases."""
+
+    averaging = "boosting"
+    knows_target = False
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.form = sklearn_trees.read_trees(estimator, "predict", None)
+        self.tables = self.form.trees
+        self.weights = np.ones(len(self.tables))
+        self.criterion = self.classes = self.n_classes = None
+
+    def rows(self, table):
+        """As the trees see them: categories by their positions, float64."""
+        columns = [
+            self.form.encoding.numbers(j, table.column(j))
+            for j in range(table.n_columns)
+        ]
+        nominal = self.estimator.is_categorical_
+        return Rows(None, np.column_stack(columns), nominal, table)
+
+    def trainings(self, rows, y, sample_weight):
+        """See `TreeReader.trainings`; without targets."""
+        booster = self.estimator
+        n_samples, weight = len(rows), self._weight(rows, sample_weight)
+        encoded = None
+        if is_classifier(booster) and y is not None:
+            encoded = _encoded(booster, y)
+        weight = weight * self._class_weight(booster, encoded)
+        kept = np.ones(n_samples, dtype=bool)
+        if booster.do_early_stopping_ and self.tables[0].count[0] < n_samples:
+            if is_classifier(booster):
+                self._needed(y, "the stratified split")
+            seed = booster.random_state
+            if isinstance(seed, numbers.Integral):  # fit's first draw seeds the split
+                largest = np.iinfo(np.uint32).max
+                seed = int(check_random_state(seed).randint(largest, dtype="u8"))
+            kept = _training_part(booster, encoded, n_samples, seed)
+        nodes = NodeTable(self.tables, self.form.encoding)
+        codes = nodes.codes_of(rows.table)
+        for t, root in enumerate(nodes.roots):
+            (leaves,) = nodes.leaves(codes, np.array([t])) - root
+            yield Training(leaves, weight * kept, None, kept)
+
+
+def _encoded(booster, y):
+    """y as the loss takes it: class numbers or the target itself, float64."""
+    if is_classifier(booster):
+        return positions(y, class_lists(booster.classes_))[:, 0].astype(np.float64)
+    return np.asarray(y, dtype=np.float64)
+
+
+def _training_part(booster, y, n_samples, seed):
+    """Which rows early stopping did not put aside; the split is drawn again."""
+    if not isinstance(seed, numbers.Integral):
+        raise declined(
+            booster,
+            "early stopping put rows aside at random; only an integer `random_state` "
+            "lets that be drawn again",
+        )
+    kept, _ = train_test_split(
+        np.arange(n_samples),
+        random_state=seed,
+        test_size=booster.validation_fraction,
+        stratify=y if is_classifier(booster) else None,
     )
+    return np.isin(np.arange(n_samples), kept)
+
+
+READERS = {
+    **dict.fromkeys(TREE_TYPES, SingleTree),
+    ensemble.RandomForestClassifier: Forest,
+    ensemble.RandomForestRegressor: Forest,
+    ensemble.ExtraTreesClassifier: Forest,
+    ensemble.ExtraTreesRegressor: Forest,
+    ensemble.RandomTreesEmbedding: Forest,
+    ensemble.BaggingClassifier: Bagging,
+    ensemble.BaggingRegressor: Bagging,
+    ensemble.AdaBoostClassifier: AdaBoost,
+    ensemble.AdaBoostRegressor: AdaBoost,
+    ensemble.GradientBoostingClassifier: GradientBoosting,
+    ensemble.GradientBoostingRegressor: GradientBoosting,
+    ensemble.HistGradientBoostingClassifier: HistGradientBoosting,
+    ensemble.HistGradientBoostingRegressor: HistGradientBoosting,
+}
+
+
+def read_trees(estimator):
+    """The reader of a fitted tree or ensemble; TypeError for anything else.
+
+    The exact type decides: a subclass may grow its trees on other rows.
+    """
+    reader = READERS.get(type(estimator))
+    if reader is None:
+        raise not_trees(type(estimator).__name__)
+    return reader(estimator)

@@ -1,10 +1,42 @@
-"""The work of `ImpurityImportance` that needs the training data, tree by tree."""
+"""What splits and surrogate splits earn on training rows, a batch of trees at a time.
+
+Surrogates are found by `numpy_search`, which says what is computed, or by compiled
+kernels, which do the same work in another order: the slots of a node follow each
+other, those of its left child first, so that one comparison of a slot's number tells
+where its row goes.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._measures.impurity.surrogates.find import find_surrogates
-from skvarimp._measures.impurity.tables import Grove, check_training
-from skvarimp._running.memory import CACHE, numbers_at_once
+from skvarimp._measures.impurity import numpy_search
+from skvarimp._measures.impurity.grove import LEAF, MISSING, Grove
+from skvarimp._measures.impurity.numpy_search import TOLERANCE
+from skvarimp._measures.impurity.tree_reader import check_training
+from skvarimp._running.memory import CACHE, HELD, at_once, numbers_at_once
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which surrogate splits count, and what is wanted of them.
+
+    Attributes
+    ----------
+    n_kept : int or None
+        The largest number per node; None for all of positive association.
+    min_rows : int
+        Rows that a surrogate must leave on each side.
+    class_boundary : bool
+        No cut between two values that hold only one and the same class.
+    criterion : object or None
+        Where given, the decrease that each surrogate's own split makes.
+    """
+
+    n_kept: int | None = None
+    min_rows: int = 1
+    class_boundary: bool = False
+    criterion: object = None
 
 
 def batches(tables, trainings, n_features):
@@ -67,3 +99,206 @@ def search_batch(batch, columns, criterion, rules, compiled):
     found["node"] -= grove.roots[grove.tree_of_node[found["node"]]].astype(np.int32)
     runs = zip(*(np.split(values, ends) for values in found.values()))
     return [(d, dict(zip(found, run))) for d, run in zip(of_trees, runs)]
+
+
+def find_surrogates(grove, columns, rules, compiled=False):
+    """All surrogate splits of a few trees, by node and rank.
+
+    Both engines find the same splits, and numbers that agree to rounding.
+
+    Parameters
+    ----------
+    grove : Grove
+    columns : SortedColumns
+    rules : Rules
+    compiled : bool
+        Whether compiled kernels search. They do not know criteria that sort the rows
+        of every split.
+
+    Returns
+    -------
+    dict of ndarray of shape (n_surrogates,)
+        "node", "feature", "association", "threshold", "direction", "decrease", "rank".
+        Nodes are numbered as in the grove. The threshold on a nominal column, which has
+        none, is NaN. Direction +1: x <= threshold goes where the primary's left goes;
+        -1: the other way. The decrease of weight times impurity, by the surrogate's own
+        split, is NaN where it was not asked for. Rank 1 is the best of its node.
+    """
+    known = rules.criterion is None or rules.criterion.of_sums
+    best_cuts = compiled_cuts if compiled and known else numpy_search.best_cuts
+    parts = list(best_cuts(grove, columns, rules))
+    joined = parts.pop() if len(parts) == 1 else map(np.concatenate, zip(*parts))
+    node, feature, number = joined
+    n_kept = rules.n_kept or len(columns)
+    association = number[:, 0].copy()
+    order, rank = by_rank(node, feature, association, n_kept)
+    association, below, above, running, decrease = number[order].T
+    return {
+        "node": node[order],
+        "feature": feature[order],
+        "association": association,
+        "threshold": midpoint(below, above),
+        "direction": np.where(running > 0, 1, -1).astype(np.int8),
+        "decrease": decrease,
+        "rank": rank,
+    }
+
+
+def by_rank(node, feature, association, n_kept):
+    """The best surrogates of each node, in their order; ties go by column.
+
+    Parameters
+    ----------
+    node, feature : ndarray of shape (n_found,), int32
+    association : ndarray of shape (n_found,)
+        Those of a node that are in turn within `TOLERANCE` are tied.
+    n_kept : int
+        The largest number per node.
+
+    Returns
+    -------
+    order : ndarray of shape (n_surrogates,)
+        Which of those found.
+    rank : ndarray of shape (n_surrogates,), int32
+        1 for the best of its node.
+    """
+    order = np.lexsort((_small(feature), -association, _small(node)))
+    node, association = node[order], association[order]
+    new_node = np.diff(node, prepend=-1) > 0
+    gap = np.diff(association, prepend=np.inf)
+    begins = new_node | (gap < -TOLERANCE)
+    if np.any(gap[~begins]):  # ties that are not exact
+        order = order[np.lexsort((feature[order], np.cumsum(begins)))]
+    at = np.arange(len(node))
+    rank = at + 1 - np.maximum.accumulate(np.where(new_node, at, 0))
+    kept = rank <= n_kept
+    return order[kept], rank[kept].astype(np.int32)
+
+
+def _small(numbers):
+    """The same in as few bits as hold them: NumPy sorts up to 16 bits by radix."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
+
+
+def midpoint(below, above):
+    """Midway between two values, such that below <= threshold < above."""
+    with np.errstate(invalid="ignore"):  # -inf and inf have no middle
+        middle = below / 2 + above / 2
+    return np.where((below <= middle) & (middle < above), middle, below)
+
+
+def compiled_cuts(grove, columns, rules):
+    """See `numpy_search.best_cuts`; all branch nodes of some columns at a time."""
+    from skvarimp._compiled.surrogates import Search
+
+    slots, branches = _slots_of(grove, rules), _branches_of(grove)
+    search = Search(
+        _columns_of(grove, columns),
+        slots,
+        branches,
+        grove.sums_exactly(),
+        rules.min_rows,
+        TOLERANCE,
+    )
+    n_branches, n_statistics = len(branches[1]), len(slots[-1])
+    width = at_once(n_branches * (5 + 2 * n_statistics), HELD)
+    for first in range(0, len(columns), width):
+        last = min(first + width, len(columns))
+        room = (last - first) * n_branches
+        node, feature = np.empty((2, room), dtype=np.int32)
+        number, sums = np.empty((room, 5)), np.empty((2, n_statistics, room))
+        n_found = search.on_columns(first, last, node, feature, number, sums)
+        number = number[:n_found]
+        number[:, 4] = np.nan
+        if rules.criterion is not None:
+            number[:, 4] = rules.criterion.decrease_of_sums(*sums[:, :, :n_found])
+        # copies: the room is not held for what is found
+        yield node[:n_found].copy(), feature[:n_found].copy(), number.copy()
+
+
+def _columns_of(grove, columns):
+    """As `Search` reads columns."""
+    return (
+        columns.values,
+        columns.order,
+        columns.rank,
+        np.asarray(columns.nominal, dtype=np.uint8),
+        np.any(columns.rank[:, -1:] == MISSING, axis=1).view(np.uint8),
+        grove.grown_on(len(columns)).view(np.uint8),
+    )
+
+
+def _slots_of(grove, rules):
+    """As `Search` reads slots; labels where cuts inside a class are left out."""
+    label = np.empty(0, dtype=np.intp)
+    if rules.class_boundary:
+        label = grove.class_codes()
+    statistics = np.empty((0, grove.n_slots))
+    if rules.criterion is not None:
+        statistics = np.array(
+            list(rules.criterion.statistics(grove.target, grove.weight))
+        )
+    bounds = np.searchsorted(grove.tree, np.arange(len(grove.roots) + 1))
+    return bounds, grove.row, grove.weight, label, statistics
+
+
+def _branches_of(grove):
+    """As `Search` reads branch nodes: in preorder, trees in turn."""
+    node = np.flatnonzero(grove.left != LEAF)
+    node = node[np.argsort(grove.preorder[node])]
+    trees = np.arange(len(grove.roots) + 1)
+    left, right = grove.left[node], grove.right[node]
+    weight = grove.node_sums(grove.weight)
+    return (
+        np.searchsorted(grove.tree_of_node[node], trees),
+        node,
+        grove.feature[node].astype(np.intp),
+        grove.start[node],
+        grove.start[right],
+        grove.stop[node],
+        ((grove.left[left] != LEAF) | (grove.left[right] != LEAF)).view(np.uint8),
+        (grove.left[right] != LEAF).view(np.uint8),
+        weight[left],
+        weight[right],
+    )
+
+
+class SplitRecords:
+    """All kept surrogate splits as one structured array, in the smallest integers.
+
+    A deep forest has millions of them; the array grows in place.
+
+    Parameters
+    ----------
+    tables : list of Tree
+        The trees whose splits are to be held.
+    n_features : int
+    """
+
+    def __init__(self, tables, n_features):
+        columns = _smallest(n_features)
+        fields = [
+            ("tree", _smallest(len(tables))),
+            ("node", _smallest(max(len(table.left) for table in tables))),
+            ("feature", columns),
+            ("threshold", np.float64),
+            ("direction", np.int8),
+            ("association", np.float64),
+            ("rank", columns),
+        ]
+        self.records = np.empty(0, dtype=fields)
+
+    def add(self, tree, found):
+        """Append the surrogates of one tree, see `find_surrogates`."""
+        old = len(self.records)
+        self.records.resize(old + len(found["node"]), refcheck=False)
+        new = self.records[old:]
+        new["tree"] = tree
+        for name in new.dtype.names[1:]:
+            new[name] = found[name]
+
+
+def _smallest(n):
+    """Smallest signed integer type that holds 0 ... n."""
+    types = (np.int8, np.int16, np.int32, np.int64)
+    return next(t for t in types if n <= np.iinfo(t).max)

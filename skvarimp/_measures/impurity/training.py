@@ -1,20 +1,22 @@
 """`ImpurityImportance` on the rows that the trees were grown on."""
 
 import numpy as np
+from sklearn.utils.validation import check_array, validate_data
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.behind_steps import set_columns
-from skvarimp._measures.impurity.checks import (
-    check_training_data,
-    check_tree_weights,
-    judging_criterion,
+from skvarimp._measures.impurity.criteria import CLASS_CRITERIA, make_criterion
+from skvarimp._measures.impurity.grove import SortedColumns
+from skvarimp._measures.impurity.readers import read_trees
+from skvarimp._measures.impurity.search import (
+    Rules,
+    SplitRecords,
+    batches,
+    search_batch,
 )
-from skvarimp._measures.impurity.credit import Tally
-from skvarimp._measures.impurity.registry import read_trees
-from skvarimp._measures.impurity.search import batches, search_batch
-from skvarimp._measures.impurity.surrogates.levels import SortedColumns
-from skvarimp._measures.impurity.surrogates.splits import Rules
 from skvarimp._response.engine import in_order
+from skvarimp._running.arithmetic import users_code
 from skvarimp._running.progress import Progress, within_callbacks
 from skvarimp._running.warn import warn
 
@@ -100,3 +102,187 @@ def _search(measure, criterion, rules, tally, training):
                     f"of {len(tables)} trees; the average is over those."
                 )
                 break
+
+
+class Tally:
+    """Importances as weighted averages over trees, by one of the conventions.
+
+    Parameters
+    ----------
+    convention : {"matlab", "rpart", "sklearn"}
+    trees : TreeReader
+    weights : ndarray of shape (n_trees,)
+        The trees' weights in the average.
+    n_features : int
+    record : bool
+        Whether to average associations, and to keep surrogates.
+    """
+
+    def __init__(self, convention, trees, weights, n_features, record):
+        self.convention, self.trees, self.weights = convention, trees, weights
+        self.skips_stumpless = trees.averaging in ("forest", "boosting")
+        self.n_trees, self.weight, self.sum = 0, 0.0, np.zeros(n_features)
+        self.association = self.records = None
+        if record:
+            self.association = AssociationMean(n_features)
+            self.records = SplitRecords(trees.tables, n_features)
+
+    def add(self, decrease, found=None):
+        """Add the next tree.
+
+        Parameters
+        ----------
+        decrease : ndarray of shape (n_nodes,)
+            Of weight times impurity, by each primary split.
+        found : dict of ndarray, default=None
+            The kept surrogates, see `find_surrogates`.
+        """
+        t, n_features = self.n_trees, len(self.sum)
+        table, weight = self.trees.tables[t], self.weights[t]
+        self.n_trees += 1
+        branch = ~table.is_leaf
+        # No split adds impurity; a decrease of 0 may come out below it by rounding.
+        decrease = np.maximum(decrease[branch], 0)
+        total = np.zeros(n_features)  # bincount of nothing makes integers
+        total += np.bincount(table.column[branch], decrease, n_features)
+        if found is not None:
+            total += np.bincount(
+                found["feature"], np.maximum(found["decrease"], 0), n_features
+            )
+            self.association.add(table, weight, found)
+            self.records.add(t, found)
+        n_branches = np.count_nonzero(branch)
+        if self.convention == "sklearn":
+            if not n_branches and self.skips_stumpless:
+                return
+            total /= table.weight[0]
+            if self.trees.averaging != "boosting":
+                total = _normalised(total)
+        elif self.convention == "matlab":
+            total /= table.weight[0] * max(n_branches, 1)
+        self.sum += weight * total
+        self.weight += weight
+
+    def importances(self):
+        """The average over the trees added, (n_features,)."""
+        mean = self.sum / self.weight if self.weight > 0 else self.sum
+        if self.convention == "sklearn" and self.skips_stumpless:
+            return _normalised(mean)
+        return mean
+
+
+def _normalised(total):
+    scale = total.sum()
+    return total / scale if scale > 0 else total
+
+
+class AssociationMean:
+    """The predictive measure of association averaged over trees.
+
+    Entry (i, j) of a tree: the sum of the positive associations of the best surrogate
+    splits on j at optimal splits on i, divided by the number of optimal splits on i;
+    the identity's row where the tree has none.
+    """
+
+    def __init__(self, n_features):
+        self.sum = np.zeros((n_features, n_features))
+        self.weight = 0.0
+        self.n_splits = np.zeros(n_features, dtype=np.intp)
+
+    def add(self, table, weight, found):
+        """Add one tree with its kept surrogates."""
+        n_splits = np.bincount(table.column[~table.is_leaf], minlength=len(self.sum))
+        self.n_splits += n_splits
+        primary = table.column[found["node"]]
+        share = weight * found["association"] / n_splits[primary]
+        place = primary.astype(np.intp) * len(self.sum) + found["feature"]
+        np.add.at(self.sum.reshape(-1), place, share)
+        self.weight += weight
+
+    def finish(self):
+        """The average, (n_features, n_features), with a diagonal of 1.
+
+        Rows of columns without splits are not touched: of very many columns, they stay
+        memory that was asked for but never filled.
+        """
+        if self.weight > 0:
+            self.sum[np.flatnonzero(self.n_splits)] /= self.weight
+        np.fill_diagonal(self.sum, 1.0)
+        return self.sum
+
+
+def check_tree_weights(tree_weights, trees):
+    """The ensemble's own weights of its trees, or those given."""
+    n_trees = len(trees.tables)
+    if tree_weights is None:
+        return trees.weights
+    try:
+        weights = check_array(tree_weights, dtype=np.float64, ensure_2d=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`tree_weights` must be finite numbers: {error}") from None
+    if weights.shape != (n_trees,):
+        raise ValueError(
+            f"`tree_weights` must have shape ({n_trees},), one weight per tree, got "
+            f"{weights.shape}."
+        )
+    if np.any(weights < 0) or not weights.any():
+        raise ValueError(
+            "`tree_weights` must be non-negative and not all 0, got values from "
+            f"{weights.min():g} to {weights.max():g}."
+        )
+    return weights
+
+
+def judging_criterion(measure, trees):
+    """The criterion that judges splits; ValueError where it cannot judge the trees'."""
+    name = trees.criterion if measure.criterion == "auto" else measure.criterion
+    owner = type(trees.estimator).__name__
+    if name and (name in CLASS_CRITERIA) != (trees.n_classes is not None):
+        kind, use = ("classes", "gini") if trees.n_classes else ("numbers", "mse")
+        raise ValueError(
+            f"criterion={name!r} does not apply to {owner}, whose trees are grown "
+            f"on {kind}. Use criterion='auto' or {use!r}."
+        )
+    if not trees.knows_target:
+        raise ValueError(
+            f"{owner} did not keep the gradients or random targets that its trees were "
+            "grown on, by which splits are judged. Use criterion='auto', and for "
+            "surrogates convention='rpart', where they earn a share of the primary "
+            "split's decrease."
+        )
+    if name is None:
+        raise ValueError(
+            f"{owner} was grown by a criterion of its own, which cannot judge "
+            "surrogate splits. Name one with `criterion`, or use convention='rpart'."
+        )
+    return make_criterion(name, trees.n_classes)
+
+
+def check_training_data(trees, table, y, sample_weight):
+    """Rows, y and weights for the search; raises where they cannot be right."""
+    if table is None:
+        raise ValueError(
+            "X is needed for surrogates, and for another criterion than the trees' "
+            "own, got None. Pass the X and y the estimator was fitted with."
+        )
+    validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
+    with users_code():
+        rows = trees.rows(table)
+    y = check_target(y, table.n_samples)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, table.n_samples)
+    return rows, y, sample_weight
+
+
+def check_training_only(measure, tree_weights):
+    """Raise where a parameter is set that means something on training rows only."""
+    names = ("criterion", "surrogates", "convention", "surrogate_cuts")
+    usual = type(measure)  # whose attributes are the defaults
+    changed = [n for n in names if getattr(measure, n) != getattr(usual, n)]
+    if tree_weights is not None:
+        changed.append("tree_weights")
+    if changed:
+        raise ValueError(
+            f"`{changed[0]}` is for rows='training'; with rows={measure.rows!r} splits "
+            "earn in the units of the model's own loss. Leave it out."
+        )

@@ -1,13 +1,23 @@
-"""Trees, and the target as they take it, for rows that they were not grown on."""
+"""`ImpurityImportance` on rows that the trees were not grown on.
+
+Trees, the target as they take it, the rows outside each tree's bag, and rows in
+partitions.
+"""
 
 import numpy as np
 
 from skvarimp._data.labels import as_columns, class_lists, positions
-from skvarimp._measures.impurity.checks import check_training_data
-from skvarimp._measures.impurity.readers import AdaBoost, Bagging, Forest, SingleTree
-from skvarimp._measures.impurity.registry import READERS, read_trees
+from skvarimp._measures.impurity.readers import (
+    READERS,
+    AdaBoost,
+    Bagging,
+    Forest,
+    SingleTree,
+    read_trees,
+)
 from skvarimp._measures.impurity.row_credit import RowsInTrees
-from skvarimp._measures.impurity.tables import check_training
+from skvarimp._measures.impurity.training import check_training_data
+from skvarimp._measures.impurity.tree_reader import check_training
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
@@ -137,3 +147,45 @@ def not_bagged(estimator):
             "rows"
         )
     return None
+
+
+def earned_over(measure, estimator, partitions):
+    """What each column earned from the rows of all partitions, in two passes.
+
+    Returns
+    -------
+    columns, totals, variance
+        See `Credit`.
+    """
+    if measure.keep_rows:
+        raise ValueError(
+            "keep_rows=True needs all rows in one place, got X in partitions. Pass "
+            "X.compute(), or leave it out."
+        )
+    partitions.sent.add(estimator)
+    sums = partitions.passed(_sums, (estimator,))
+    return partitions.passed(_earned, (estimator, sums), _joined)
+
+
+def _sums(part, estimator):
+    return _in_trees(part, estimator).sums()
+
+
+def _earned(part, estimator, sums):
+    credit = _in_trees(part, estimator).credit(sums)
+    return credit.columns, credit.totals, credit.variance
+
+
+def _joined(one, other):
+    columns, totals, variance = one
+    return columns, totals, variance + other[2]
+
+
+def _in_trees(part, estimator):
+    rows = rows_in_trees(estimator, part.table, part.target(), part.weights)
+    if rows.boosts and not TreeLoss(*rows.form.loss).of_single_rows:
+        raise ValueError(
+            f"The loss of {type(estimator).__name__} depends on all rows together, "
+            "which need to be in one place. Pass X.compute()."
+        )
+    return rows

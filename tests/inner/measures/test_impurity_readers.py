@@ -31,7 +31,7 @@ from sklearn.tree import (
 
 from skvarimp import ImpurityImportance
 from skvarimp._data.table import as_table
-from skvarimp._measures.impurity.registry import read_trees
+from skvarimp._measures.impurity.readers import read_trees
 
 TWO_CLASSES = np.column_stack([LABELS, np.where(XC[:, 0] > 0, "in", "out")])
 TWO_NUMBERS = np.column_stack([YR, YR**2 / 100])

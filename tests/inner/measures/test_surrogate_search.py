@@ -6,12 +6,11 @@ from literal_surrogates import bare_tree
 from sklearn.ensemble import RandomForestRegressor
 
 from skvarimp import ImpurityImportance
+from skvarimp._measures.impurity import numpy_search as _surrogates
 from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._measures.impurity.surrogates import numpy_search as _surrogates
-from skvarimp._measures.impurity.surrogates.find import find_surrogates
-from skvarimp._measures.impurity.surrogates.levels import SortedColumns
-from skvarimp._measures.impurity.surrogates.splits import Rules
-from skvarimp._measures.impurity.tables import Grove, Training
+from skvarimp._measures.impurity.grove import Grove, SortedColumns
+from skvarimp._measures.impurity.search import Rules, find_surrogates
+from skvarimp._measures.impurity.tree_reader import Training
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

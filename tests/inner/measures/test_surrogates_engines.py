@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp import ImpurityImportance, SurrogateTreePredictor, _compiled
 from skvarimp._compiled import built
-from skvarimp._measures.impurity.surrogates.find import find_surrogates
-from skvarimp._measures.impurity.surrogates.levels import SortedColumns
-from skvarimp._measures.impurity.surrogates.splits import Rules
-from skvarimp._measures.impurity.tables import Grove, Training
+from skvarimp._measures.impurity import search
+from skvarimp._measures.impurity.grove import Grove, SortedColumns
+from skvarimp._measures.impurity.search import Rules, find_surrogates
+from skvarimp._measures.impurity.tree_reader import Training
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
 
@@ -157,9 +157,7 @@ def both(monkeypatch, measure, *data):
     monkeypatch.delenv("SKVARIMP_COMPILED", raising=False)
     yield measure.fit(*data).__dict__.copy()
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
-    monkeypatch.setitem(
-        sys.modules, "skvarimp._measures.impurity.surrogates.compiled_search", None
-    )
+    monkeypatch.setitem(sys.modules, "skvarimp._compiled.surrogates", None)
     yield measure.fit(*data).__dict__.copy()
 
 
@@ -216,12 +214,10 @@ class _Weighted:
 @pytest.mark.parametrize("capacity", [1, 3000, 10**9])
 def test_room_changes_nothing(monkeypatch, capacity):
     """One column at a time, a few, all at once; threads."""
-    from skvarimp._measures.impurity.surrogates import compiled_search
-
     model, X, y = PROBLEMS["missing"]()
     model.fit(X, y)
     reference = ImpurityImportance(surrogates=3).fit(model, X, y)
-    monkeypatch.setattr(compiled_search, "HELD", capacity)
+    monkeypatch.setattr(search, "HELD", capacity)
     other = ImpurityImportance(surrogates=3, n_jobs=2).fit(model, X, y)
     agree(reference.__dict__, other.__dict__)
     np.testing.assert_array_equal(reference.importances_, other.importances_)
@@ -256,9 +252,7 @@ def test_trees_without_rows():
 
 def test_numpy_without_kernels(monkeypatch):
     """Where kernels were not built, or are switched off, nothing asks for them."""
-    monkeypatch.setitem(
-        sys.modules, "skvarimp._measures.impurity.surrogates.compiled_search", None
-    )
+    monkeypatch.setitem(sys.modules, "skvarimp._compiled.surrogates", None)
     model, X, y = PROBLEMS["classes"]()
     model.fit(X, y)
     measure = ImpurityImportance(surrogates=True)

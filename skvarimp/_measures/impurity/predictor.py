@@ -17,17 +17,15 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.labels import class_lists
 from skvarimp._data.table import as_table, checked_frame
 from skvarimp._data.validation import check_sample_weight, check_target
-from skvarimp._measures.impurity.credit import SplitRecords
-from skvarimp._measures.impurity.readers import (
-    TREE_TYPES,
-    Forest,
-    SingleTree,
+from skvarimp._measures.impurity.grove import LEAF, SortedColumns
+from skvarimp._measures.impurity.readers import READERS, Forest, SingleTree
+from skvarimp._measures.impurity.search import (
+    Rules,
+    SplitRecords,
+    batches,
+    search_batch,
 )
-from skvarimp._measures.impurity.registry import READERS
-from skvarimp._measures.impurity.search import batches, search_batch
-from skvarimp._measures.impurity.surrogates.levels import SortedColumns
-from skvarimp._measures.impurity.surrogates.splits import Rules
-from skvarimp._measures.impurity.tables import LEAF
+from skvarimp._measures.impurity.tree_reader import TREE_TYPES
 from skvarimp._models.delegation import estimator_has
 from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Matrix

@@ -15,9 +15,10 @@ exists (between tied values, behind the last one) |E| is set to 0: never above 0
 
 import numpy as np
 
-from skvarimp._measures.impurity.surrogates.levels import MISSING, levels
-from skvarimp._measures.impurity.surrogates.splits import TOLERANCE
+from skvarimp._measures.impurity.grove import MISSING, levels
 from skvarimp._running.memory import CACHE, slices
+
+TOLERANCE = 1e-10  # associations this close are tied; not above it is no association
 
 
 def best_cuts(grove, columns, rules):

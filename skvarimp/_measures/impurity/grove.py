@@ -1,4 +1,4 @@
-"""A walk down many trees at once, level by level, with the rows of every node sorted.
+"""The rows that trees were grown on, node by node, with every column sorted.
 
 Each column is sorted once for all trees. Descending one level is a stable partition:
 the rows of all left children in turn, then those of all right children, so that every
@@ -10,9 +10,128 @@ from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._measures.impurity.tables import LEAF
+from skvarimp._models.trees.sums import Upwards
 
+LEAF = -1  # in `left`, `right` and `column`
 MISSING = np.iinfo(np.int32).max  # rank of NaN
+
+
+class Grove:
+    """A few trees in one table, with their in-bag rows; what the search works on.
+
+    A slot is one in-bag row of one tree. Node numbers run on from tree to tree. Slots
+    are numbered leaf by leaf from left to right, so that those of a node follow each
+    other, its left child's before its right child's.
+
+    Parameters
+    ----------
+    tables : list of Tree
+    trainings : list of Training
+
+    Attributes
+    ----------
+    left, right, feature : ndarray of shape (n_nodes,)
+    roots : ndarray of shape (n_trees,)
+    children : ndarray of shape (2 * n_nodes,)
+        As in `NodeTable`.
+    upwards : Upwards
+    preorder : ndarray of shape (n_nodes,)
+        Number of each node such that it comes before its left subtree, that before its
+        right subtree, and trees come in turn.
+    start, stop : ndarray of shape (n_nodes,)
+        First slot of each node, and the one behind its last.
+    row, weight, leaf : ndarray of shape (n_slots,)
+        Row of X, in-bag weight and leaf of each slot.
+    target : ndarray of shape (n_slots, n_outputs) or None
+    tree : ndarray of shape (n_slots,)
+    """
+
+    def __init__(self, tables, trainings):
+        sizes = [len(t.left) for t in tables]
+        self.roots = np.cumsum([0, *sizes[:-1]])
+        self.tree_of_node = np.repeat(np.arange(len(tables)), sizes)
+        self.feature = np.concatenate([t.column for t in tables])
+        self.decrease = np.concatenate([t.decrease for t in tables])
+        children = np.concatenate([np.stack([t.right, t.left], axis=1) for t in tables])
+        first = self.roots[self.tree_of_node, np.newaxis]
+        children = np.where(children == LEAF, LEAF, children + first)
+        self.right, self.left = children.T
+        self.children = children.ravel()
+        self.columns = [t.columns for t in tables]
+        self.upwards = Upwards(self)
+        self.preorder, size = self._preorder()
+
+        rows = [np.flatnonzero(training.weight) for training in trainings]
+        self.row = np.concatenate(rows)
+        self.tree = np.repeat(np.arange(len(tables)), [len(r) for r in rows])
+        self.weight = np.concatenate([t.weight[r] for t, r in zip(trainings, rows)])
+        leaf = np.concatenate([t.leaf[r] for t, r in zip(trainings, rows)])
+        leaf = leaf + self.roots[self.tree]
+        by_leaf = np.argsort(self.preorder[leaf], kind="stable")
+        self.leaf = leaf[by_leaf]
+        self.row, self.weight = self.row[by_leaf], self.weight[by_leaf]
+        ascending = self.preorder[self.leaf]
+        self.start = np.searchsorted(ascending, self.preorder)
+        self.stop = np.searchsorted(ascending, self.preorder + size)
+        self.target = None
+        if trainings[0].target is not None:
+            targets = [t.target[r] for t, r in zip(trainings, rows)]
+            self.target = np.concatenate(targets)[by_leaf]
+
+    @property
+    def n_slots(self):
+        """Number of (tree, in-bag row) pairs."""
+        return len(self.row)
+
+    def _preorder(self):
+        """Number of each node, and the number of nodes below it with itself."""
+        size = self.upwards.sums(self.left == LEAF).astype(np.intp)
+        size = 2 * size - 1  # a node of n leaves has n - 1 branch nodes
+        number = np.zeros(len(self.left), dtype=np.intp)
+        number[self.roots] = self.roots
+        for branch, right, left in self.upwards.levels:
+            number[left] = number[branch] + 1
+            number[right] = number[branch] + 1 + size[left]
+        return number, size
+
+    def node_sums(self, values):
+        """Sum of a value of each slot over the slots of each node.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_slots,)
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,)
+        """
+        at_leaves = np.bincount(self.leaf, values, minlength=len(self.left))
+        return self.upwards.sums(at_leaves)
+
+    def grown_on(self, n_columns):
+        """Whether each tree was grown on each column, (n_trees, n_columns)."""
+        own = np.ones((len(self.roots), n_columns), dtype=bool)
+        for tree, columns in enumerate(self.columns):
+            if columns is not None:
+                own[tree] = np.isin(np.arange(n_columns), columns)
+        return own
+
+    def sums_exactly(self):
+        """Whether sums of the weights are exact: distinct ones are not tied then.
+
+        True for whole weights; eight times a tree's sum must fit in 32 bits.
+        """
+        largest = np.bincount(self.tree, self.weight).max(initial=0.0)
+        return bool(largest < 2**28 and np.all(self.weight == np.rint(self.weight)))
+
+    def class_codes(self):
+        """One code for the classes of all outputs together, (n_slots,)."""
+        _, codes = np.unique(self.target, axis=0, return_inverse=True)
+        return codes.ravel()
+
+    def goes_left(self, slots, nodes):
+        """Whether the rows in `slots`, which lie in `nodes`, go to the left child."""
+        return slots < self.start[self.right[nodes]]
 
 
 class SortedColumns:
