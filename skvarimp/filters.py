@@ -30,7 +30,7 @@ from skvarimp._data.labels import encoded
 from skvarimp._data.lowess import lowess_fit
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import Interval, StrOptions, check_target
-from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_parameter_constraints
 from skvarimp._types import Floats, Matrix
 

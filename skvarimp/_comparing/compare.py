@@ -13,9 +13,9 @@ from skvarimp._display.quantities import quantity
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_params
-from skvarimp._running.progress import set_callbacks
+from skvarimp._running.tasks import set_callbacks
 from skvarimp._selection.named import named
 from skvarimp._types import AnyEstimator, Matrix
 

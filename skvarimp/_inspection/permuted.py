@@ -8,8 +8,7 @@ from sklearn.utils import check_random_state
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._inspection.responses import Responses
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import HELD, even_slices
+from skvarimp._running.memory import HELD, Memo, even_slices
 
 # Scores that rounding of the outputs changes by rounding only. Others, such as the area
 # under the ROC curve, look at ties.

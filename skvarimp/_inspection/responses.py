@@ -5,8 +5,7 @@ import numpy as np
 from skvarimp._measures.problem import ALL, make_problem
 from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import at_once
+from skvarimp._running.memory import Memo, at_once
 
 
 class Responses:

@@ -19,7 +19,7 @@ from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.progress import steps_of
+from skvarimp._running.tasks import steps_of
 from skvarimp._types import Features, ResponseMethod
 
 

@@ -36,9 +36,8 @@ from skvarimp._measures.rows import (
     skewness,
     t_quantile,
 )
-from skvarimp._running.arithmetic import check_finite_results, no_overflow
+from skvarimp._running.guards import check_finite_results, no_overflow, whole_fit
 from skvarimp._running.private_sklearn import CallbackSupportMixin, validate_params
-from skvarimp._running.whole_fit import whole_fit
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 
 

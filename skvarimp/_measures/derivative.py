@@ -16,7 +16,7 @@ from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._running.progress import Progress
+from skvarimp._running.tasks import Progress
 from skvarimp._types import Features, ResponseMethod
 
 WAY_OUT = "Use SensitivityImportance, which moves an input by whole steps."

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.base import BaseImportance
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 LARGEST_REPEATED = 10**8  # rows
 

@@ -22,7 +22,7 @@ from skvarimp._response.reductions.reductions import (
     IndividualFlatness,
     PartialDependence,
 )
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 

@@ -30,7 +30,7 @@ from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.unmoved import unmoved_response
-from skvarimp._running.progress import Progress
+from skvarimp._running.tasks import Progress
 
 
 @dataclass

@@ -19,7 +19,7 @@ from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._response.scale import scale_of
 from skvarimp._response.unmoved import unmoved_response
-from skvarimp._running.progress import steps_of
+from skvarimp._running.tasks import steps_of
 
 CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
 

@@ -28,9 +28,8 @@ from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.subgroups import Subgroups
-from skvarimp._running.parallel import in_order
-from skvarimp._running.progress import Progress, within_callbacks
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
+from skvarimp._running.tasks import Progress, in_order, within_callbacks
 
 
 class ResponseImportance(BaseImportance):

@@ -8,8 +8,8 @@ from sklearn.metrics import get_scorer
 from skvarimp._data.table import rows_of_target
 from skvarimp._response.engine import Outcome
 from skvarimp._response.sampling import entry_seeds
-from skvarimp._running.arithmetic import users_code
-from skvarimp._running.progress import steps_of
+from skvarimp._running.guards import users_code
+from skvarimp._running.tasks import steps_of
 
 
 @dataclass

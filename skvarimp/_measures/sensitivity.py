@@ -21,8 +21,8 @@ from skvarimp._response.sampling import (
     entry_seeds,
     of_single_rows,
 )
-from skvarimp._running.progress import Progress
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
+from skvarimp._running.tasks import Progress
 from skvarimp._types import (
     Conditional,
     CustomGrid,

@@ -14,7 +14,7 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._models.affine import affine, selection
 from skvarimp._models.links import IDENTITY, Mixed, NoGradient
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 
 class NotReadable(Exception):

@@ -15,7 +15,7 @@ from functools import reduce
 
 import numpy as np
 
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 
 class NoGradient(Exception):

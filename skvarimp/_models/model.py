@@ -12,7 +12,7 @@ from skvarimp._data.validation import (
     has_tags,
 )
 from skvarimp._models.native_boosters import is_native, rows_for
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
 

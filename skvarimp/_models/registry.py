@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable, Read
 from skvarimp._models.model import Model
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
 
 

@@ -8,7 +8,7 @@ formed again here, block by block.
 import numpy as np
 
 from skvarimp._running.memory import even_slices
-from skvarimp._running.parallel import in_order
+from skvarimp._running.tasks import in_order
 
 
 def curve_influences(walk, reduction, curves, n_jobs=None):

@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from skvarimp._response.grid import Moves
 from skvarimp._response.reductions.states import Finished, Merging
 from skvarimp._running.memory import working_bytes
-from skvarimp._running.parallel import in_order
+from skvarimp._running.tasks import in_order
 
 
 @dataclass

@@ -10,8 +10,7 @@ import numpy as np
 from skvarimp._data.entries import Entry, check_known
 from skvarimp._data.table import ArrayTable
 from skvarimp._data.values import begins_value, is_missing
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import working_bytes
+from skvarimp._running.memory import Memo, working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
 

@@ -21,7 +21,7 @@ from skvarimp._response.responses.neighbours import NeighboursResponse
 from skvarimp._response.responses.network import NetworkResponse
 from skvarimp._response.responses.radius import RadiusResponse
 from skvarimp._response.responses.trees.response import tree_response
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
 
 

@@ -10,7 +10,7 @@ from skvarimp._response.kalman import Batch
 from skvarimp._response.subgroups import between_parts, donor_levels
 from skvarimp._response.tally import Tally, scaled_influences
 from skvarimp._running.memory import slices
-from skvarimp._running.parallel import in_order
+from skvarimp._running.tasks import in_order
 
 
 def entry_seeds(random_state, n):

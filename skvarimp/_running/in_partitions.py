@@ -2,7 +2,7 @@
 
 from functools import partial, reduce
 
-from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.guards import no_overflow
 from skvarimp._running.shared import Shared
 
 FAN_IN = 8  # results that one task merges

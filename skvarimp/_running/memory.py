@@ -1,4 +1,4 @@
-"""How much to work on at once: the one memory policy.
+"""How much to work on at once, and what to keep: the one memory policy.
 
 Work goes through the data in blocks. Three sizes of one array of a block are worth
 having:
@@ -13,8 +13,12 @@ All arrays of a block together take at most a quarter of scikit-learn's
 `working_memory`.
 """
 
+from threading import Lock
+
 import numpy as np
 from sklearn import get_config
+
+from skvarimp._running.shared import bytes_of
 
 CACHE = 2**17  # numbers: 1 MB
 BLOCK = 2**20  # numbers: 8 MB
@@ -89,3 +93,67 @@ def call_rows(n_columns, n_outputs=1):
     """Rows to hand to a model in one call."""
     room = working_bytes() / (16 * n_columns)
     return int(max(1, min(CALL_ROWS, room, at_once(n_outputs, np.inf))))
+
+
+class Memo:
+    """Results of a computation, by what they were computed from.
+
+    Keys that define no equality of their own, such as tables and walks, are the same
+    if they are the same object. Threads may share a memo.
+
+    Parameters
+    ----------
+    most : int, default=1
+        How many results are kept; then the oldest makes room.
+    most_bytes : float, default=inf
+        Memory that the results may take together. A result that does not fit is
+        handed out and not kept.
+    travels : bool, default=False
+        Whether a copy, in another process say, starts with the same results. Else it
+        starts empty.
+
+    Examples
+    --------
+    >>> memo = Memo()
+    >>> memo.get("x0", lambda: "computed")
+    'computed'
+    >>> memo.get("x0", lambda: "not asked for again")
+    'computed'
+    """
+
+    def __init__(self, most=1, most_bytes=np.inf, travels=False):
+        self._settings = most, most_bytes, travels
+        self._kept, self._bytes, self._lock = {}, 0.0, Lock()
+
+    def get(self, key, compute):
+        """The result for a key: kept, or `compute()`."""
+        try:
+            return self._kept[key]
+        except KeyError:
+            result = compute()
+        self._keep(key, result)
+        return result
+
+    def _keep(self, key, result):
+        most, most_bytes, _ = self._settings
+        size = bytes_of(result) if most_bytes < np.inf else 0.0
+        with self._lock:
+            if self._bytes + size > most_bytes:
+                return
+            while len(self._kept) >= most:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = result
+            self._bytes += size
+
+    def __contains__(self, key):
+        return key in self._kept
+
+    def __reduce__(self):
+        kept = (self._kept, self._bytes) if self._settings[2] else ({}, 0.0)
+        return _memo, (self._settings, *kept)
+
+
+def _memo(settings, kept, n_bytes):
+    memo = Memo(*settings)
+    memo._kept, memo._bytes = dict(kept), n_bytes
+    return memo

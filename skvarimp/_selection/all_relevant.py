@@ -22,8 +22,8 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._response.engine import in_order
-from skvarimp._running.arithmetic import users_code
-from skvarimp._running.progress import Progress
+from skvarimp._running.guards import users_code
+from skvarimp._running.tasks import Progress
 from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.selector import RefittingSelector

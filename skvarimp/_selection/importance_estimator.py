@@ -14,8 +14,8 @@ from skvarimp._data.table import as_table
 from skvarimp._data.validation import StrOptions
 from skvarimp._measures.base import BaseImportance
 from skvarimp._models.delegation import Delegating
+from skvarimp._running.guards import whole_fit
 from skvarimp._running.private_sklearn import validate_params
-from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.steps import (
     check_one_a_column,

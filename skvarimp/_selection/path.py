@@ -33,7 +33,7 @@ from skvarimp._display.path import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating
-from skvarimp._running.progress import Progress
+from skvarimp._running.tasks import Progress
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.selector import RefittingSelector
 from skvarimp._selection.splits import splits_of

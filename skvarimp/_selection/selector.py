@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._models.delegation import TakesAnyContainer
+from skvarimp._running.guards import whole_fit
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
     validate_params,
     with_callbacks,
 )
-from skvarimp._running.whole_fit import whole_fit
 from skvarimp._selection.steps import (
     check_one_a_column,
     check_refittable,

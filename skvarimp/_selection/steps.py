@@ -17,9 +17,9 @@ from sklearn.utils.validation import has_fit_parameter
 from skvarimp._data.validation import as_array, check_sample_weight
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scoring import is_finite_number
-from skvarimp._running.arithmetic import users_code
-from skvarimp._running.parallel import in_order
+from skvarimp._running.guards import users_code
 from skvarimp._running.private_sklearn import validate_params
+from skvarimp._running.tasks import in_order
 from skvarimp._selection.named import named
 
 ONE_STANDARD_ERROR = "one_standard_error"

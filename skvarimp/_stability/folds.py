@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 from skvarimp._stability.refits import check_parameters, prepare, run_refits
 from skvarimp._types import (
     AnyEstimator,

@@ -16,7 +16,7 @@ from skvarimp._data.labels import encoded
 from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 from skvarimp._selection.splits import generator, seeded_splitter, seeds_of, splits_of
 from skvarimp._stability.refits import check_parameters, prepare, run_refits
 from skvarimp._types import (

@@ -25,12 +25,12 @@ from skvarimp._data.validation import (
     random_state_constraint,
 )
 from skvarimp._measures.base import BaseImportance
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
     validate_parameter_constraints,
 )
-from skvarimp._running.progress import set_callbacks, steps_of, within_callbacks
+from skvarimp._running.tasks import set_callbacks, steps_of, within_callbacks
 from skvarimp._selection.named import MEASURES
 from skvarimp._selection.splits import (
     generator,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 from skvarimp.sequence._kernel import (
     check_kernel_parameters,
     inverse_norms,

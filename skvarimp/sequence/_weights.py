@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from skvarimp._running.arithmetic import no_overflow
+from skvarimp._running.guards import no_overflow
 from skvarimp._running.memory import slices
 from skvarimp._types import AnyEstimator, Axes, Floats
 from skvarimp.sequence._motif import MotifProfile, motif_profile

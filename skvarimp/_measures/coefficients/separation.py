@@ -10,7 +10,7 @@ Journal of Statistics 4, 384-414.
 
 import numpy as np
 
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 
 
 def warn_without_maximum(design, inverse, residuals):

@@ -18,7 +18,7 @@ from sklearn.linear_model import (
 from skvarimp._data.labels import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
 from skvarimp._measures.coefficients.separation import warn_without_maximum
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
 # which on statistics are warned about or refused.

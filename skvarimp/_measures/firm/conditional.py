@@ -13,7 +13,7 @@ groups of few rows, unlike an influence function, it contains the error of s_b^2
 
 import numpy as np
 
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
 
 ALONE = 1.5  # a smaller group counts as one row
 MOST_UNKNOWN = 0.12  # of the score's variance; beyond, noise looks significant

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from skvarimp._data.blocks import column_blocks
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
 

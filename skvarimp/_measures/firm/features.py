@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._measures.firm.feature_function import FeatureFunction
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 from skvarimp.feature_functions import Linear
 
 

@@ -31,8 +31,8 @@ from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.gradients.gradient import linear_coefficients
 from skvarimp._models.model import Model
 from skvarimp._response.unmoved import unmoved_response
-from skvarimp._running.progress import Progress, within_callbacks
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import warn
+from skvarimp._running.tasks import Progress, within_callbacks
 from skvarimp._types import FeatureFunctions, Features, ResponseMethod
 
 # The paper's score is a real-valued function: decision functions before probabilities.

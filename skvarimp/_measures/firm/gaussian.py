@@ -20,8 +20,8 @@ from skvarimp._models.gradients.gradient import (
     linear_coefficients,
     piecewise_constant,
 )
+from skvarimp._running.guards import warn
 from skvarimp._running.memory import at_once, even_slices
-from skvarimp._running.warn import warn
 
 WAY_OUT = "Use method='conditional_mean'."
 HESSIAN_STEP = 1e-4  # along a row's distance from the mean

@@ -34,8 +34,7 @@ from skvarimp._measures.impurity.unseen import (
 )
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.registry import unwrapped
-from skvarimp._running.arithmetic import no_overflow
-from skvarimp._running.whole_fit import whole_fit
+from skvarimp._running.guards import no_overflow, whole_fit
 from skvarimp._types import AnyEstimator, Axes, Matrix
 
 

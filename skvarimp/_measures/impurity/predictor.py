@@ -27,7 +27,7 @@ from skvarimp._measures.impurity.search import (
 )
 from skvarimp._measures.impurity.tree_reader import TREE_TYPES
 from skvarimp._models.delegation import estimator_has
-from skvarimp._running.whole_fit import whole_fit
+from skvarimp._running.guards import whole_fit
 from skvarimp._types import AnyEstimator, Matrix
 
 

@@ -16,9 +16,8 @@ from skvarimp._measures.impurity.search import (
     search_batch,
 )
 from skvarimp._response.engine import in_order
-from skvarimp._running.arithmetic import users_code
-from skvarimp._running.progress import Progress, within_callbacks
-from skvarimp._running.warn import warn
+from skvarimp._running.guards import users_code, warn
+from skvarimp._running.tasks import Progress, within_callbacks
 
 
 def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):

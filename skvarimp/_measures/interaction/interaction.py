@@ -36,7 +36,7 @@ from skvarimp._measures.interaction.statistics import (
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import in_order
-from skvarimp._running.progress import Progress
+from skvarimp._running.tasks import Progress
 from skvarimp._types import (
     Axes,
     CustomGrid,

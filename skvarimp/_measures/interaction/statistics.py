@@ -13,8 +13,7 @@ from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.reductions.flatness import flatness
 from skvarimp._response.reductions.reductions import Finished, Reduction, State
 from skvarimp._response.responses.black_box import BlackBoxResponse, moved_rows
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import working_bytes
+from skvarimp._running.memory import Memo, working_bytes
 
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20

@@ -15,9 +15,8 @@ from skvarimp._models.gradients.central_differences import central_blocks
 from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read, reads_trees, unwrapped
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code, warn
 from skvarimp._running.memory import at_once, even_slices
-from skvarimp._running.warn import warn
 from skvarimp.exceptions import ResponseWarning
 
 PROBE_ROWS = 5

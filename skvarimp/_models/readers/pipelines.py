@@ -11,7 +11,7 @@ from skvarimp._models.model import Model
 from skvarimp._models.readers.kernels import feature_map, is_feature_map
 from skvarimp._models.readers.low_degree.quadratics import is_polynomial, polynomial
 from skvarimp._models.registry import read
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 READ_ROWS = 100  # transformed for the readers of what comes behind the steps
 

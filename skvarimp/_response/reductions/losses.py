@@ -18,7 +18,7 @@ from skvarimp._response.reductions.reductions import (
     SquaredError,
 )
 from skvarimp._response.reductions.states import Draw
-from skvarimp._running.arithmetic import users_code
+from skvarimp._running.guards import users_code
 
 LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
 EQUAL_PROBABILITIES = 1e-10

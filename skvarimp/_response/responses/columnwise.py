@@ -17,8 +17,8 @@ from skvarimp._models.column_sources import is_monotone
 from skvarimp._response.contract import Response
 from skvarimp._response.grid import side_by_side
 from skvarimp._response.responses.line_columns import batches, values_of
-from skvarimp._running.arithmetic import users_code
-from skvarimp._running.memo import Memo
+from skvarimp._running.guards import users_code
+from skvarimp._running.memory import Memo
 
 
 class Transformed:

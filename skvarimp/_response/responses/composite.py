@@ -8,7 +8,7 @@ from skvarimp._models.links import InverseTransform
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse
 from skvarimp._response.shapes.steps import Steps, settled
-from skvarimp._running.memo import Memo
+from skvarimp._running.memory import Memo
 
 
 class OwnOutputs:

@@ -10,8 +10,7 @@ from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.shapes.basis import Basis, absolute, relative
 from skvarimp._response.shapes.one_turn import OneTurn
 from skvarimp._response.shapes.product_basis import mean_over_nodes
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import at_once, slices, working_bytes
+from skvarimp._running.memory import Memo, at_once, slices, working_bytes
 
 TYPICAL_NODES = 64
 

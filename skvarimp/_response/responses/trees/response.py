@@ -34,8 +34,7 @@ from skvarimp._response.responses.trees.masses import (
     count_masses,
 )
 from skvarimp._response.shapes.steps import Steps, settled
-from skvarimp._running.memo import Memo
-from skvarimp._running.memory import HELD, even_slices
+from skvarimp._running.memory import HELD, Memo, even_slices
 
 
 def tree_response(model, form, table):

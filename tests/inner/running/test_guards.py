@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from skvarimp import FIRMImportance, SensitivityImportance
-from skvarimp._running.arithmetic import no_overflow, users_code
+from skvarimp._running.guards import no_overflow, users_code
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 

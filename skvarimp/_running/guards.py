@@ -1,10 +1,20 @@
-"""Numbers too large for float64: an error of ours, never a warning or a silent NaN."""
+"""Guards of a fit: float64 that fails, warnings at the user's line, all or nothing."""
 
+import contextlib
+import sys
 import warnings
+from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+import sklearn
+
+from skvarimp.exceptions import ImportanceWarning
 
 # NumPy's settings outside, which the user's own code keeps.
 _settings_outside = ContextVar("settings_outside", default=None)
@@ -77,3 +87,46 @@ def users_code(hear_names=False):
     except FloatingPointError as error:  # the user asked NumPy to raise it
         error.of_users_code = True
         raise
+
+
+# Where frames between the user and the warning come from: us, and our decorators.
+_NOT_THE_USER = (
+    str(Path(__file__).parents[1]),
+    str(Path(sklearn.__file__).parent / "callback"),
+    contextlib.__file__,
+)
+
+
+def warn(message, category=ImportanceWarning):
+    """Warn at the innermost line that is the user's.
+
+    Parameters
+    ----------
+    message : str
+    category : type
+        One of `skvarimp.exceptions`.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_code.co_filename.startswith(_NOT_THE_USER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def whole_fit(fit: Fit) -> Fit:
+    """Let a `fit` learn on a copy of the instance, which then takes over the result.
+
+    Two fits at once on one instance do not meet, and one that fails leaves what the
+    last one learned.
+    """
+
+    @wraps(fit)
+    def fit_on_copy(self, *args, **params):
+        learner = copy(self)
+        fit(learner, *args, **params)
+        self.__dict__ = learner.__dict__
+        return self
+
+    return fit_on_copy  # type: ignore[return-value]
