@@ -1,18 +1,15 @@
 """Which inputs matter to a fitted model, how much, and which can go."""
 
 from skvarimp._comparing import from_estimator as _from_estimator  # noqa: F401
-from skvarimp._comparing.cohorts import importance_by_cohort
 from skvarimp._comparing.compare import compare_importances
-from skvarimp._comparing.differences import importance_difference
+from skvarimp._comparing.differences import importance_by_cohort, importance_difference
 from skvarimp._comparing.ranks import rank_intervals
-from skvarimp._display.all_relevant import AllRelevantDisplay
-from skvarimp._display.association import AssociationDisplay
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._display.matrix import MatrixDisplay
-from skvarimp._display.path import SelectionPathDisplay
+from skvarimp._display.matrix import AssociationDisplay, MatrixDisplay
 from skvarimp._display.points import RowsDisplay
+from skvarimp._display.selection import AllRelevantDisplay, SelectionPathDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
 from skvarimp._measures.accumulated_local_effects import ALEImportance
 from skvarimp._measures.base import BaseImportance

@@ -12,15 +12,27 @@ Models without a fast response are called as scikit-learn calls them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import unwrap
+from types import FunctionType
 from typing import Any, Literal
 
+import numpy as np
 import sklearn.inspection
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn import get_config
 
-from skvarimp._inspection.curves import FastCurves
-from skvarimp._inspection.permuted import PermutedScores
-from skvarimp._inspection.rebound import checked, rebound, slow_part
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._inspection import PermutedScores, Responses
+from skvarimp._measures.interaction.statistics import takes_numbers
+from skvarimp._response.grid import Move
+from skvarimp._running.memory import HELD, even_slices
+from skvarimp._running.private_sklearn import (
+    SLOW_PARTS,
+    parameter_constraints,
+    validate_parameter_constraints,
+)
 from skvarimp._types import AnyEstimator, Matrix
 
 __all__ = ["PartialDependenceDisplay", "partial_dependence", "permutation_importance"]
@@ -217,3 +229,103 @@ class PartialDependenceDisplay(sklearn.inspection.PartialDependenceDisplay):
         if slow_part(method, "partial_dependence") is not None:
             method = rebound(method, "partial_dependence", partial_dependence)
         return method(cls, *args, **kwargs)
+
+
+def slow_part(function, name):
+    """What a function of scikit-learn calls by a (private) name, or None.
+
+    Parameters
+    ----------
+    function : callable
+        Perhaps wrapped by scikit-learn's decorators.
+    name : str
+        One of `SLOW_PARTS`.
+    """
+    assert name in SLOW_PARTS
+    return unwrap(function).__globals__.get(name)
+
+
+def rebound(function, name, replacement):
+    """A copy of a function that calls a replacement by one of its global names.
+
+    scikit-learn's own module is not touched, so that other threads and callers see
+    nothing of it.
+    """
+    inner = unwrap(function)
+    copy = FunctionType(
+        inner.__code__,
+        {**inner.__globals__, name: replacement},
+        inner.__name__,
+        inner.__defaults__,
+        inner.__closure__,
+    )
+    copy.__kwdefaults__ = inner.__kwdefaults__
+    return copy
+
+
+def checked(function, params):
+    """Raise as a function of scikit-learn would for parameters out of range."""
+    constraints = parameter_constraints(function)
+    if not get_config()["skip_parameter_validation"]:
+        validate_parameter_constraints(constraints, params, function.__name__)
+
+
+class FastCurves:
+    """Takes the place of the function that moves X through a grid.
+
+    Parameters
+    ----------
+    original : callable
+        scikit-learn's, which serves where this cannot.
+    kind : {"average", "individual", "both"}
+        Whether the curves of single rows are wanted.
+    """
+
+    def __init__(self, original, kind):
+        self.original, self.kind = original, kind
+
+    def __call__(self, *given):
+        """Averages (n_outputs, n_points) and predictions, as scikit-learn's."""
+        found = self._fast(*given)
+        return self.original(*given) if found is None else found
+
+    def _fast(self, est, grid, features, X, response_method, sample_weight):
+        grid = np.asarray(grid)
+        if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
+            return None
+        table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
+        entry = Entry("moved", columns, len(columns) > 1)
+        if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
+            return None
+        problem, response = Responses(est, table, [entry]).of(response_method)
+        if response is None:
+            return None
+        grid = grid.astype(np.float64)
+        values, back = np.unique(grid, axis=0, return_inverse=True)
+        back = np.ravel(back)
+        if len(columns) == 1:
+            values = values[:, 0]
+        equal = np.full(len(values), 1.0 / len(values))
+        move = Move(entry, values, None, equal, None, False)
+        n = problem.table.n_samples
+        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+        weights = weights / weights.sum()
+        base = problem.base
+        if self.kind == "average":
+            rows = np.arange(n)
+            means = response.mean_curves(problem.table, rows, weights, move, base)
+            means = means + (base @ weights)[:, np.newaxis]
+            predictions = np.zeros((len(base), n, len(back)))
+        else:
+            curves = np.empty((len(base), n, len(values)))
+            step = max(1, HELD // len(values))
+            for part in even_slices(n, step):
+                rows = np.arange(part.start, part.stop)
+                curves[:, part] = response.curves(
+                    problem.table, rows, move, base[:, part]
+                )
+            means = np.einsum("onk,n->ok", curves, weights)
+            predictions = curves[:, :, back]
+        if len(base) == 1:
+            predictions = predictions[0]
+        return means[:, back], predictions

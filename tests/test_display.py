@@ -415,7 +415,7 @@ QUANTITIES = {
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_axes_name_the_quantity(name):
     """What the number is, of every measure by name."""
-    from skvarimp._display.quantities import quantity
+    from skvarimp._display.bars import quantity
     from skvarimp._selection.named import MEASURES
 
     assert set(QUANTITIES) == set(MEASURES)

@@ -158,7 +158,7 @@ def main():
 
 def draw(association, path):
     """Heat map of the associations."""
-    from skvarimp._display.association import AssociationDisplay
+    from skvarimp._display.matrix import AssociationDisplay
 
     display = AssociationDisplay(association, NAMES).plot()
     display.figure_.savefig(path, dpi=110)

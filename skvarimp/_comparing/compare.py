@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.validation import check_fitted, check_no_data
-from skvarimp._display.quantities import quantity
+from skvarimp._display.bars import quantity
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance

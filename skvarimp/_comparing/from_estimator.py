@@ -7,14 +7,12 @@ for each of them what its drawing method is given.
 from sklearn.base import clone
 
 from skvarimp._comparing.compare import compare_importances
-from skvarimp._display.all_relevant import AllRelevantDisplay
-from skvarimp._display.association import AssociationDisplay
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._display.matrix import MatrixDisplay
-from skvarimp._display.path import SelectionPathDisplay
+from skvarimp._display.matrix import AssociationDisplay, MatrixDisplay
 from skvarimp._display.points import RowsDisplay
+from skvarimp._display.selection import AllRelevantDisplay, SelectionPathDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._selection.all_relevant import AllRelevantSelector

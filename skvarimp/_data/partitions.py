@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.frame_table import FrameTable
-from skvarimp._data.table import as_table, rows_of_target
+from skvarimp._data.table import FrameTable, as_table, rows_of_target
 from skvarimp._data.validation import (
     check_length,
     check_target,

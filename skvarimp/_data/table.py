@@ -3,14 +3,277 @@
 Only the tables know frames and sparse formats. Frames go through narwhals.
 """
 
+from functools import cached_property
+
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
-from skvarimp._data.base_table import ArrayTable, Table
-from skvarimp._data.frame_table import FrameTable
-from skvarimp._data.sparse_table import SparseTable
+from skvarimp._data.base_table import ArrayTable, SparseTable, Table
 from skvarimp._data.validation import as_array, check_feature_names
+from skvarimp._data.values import factorized, numbers_if_possible
+
+
+class FrameTable(Table):
+    """A frame of named columns.
+
+    A frame whose columns are numbers of one type is an array with names: it is
+    converted once, and moved rows are put into a frame once per call of the model.
+    """
+
+    def __init__(self, native):
+        frame = _in_memory(native)
+        labels = list(frame.columns)
+        super().__init__(native)
+        self._given_labels = None
+        if all(isinstance(label, str) for label in labels):
+            self.names = labels
+        else:  # pandas' numbered columns: named inside, handed out as they came
+            self._given_labels, labels = native.columns, self.column_names()
+            frame = nw.from_native(native.set_axis(labels, axis=1), eager_only=True)
+        self.frame = frame
+        self._labels = labels
+
+    @cached_property
+    def _dtypes(self):
+        return list(self.frame.schema.values())
+
+    @cached_property
+    def _array(self):
+        """X as one array, where its columns are numbers of one type; else None."""
+        types = set(self.types())
+        if len(types) != 1 or not self._series(0).dtype.is_numeric():
+            return None
+        if isinstance(types.pop(), np.dtype):
+            return self.frame.to_numpy()
+        if self.frame.implementation.is_pandas_like():
+            return None  # an array would not keep pandas' extension types
+        if self.frame.select(nw.all().null_count()).to_numpy().any():
+            return None  # nor nulls apart from NaN
+        values = self.frame.to_numpy()
+        return values if values.dtype.kind in "fiu" else None
+
+    @cached_property
+    def _numbers(self):
+        """Position -> values of the columns of numbers, by one conversion per type."""
+        if self._array is not None:
+            return dict(enumerate(_double(self._array).T))
+        of_type, numbers = {}, {}
+        for j, dtype in enumerate(self._dtypes):
+            if dtype.is_numeric():
+                of_type.setdefault(dtype, []).append(j)
+        for dtype, columns in of_type.items():
+            block = self.frame[:, columns].to_numpy()
+            exact = block.dtype.kind in ("iu" if dtype.is_integer() else "f")
+            if exact:
+                numbers.update(zip(columns, _double(block).T))
+            else:  # integers, some of them null, or decimals
+                numbers.update((j, _numbers_of(self._series(j))) for j in columns)
+        return numbers
+
+    def types(self):
+        """Types of the columns, as the frame's library calls them."""
+        native = self.frame.to_native()
+        return native.dtypes if hasattr(native, "dtypes") else native.schema.types
+
+    def _series(self, j):
+        return self.frame[self._labels[j]]
+
+    def handed_out(self, frame, columns=slice(None)):
+        """A native frame with the labels X came with."""
+        native = frame.to_native()
+        if self._given_labels is None:
+            return native
+        return native.set_axis(self._given_labels[columns], axis=1)
+
+    @staticmethod
+    def _rows(frame, rows):
+        rows = np.asarray(rows)
+        return frame[np.flatnonzero(rows) if rows.dtype == bool else rows]
+
+    def copy(self):
+        """See `Table.copy`; polars and Arrow, which write to nothing, copy nothing."""
+        return self.handed_out(self.frame.clone())
+
+    def take(self, rows):
+        """See `Table.take`."""
+        return FrameTable(self.handed_out(self._rows(self.frame, rows)))
+
+    def select(self, columns):
+        """See `Table.select`."""
+        frame = self.frame[:, np.asarray(columns).tolist()]
+        return FrameTable(self.handed_out(frame, columns))
+
+    def column(self, j):
+        """See `Table.column`."""
+        if j in self._numbers:
+            return self._numbers[j]
+        series = self._series(j)
+        if series.dtype == nw.Boolean:
+            return _numbers_of(series) if series.null_count() else series.to_numpy()
+        if series.dtype == nw.Unknown:  # such as pandas' sparse columns
+            values = np.asarray(series.to_numpy())
+            if values.dtype.kind in "fbiu":
+                return values
+        values = np.fromiter(series.to_list(), dtype=object, count=self.n_samples)
+        return numbers_if_possible(values)
+
+    def _factorized(self, j):
+        """Levels in the order that the column's type declares, where it does."""
+        series = self._series(j)
+        dtype = series.dtype
+        if dtype.is_integer() and self._numbers[j].dtype.kind == "f":
+            return _factorized_integers(series)
+        # Categories of pandas have an order of their own, others that of the rows.
+        is_pandas = self.frame.implementation.is_pandas_like()
+        levels = None
+        if isinstance(dtype, (nw.Enum, nw.Categorical) if is_pandas else nw.Enum):
+            levels = series.cat.get_categories().to_list()
+        elif dtype == nw.Duration:  # the text of others is in their order
+            levels = series.drop_nulls().unique().sort().to_list()
+        return factorized(self.column(j), levels)
+
+    def has_levels(self, j):
+        """See `Table.has_levels`."""
+        if j in self._numbers:
+            return False
+        unsaid = self._series(j).dtype in (nw.Object, nw.Unknown)
+        return not unsaid or super().has_levels(j)
+
+    def is_date(self, j):
+        """See `Table.is_date`."""
+        return j not in self._numbers and self._series(j).dtype.is_temporal()
+
+    def has_order(self, j):
+        """See `Table.has_order`."""
+        if j in self._numbers:
+            return True
+        series = self._series(j)
+        if isinstance(series.dtype, nw.Enum | nw.Categorical):
+            return nw.is_ordered_categorical(series)
+        return self.is_date(j) or super().has_order(j)
+
+    def takes_numbers(self, j):
+        """See `Table.takes_numbers`."""
+        return not self.has_levels(j)
+
+    def moved(self, rows, columns, donors=None, values=None):
+        """See `Table.moved`."""
+        return self.moved_together([(rows, columns, donors, values)])
+
+    def moved_together(self, moves):
+        """See `Table.moved_together`."""
+        among_donors = all(donors is not None for _, _, donors, _ in moves)
+        if self._array is not None and (among_donors or self._array.dtype == float):
+            return self._framed(ArrayTable(self._array).moved_together(moves))
+        rows = np.concatenate([own for own, _, _, _ in moves])
+        sources, given, start = {}, {}, 0
+        for own, columns, donors, values in moves:
+            part = slice(start, start + len(own))
+            start = part.stop
+            for member, j in enumerate(columns):
+                source = sources.setdefault(j, rows.copy())
+                if donors is not None:
+                    source[part] = donors
+                else:
+                    given.setdefault(j, []).append((part, values[:, member]))
+        moved = {}
+        for j, source in sources.items():
+            if j not in given:
+                moved[j] = self._rows(self.frame.select(self._labels[j]), source)
+                continue
+            numbers = given[j][0][1]
+            if len(numbers) < len(rows):  # the column stays in other moves
+                numbers = self.column(j)[source].astype(np.float64)
+                for part, values in given[j]:
+                    numbers[part] = values
+            series = nw.new_series(
+                self._labels[j],
+                np.ascontiguousarray(numbers),
+                backend=self.frame.implementation,
+            )
+            moved[j] = series.to_frame()
+        return self._with_columns(rows, moved)
+
+    def _framed(self, array):
+        """An array as a frame of X's library with X's labels."""
+        library = self.frame.implementation
+        return self.handed_out(nw.from_numpy(array, self._labels, backend=library))
+
+    def _with_columns(self, rows, moved):
+        """The rows with some columns, position -> frame of one column, replaced.
+
+        Pandas is slow at setting columns of a wide frame, and fast at putting frames
+        side by side.
+        """
+        parts = list(moved.values())
+        if len(moved) < self.n_columns:
+            others = self.frame.drop([self._labels[j] for j in moved])
+            parts.append(self._rows(others, rows))
+        # without pandas' row labels, so that rows meet by position
+        parts = [nw.maybe_reset_index(part) for part in parts]
+        frame = nw.concat(parts, how="horizontal")
+        return self.handed_out(frame.select(self._labels))
+
+    def numeric(self):
+        """See `Table.numeric`."""
+        if self._array is not None:
+            return self._array.astype(np.float64, copy=False)
+        return super().numeric()
+
+
+def _in_memory(native):
+    """The frame as narwhals sees it, or a TypeError with the way out."""
+    kind = type(native)
+    library, way_out = kind.__module__.partition(".")[0], "Pass a pandas frame of it."
+    if hasattr(native, "collect"):
+        way_out = "Pass X.collect()."
+    elif hasattr(native, "compute"):
+        way_out = "Pass X.compute()."
+    elif kind.__name__ == "RecordBatch":
+        way_out = "Pass pyarrow.Table.from_batches([X])."
+    try:
+        return nw.from_native(native, eager_only=True)
+    except DuplicateError as error:
+        raise ValueError(f"Columns of X share a name. {error}") from None
+    except TypeError:
+        raise TypeError(
+            f"X must be a frame in memory, got a {kind.__name__} of {library}. "
+            f"{way_out}"
+        ) from None
+
+
+def _double(values):
+    """Integers as they are, other numbers as float64."""
+    if values.dtype.kind in "iu":
+        return values
+    return values.astype(np.float64, copy=False)
+
+
+def _present(series):
+    """Which values are not null, and these as an array."""
+    present = ~series.is_null()
+    return present.to_numpy(), np.asarray(series.filter(present).to_numpy())
+
+
+def _numbers_of(series):
+    """Integers without nulls as they are, other numbers as float64 with NaN."""
+    present, values = _present(series)
+    if present.all() and series.dtype.is_integer():
+        return values
+    numbers = np.full(len(present), np.nan)
+    numbers[present] = values
+    return numbers
+
+
+def _factorized_integers(series):
+    """`factorized` integers of which some are null: exact above 2**53 as well."""
+    present, values = _present(series)
+    codes = np.empty(len(present), dtype=np.intp)
+    codes[present], first = factorized(values)
+    codes[~present] = len(first)
+    return codes, np.append(np.flatnonzero(present)[first], np.argmin(present))
 
 
 def as_table(X, feature_names=None):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import draw_intervals, error_ends, whole_error
+from skvarimp._display.bars import draw_intervals, error_ends, quantity, whole_error
 from skvarimp._display.drawing import (
     COLORS,
     Display,
@@ -19,16 +19,13 @@ from skvarimp._display.drawing import (
     check_count,
     columns_of,
     drawable,
-    plain,
-    wrapped,
-)
-from skvarimp._display.quantities import quantity
-from skvarimp._display.rows import (
     finish_rows,
     most_important,
     not_shown,
+    plain,
     row_names,
     row_size,
+    wrapped,
 )
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up

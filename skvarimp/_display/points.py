@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing, numbers_if_possible
-from skvarimp._display.drawing import COLORS, drawable, plain, pyplot
-from skvarimp._display.rows import NamedRows
+from skvarimp._display.drawing import COLORS, NamedRows, drawable, plain, pyplot
 from skvarimp._types import Matrix
 
 MISSING, COLORMAP = "0.6", "viridis"

@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike
 from skvarimp._display.drawing import (
     COLORS,
     Display,
+    NamedRows,
     check_count,
+    draw_boxes,
     drawable,
     n_columns,
     panel_axes,
     plain,
     wrapped,
 )
-from skvarimp._display.rows import NamedRows, draw_boxes
 
 LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well

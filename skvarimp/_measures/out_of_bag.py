@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data import labels
 from skvarimp._data.table import ArrayTable, SparseTable
+from skvarimp._data.values import positions
 from skvarimp._measures.impurity.readers import READERS, read_trees
 from skvarimp._measures.impurity.tree_reader import check_training
 from skvarimp._measures.problem import Request, make_problem
@@ -174,7 +174,7 @@ def out_of_bag(problem, loss, response_method):
     y, loss = problem.y, "zero_one" if _votes(problem.model, loss) else loss
     if problem.model.classifier:
         make_loss(loss, problem.model, y, len(problem.base))  # refuses unknown labels
-        codes = labels.positions(y, problem.model.class_lists).astype(np.float64)
+        codes = positions(y, problem.model.class_lists).astype(np.float64)
         y = codes.reshape(y.shape)
     return OutOfBag(
         [forest.estimators_[t] for t in usable],

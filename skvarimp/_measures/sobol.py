@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.validation import StrOptions
-from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.bars import ImportanceDisplay, quantity
 from skvarimp._display.comparison import ComparisonDisplay
-from skvarimp._display.quantities import quantity
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance

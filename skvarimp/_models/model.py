@@ -4,12 +4,18 @@ import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
 from sklearn.utils import get_tags
 
-from skvarimp._data import labels
 from skvarimp._data.validation import (
     check_finite_response,
     check_fitted,
     check_not_tiny,
     has_tags,
+)
+from skvarimp._data.values import (
+    as_columns,
+    class_lists,
+    encoded,
+    indicators,
+    output_names,
 )
 from skvarimp._models.native_boosters import is_native, rows_for
 from skvarimp._running.guards import users_code
@@ -76,7 +82,7 @@ class Model:
                 f"{type(self.estimator).__name__} is a classifier without `classes_`. "
                 "Pass a callable that returns its scores instead."
             )
-        return labels.class_lists(classes)
+        return class_lists(classes)
 
     @property
     def classes(self):
@@ -159,7 +165,7 @@ class Model:
         elif self.kind == "probability":
             outputs, names = self._probabilities(raw, X)
         else:
-            outputs = labels.as_columns(_numbers(raw))
+            outputs = as_columns(_numbers(raw))
             if outputs.ndim != 2 or outputs.shape[1] == 0:
                 raise ValueError(
                     "The model's response must have shape (n_samples,) or (n_samples, "
@@ -196,7 +202,7 @@ class Model:
                     f"{block.shape}."
                 )
         kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
-        return np.ascontiguousarray(np.hstack(kept)), labels.output_names(lists)
+        return np.ascontiguousarray(np.hstack(kept)), output_names(lists)
 
     def _notice_labels(self, block, X):
         """Probabilities that do not sum to 1 may be those of several labels.
@@ -215,24 +221,24 @@ class Model:
 
     def _indicators(self, raw):
         """One indicator per class of each label column, the first of two dropped."""
-        predicted = labels.as_columns(raw)
+        predicted = as_columns(raw)
         if self.class_lists is None:  # clusters whose numbers the model does not list
-            self.class_lists = [labels.encoded(column)[0] for column in predicted.T]
+            self.class_lists = [encoded(column)[0] for column in predicted.T]
         if len(self.class_lists) != predicted.shape[1]:  # several labels, 0 or 1 each
             self.class_lists = [np.array([0, 1])] * predicted.shape[1]
         lists = self.class_lists
-        outputs = labels.indicators(predicted, lists, strict=False)
-        return outputs, labels.output_names(lists)
+        outputs = indicators(predicted, lists, strict=False)
+        return outputs, output_names(lists)
 
     def class_indicators(self, y):
         """y as indicators of the outputs' classes, (n_samples, n_outputs) or None.
 
         None where the outputs do not stand for classes of y one by one.
         """
-        n_columns = labels.as_columns(y).shape[1]
+        n_columns = as_columns(y).shape[1]
         if self.class_lists is None or len(self.class_lists) != n_columns:
             return None
-        return labels.indicators(y, self.class_lists)
+        return indicators(y, self.class_lists)
 
 
 def _names_clusters(estimator):
@@ -249,7 +255,7 @@ def _clusters_of(estimator):
         found = getattr(inner, "best_estimator_", None)
         inner = inner.steps[-1][1] if found is None else found
     if hasattr(inner, "labels_"):
-        return [labels.encoded(inner.labels_)[0]]
+        return [encoded(inner.labels_)[0]]
     weights = getattr(inner, "weights_", None)
     return None if weights is None else [np.arange(len(weights))]
 

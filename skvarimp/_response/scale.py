@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skvarimp._data.labels import as_columns
 from skvarimp._data.statistics import gini_mean_difference
+from skvarimp._data.values import as_columns
 
 
 def spread(values, weights):

@@ -17,7 +17,7 @@ from skvarimp._data.validation import (
     n_jobs_constraint,
     random_state_constraint,
 )
-from skvarimp._display.all_relevant import AllRelevantDisplay
+from skvarimp._display.selection import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.sensitivity import SensitivityImportance

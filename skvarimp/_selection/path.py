@@ -29,7 +29,7 @@ from skvarimp._data.validation import (
     random_state_constraint,
 )
 from skvarimp._display.html import selector_html
-from skvarimp._display.path import SelectionPathDisplay
+from skvarimp._display.selection import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._models.delegation import Delegating

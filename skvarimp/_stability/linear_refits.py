@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
-from skvarimp._data.labels import as_columns
+from skvarimp._data.values import as_columns
 
 CLOSED_FORM_SOLVERS = ("auto", "cholesky", "svd")  # the others stop at a tolerance
 WORST_CONDITION = 1e6  # of the centred columns

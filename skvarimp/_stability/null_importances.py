@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
-from skvarimp._data.labels import encoded
 from skvarimp._data.validation import Interval, StrOptions, check_weights
+from skvarimp._data.values import encoded
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.guards import warn

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 
-from skvarimp._data.blocks import column_blocks
+from skvarimp._data.base_table import column_blocks
 from skvarimp._data.validation import (
     StrOptions,
     check_sample_weight,

@@ -8,7 +8,7 @@ memory stays bounded for sparse X too.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.blocks import row_blocks
+from skvarimp._data.base_table import row_blocks
 
 # Scaled columns nearer than this to a combination of the others are aliased.
 _RANK_TOLERANCE = 1e-10

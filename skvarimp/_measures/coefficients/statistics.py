@@ -15,7 +15,7 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 
-from skvarimp._data.labels import class_lists, positions
+from skvarimp._data.values import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
 from skvarimp._measures.coefficients.separation import warn_without_maximum
 from skvarimp._running.guards import warn

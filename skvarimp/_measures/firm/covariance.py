@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from skvarimp._data.blocks import column_blocks
+from skvarimp._data.base_table import column_blocks
 from skvarimp._running.guards import users_code
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")

@@ -4,8 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data import labels
-from skvarimp._data.values import numbers_if_possible
+from skvarimp._data.values import (
+    as_columns,
+    encoded,
+    indicators,
+    numbers_if_possible,
+    output_names,
+)
 
 
 @dataclass
@@ -100,10 +105,10 @@ def label_scores(y):
             "fit(None, X, y) takes the labels as the score, but y was not given. Pass "
             "y, or a fitted estimator."
         )
-    columns = numbers_if_possible(labels.as_columns(y))
+    columns = numbers_if_possible(as_columns(y))
     if columns.dtype.kind in "fbiu":
         n_outputs = columns.shape[1]
         names = [f"y{o}" for o in range(n_outputs)] if n_outputs > 1 else ["y"]
         return columns.astype(np.float64), names
-    lists = [labels.encoded(column)[0] for column in columns.T]
-    return labels.indicators(columns, lists), labels.output_names(lists)
+    lists = [encoded(column)[0] for column in columns.T]
+    return indicators(columns, lists), output_names(lists)

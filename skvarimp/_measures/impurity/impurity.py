@@ -19,7 +19,7 @@ from skvarimp._data.validation import (
     check_sample_weight,
     check_target,
 )
-from skvarimp._display.association import AssociationDisplay
+from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
 from skvarimp._measures.impurity.readers import READERS

@@ -14,9 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skvarimp._compiled import use_compiled
-from skvarimp._data.labels import class_lists
 from skvarimp._data.table import as_table, checked_frame
 from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.values import class_lists
 from skvarimp._measures.impurity.grove import LEAF, SortedColumns
 from skvarimp._measures.impurity.readers import READERS, Forest, SingleTree
 from skvarimp._measures.impurity.search import (

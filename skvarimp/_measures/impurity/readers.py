@@ -17,7 +17,7 @@ from sklearn.utils import (
     compute_sample_weight,
 )
 
-from skvarimp._data.labels import as_columns, class_lists, positions
+from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._measures.impurity.tree_reader import (
     TREE_TYPES,
     Rows,

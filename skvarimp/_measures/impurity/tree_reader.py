@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import tree
 from sklearn.utils import compute_sample_weight
 
-from skvarimp._data.labels import as_columns, class_lists, positions
+from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._models.readers.sklearn_trees import grown_trees
 
 TREE_TYPES = (

@@ -6,7 +6,7 @@ partitions.
 
 import numpy as np
 
-from skvarimp._data.labels import as_columns, class_lists, positions
+from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._measures.impurity.readers import (
     READERS,
     AdaBoost,

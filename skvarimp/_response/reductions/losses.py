@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from skvarimp._data import labels
 from skvarimp._data.validation import has_tags
+from skvarimp._data.values import as_columns, indicators, n_watched, positions, watched
 from skvarimp._response.reductions.reductions import (
     AbsoluteError,
     Loss,
@@ -42,7 +42,7 @@ class Indicators:
 
     def __call__(self, y):
         """See `Values.__call__`."""
-        return labels.indicators(y, self.class_lists).T
+        return indicators(y, self.class_lists).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,9 +223,9 @@ def loss_of_rows(loss, y, base):
 
 def _columnwise(y, outputs, class_lists):
     """(outputs, positions of the labels, classes) of each column of y."""
-    codes, first = labels.positions(y[:, 0], class_lists), 0
+    codes, first = positions(y[:, 0], class_lists), 0
     for c, classes in enumerate(class_lists):
-        stop = first + len(labels.watched(classes))
+        stop = first + len(watched(classes))
         yield outputs[first:stop], codes[:, c], classes
         first = stop
 
@@ -320,8 +320,8 @@ def _loss_of_classes(loss, model, y, n_outputs):
             f"loss={loss!r} cannot compare scores of `{model.method}` with classes. "
             "Use loss='zero_one', or a callable loss."
         )
-    columns = labels.as_columns(y)
-    expected = labels.n_watched(lists)
+    columns = as_columns(y)
+    expected = n_watched(lists)
     if columns.shape[1] != len(lists) or n_outputs != expected:
         raise ValueError(
             f"loss={loss!r} needs one column of y for each of the {len(lists)} lists "
@@ -329,7 +329,7 @@ def _loss_of_classes(loss, model, y, n_outputs):
             f"{n_outputs} outputs of `{model.method}`. Use response_method='predict' "
             "or a callable loss."
         )
-    labels.positions(columns, lists)  # refuses unknown labels
+    positions(columns, lists)  # refuses unknown labels
     if loss == "log_loss":
         return LogLoss(lists)
     if loss == "zero_one":

@@ -1,1 +1,0 @@
-"""What `skvarimp.inspection` puts in place of scikit-learn's slow parts."""
