@@ -26,12 +26,11 @@ FAMILIES = {
     "_models.readers.xgboost": "trees",
     "_models.readers.lightgbm": "trees",
     "_models.readers.catboost": "trees",
-    "_models.readers.low_degree.quadratics": "low degree",
-    "_models.readers.low_degree.splines": "low degree",
+    "_models.readers.low_degree": "low degree",
     "_models.readers.kernels": "kernel machine",
-    "_models.readers.networks": "network",
+    "read_perceptron": "network",
     "_models.readers.neighbours": "nearest neighbours",
-    "_models.readers.pipelines": "column-wise steps, then that of the last step",
+    "read_pipeline": "column-wise steps, then that of the last step",
     "_models.readers.wrappers": "that of the estimators inside",
     "_models.readers.meta": "that of the estimators inside",
 }
@@ -81,7 +80,8 @@ def _names(types):
 
 def _family(lowering):
     """Sort key: the paths in the order above, packages and names by alphabet."""
-    path = FAMILIES.get(lowering.module, lowering.module.rpartition(".")[2])
+    module = lowering.module.rpartition(".")[2]
+    path = FAMILIES.get(lowering.function) or FAMILIES.get(lowering.module, module)
     order = list(dict.fromkeys(FAMILIES.values()))
     place = order.index(path) if path in order else len(order)
     return place, path, lowering.package, lowering.name

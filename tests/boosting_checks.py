@@ -12,8 +12,7 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._measures.problem import make_problem
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.model import Model
-from skvarimp._models.native_boosters import rows_for
+from skvarimp._models.model import Model, rows_for
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.black_box import BlackBoxResponse

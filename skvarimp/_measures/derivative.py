@@ -10,8 +10,12 @@ from skvarimp._data.statistics import divided
 from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Plan
 from skvarimp._measures.response_importance import ResponseImportance
-from skvarimp._models.gradients.central_differences import central_blocks, central_steps
-from skvarimp._models.gradients.gradient import differentiable, gradient_blocks
+from skvarimp._models.gradients import (
+    central_blocks,
+    central_steps,
+    differentiable,
+    gradient_blocks,
+)
 from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move

@@ -1,4 +1,4 @@
-"""The forms of models that are arrays: additive, kernel sums, layers."""
+"""The forms of models that are arrays of weights: additive, low degree, layers."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,6 @@ from scipy import sparse
 
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.forms import BehindSteps, LinkedForm, numbers
-from skvarimp._models.kernels.terms import Polynomial, Sigmoid, Vectors
 from skvarimp._models.links import IDENTITY, NoGradient, logistic
 
 
@@ -51,7 +50,7 @@ class Additive(LinkedForm):
         shape = (*scores.shape, len(self.weights))
         slopes = np.broadcast_to(self.weights.T[:, np.newaxis], shape)
         for part in self.parts:
-            slopes = slopes + part.slopes(_dense(X))
+            slopes = slopes + part.slopes(dense_rows(X))
         return scores, slopes
 
     def magnitude(self, X):
@@ -99,84 +98,6 @@ class Additive(LinkedForm):
             parts=tuple(part.times(w) for m, w in pairs for part in m.parts),
             single=any(member.single for member in members),
         )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class KernelSum(LinkedForm):
-    """Scores sum_m dual[q, m] k(x, s_m) + b_q.
-
-    Attributes
-    ----------
-    terms : list
-        k as a sum of terms, see `kernels/terms.py`.
-    support : ndarray or sparse array of shape (n_support, n_columns)
-    dual : ndarray of shape (n_scores, n_support)
-    intercept : ndarray of shape (n_scores,)
-    by_products : bool
-        Whether the model itself takes squared distances by products.
-    """
-
-    terms: list
-    support: object
-    dual: np.ndarray
-    intercept: np.ndarray
-    by_products: bool = False
-
-    def _kernel(self, X):
-        X, S = Vectors(X), Vectors(self.support_like(X))
-        return sum(term.whole(X, S) for term in self.terms)
-
-    def support_like(self, X):
-        """The support vectors in the kind of array that X is."""
-        if sparse.issparse(X):
-            return sparse.csr_array(self.support)
-        support = self.support
-        support = support.toarray() if sparse.issparse(support) else support
-        return np.asarray(support, dtype=np.float64)
-
-    def scores(self, X):
-        """See `Form.scores`."""
-        return (self._kernel(numbers(X)) @ self.dual.T + self.intercept).T
-
-    def slopes(self, X):
-        """See `LinkedForm.slopes`."""
-        X = _dense(X)
-        S = self.support_like(X)
-        slopes = np.zeros((len(self.dual), *X.shape))
-        for term in self.terms:
-            for slope in term.slopes(Vectors(X), Vectors(S)):
-                for o, alpha in enumerate(self.dual):
-                    pairs = slope.pairs * alpha
-                    direction = pairs @ S
-                    if slope.shifted:
-                        direction = direction - pairs.sum(axis=1)[:, np.newaxis] * X
-                    slopes[o] += direction * slope.factor
-        return self.scores(X), slopes
-
-    def magnitude(self, X):
-        """See `Form.magnitude`."""
-        return (np.abs(self._kernel(numbers(X))) @ np.abs(self.dual).T).max()
-
-    @property
-    def elements_per_row(self):
-        """See `Form`."""
-        n_support, n_columns = self.support.shape
-        return 6 * n_support + 3 * n_columns * len(self.dual)
-
-    def after(self, steps):
-        """See `Form.after`; kernels of inner products see x A + b through A s and b's.
-
-        (x A + b)'s = x (A s) + b's
-        """
-        if not all(isinstance(term, Polynomial | Sigmoid) for term in self.terms):
-            return None
-        S = self.support_like(np.empty(0))
-        shifted = S @ steps.shift
-        terms = [
-            replace(term, offset=term.offset + term.gamma * shifted)
-            for term in self.terms
-        ]
-        return replace(self, terms=terms, support=(steps.matrix @ S.T).T)
 
 
 ACTIVATIONS = {
@@ -266,7 +187,7 @@ class Layers(LinkedForm):
         return Additive(weights=W, intercept=b, link=self.link, single=self.single)
 
 
-def _dense(X):
+def dense_rows(X):
     X = numbers(X)
     return X.toarray() if sparse.issparse(X) else X
 
@@ -285,3 +206,134 @@ def linear_part(form, n_columns):
         inner = linear_part(form.form, steps.matrix.shape[1])
         return None if inner is None else inner.after(steps)
     return form if isinstance(form, Additive) and not form.parts else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LowDegree(LinkedForm):
+    """Scores b + sum_t coef[t] prod_(u in factors[t]) z_u, with z = x A + c.
+
+    A unit z_u is a line, or a hinge: max(0, line). A polynomial is a sum of products of
+    columns, a quadratic discriminant a sum of squares of lines, and a multivariate
+    adaptive regression spline a sum of products of hinges. As one column moves, every
+    score is a polynomial of low degree, between the kinks of hinges if there are any.
+
+    Attributes
+    ----------
+    intercept : ndarray of shape (n_scores,)
+        b.
+    coef : ndarray of shape (n_terms, n_scores)
+    factors : ndarray of int of shape (n_terms, degree)
+        The units of each product; n_units stands for the number 1.
+    matrix : ndarray of shape (n_columns, n_units)
+        A.
+    shift : ndarray of shape (n_units,)
+        c.
+    hinges : ndarray of bool of shape (n_units,)
+    """
+
+    intercept: np.ndarray
+    coef: np.ndarray
+    factors: np.ndarray
+    matrix: np.ndarray
+    shift: np.ndarray
+    hinges: np.ndarray
+
+    def scores(self, X):
+        """See `Form.scores`."""
+        return self.head(numbers(X) @ self.matrix + self.shift).T
+
+    def products(self, X):
+        """The products themselves at rows, (n_rows, n_terms)."""
+        return self._products(numbers(X) @ self.matrix + self.shift, self.factors)
+
+    def head(self, lines):
+        """Scores (..., n_scores) of the units' lines (..., n_units)."""
+        return self._products(lines, self.factors) @ self.coef + self.intercept
+
+    def _products(self, lines, factors):
+        """The products of some units each, (..., n_terms)."""
+        result = np.ones((*lines.shape[:-1], len(factors)))
+        if result.size == 0:
+            return result
+        units = self._with_one(lines)
+        for of_terms in factors.T:
+            result *= units[..., of_terms]
+        return result
+
+    def _with_one(self, lines):
+        ones = np.ones((*lines.shape[:-1], 1))
+        return np.concatenate(
+            [np.where(self.hinges, np.maximum(lines, 0.0), lines), ones], axis=-1
+        )
+
+    def split(self, units):
+        """The sum of the products with some units, and that of the others.
+
+        Parameters
+        ----------
+        units : ndarray of bool of shape (n_units,)
+
+        Returns
+        -------
+        moving, still : LowDegree
+            `still` has the intercept.
+        """
+        has = np.append(units, False)[self.factors].any(axis=1)
+        moving = replace(
+            self,
+            intercept=np.zeros_like(self.intercept),
+            coef=self.coef[has],
+            factors=self.factors[has],
+        )
+        return moving, replace(self, coef=self.coef[~has], factors=self.factors[~has])
+
+    def degree(self, units):
+        """How many of some units a product has, at most."""
+        counts = np.append(units, False)[self.factors].sum(axis=1)
+        return int(counts.max(initial=0))
+
+    def slopes(self, X):
+        """See `LinkedForm.slopes`; at a kink the slope on its flat side."""
+        lines = numbers(X) @ self.matrix + self.shift
+        n_terms, n_units = len(self.factors), len(self.shift)
+        by_unit = np.zeros((len(self.intercept), len(lines), n_units + 1))
+        for position in range(self.factors.shape[1]):
+            others = np.delete(self.factors, position, axis=1)
+            products = self._products(lines, others)
+            where = (np.arange(n_terms), self.factors[:, position])
+            for of_score, coef in zip(by_unit, self.coef.T):
+                add = sparse.csr_array((coef, where), shape=(n_terms, n_units + 1))
+                of_score += products @ add
+        by_unit = by_unit[..., :-1] * np.where(self.hinges, lines > 0.0, True)
+        return self.head(lines).T, by_unit @ self.matrix.T
+
+    def magnitude(self, X):
+        """See `Form.magnitude`."""
+        terms = np.abs(self.products(X)) @ np.abs(self.coef)
+        return (terms + np.abs(self.intercept)).max()
+
+    @property
+    def elements_per_row(self):
+        """See `Form`."""
+        n_columns, n_units = self.matrix.shape
+        per_score = 2 * n_units + n_columns
+        return 3 * len(self.factors) + per_score * len(self.intercept)
+
+    def after(self, steps):
+        """See `Form.after`."""
+        return replace(
+            self,
+            matrix=steps.matrix @ self.matrix,
+            shift=self.shift + steps.shift @ self.matrix,
+        )
+
+
+def dense(array):
+    """A fitted attribute that may be sparse, as a float64 array."""
+    array = array.toarray() if hasattr(array, "toarray") else array
+    return np.asarray(array, dtype=np.float64)
+
+
+def is_single(*parameters):
+    """Whether any of some arrays or sparse matrices is in single precision."""
+    return any(p.dtype.kind == "f" and p.dtype.itemsize <= 4 for p in parameters)

@@ -44,7 +44,7 @@ class Entry:
 # The only list of models that are read: for each reader in `readers`, the types it
 # reads, by package.
 READERS = {
-    "pipelines.read_pipeline": {"sklearn.pipeline": "Pipeline"},
+    "wrappers.read_pipeline": {"sklearn.pipeline": "Pipeline"},
     "wrappers.read_inside": {
         "sklearn.model_selection": "GridSearchCV RandomizedSearchCV "
         "HalvingGridSearchCV HalvingRandomSearchCV",
@@ -116,15 +116,15 @@ READERS = {
     },
     "naive_bayes.read_nearest_centroid": {"sklearn.neighbors": "NearestCentroid"},
     "naive_bayes.read_constant": {"sklearn.dummy": "DummyRegressor DummyClassifier"},
-    "low_degree.quadratics.read_quadratic_discriminant": {
+    "low_degree.read_quadratic_discriminant": {
         "sklearn.discriminant_analysis": "QuadraticDiscriminantAnalysis",
     },
-    "low_degree.quadratics.read_elliptic_envelope": {
+    "low_degree.read_elliptic_envelope": {
         "sklearn.covariance": "EllipticEnvelope",
     },
-    "low_degree.splines.read_spline": {"pymars": "Earth EarthRegressor"},
-    "low_degree.splines.read_spline_classifier": {"pymars": "EarthClassifier"},
-    "low_degree.splines.read_generalised_spline": {"pymars": "GLMEarth"},
+    "low_degree.read_spline": {"pymars": "Earth EarthRegressor"},
+    "low_degree.read_spline_classifier": {"pymars": "EarthClassifier"},
+    "low_degree.read_generalised_spline": {"pymars": "GLMEarth"},
     "kernels.read_support_vectors": {"sklearn.svm": "SVR NuSVR SVC NuSVC OneClassSVM"},
     "kernels.read_kernel_ridge": {"sklearn.kernel_ridge": "KernelRidge"},
     "kernels.read_label_propagation": {
@@ -133,7 +133,7 @@ READERS = {
     "kernels.read_gaussian_process": {
         "sklearn.gaussian_process": "GaussianProcessRegressor",
     },
-    "networks.read_perceptron": {
+    "linear.read_perceptron": {
         "sklearn.neural_network": "MLPRegressor MLPClassifier",
     },
 }

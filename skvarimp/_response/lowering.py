@@ -3,11 +3,10 @@
 import numpy as np
 
 from skvarimp._data.table import FrameTable
-from skvarimp._models.array_forms import Additive, KernelSum, Layers
+from skvarimp._models.array_forms import Additive, Layers, LowDegree
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
-from skvarimp._models.low_degree import LowDegree
-from skvarimp._models.neighbours import Neighbours, WithinRadius
 from skvarimp._models.registry import read
+from skvarimp._models.training_rows import KernelSum, Neighbours, WithinRadius
 from skvarimp._models.trees import Trees
 from skvarimp._response.probe import probe
 from skvarimp._response.responses.additive import AdditiveResponse

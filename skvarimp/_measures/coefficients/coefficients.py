@@ -27,8 +27,8 @@ from skvarimp._measures.coefficients.statistics import (
 )
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import is_classifier
+from skvarimp._models.readers.linear import linear_form
 from skvarimp._models.registry import unwrapped
-from skvarimp._models.weights import linear_form
 from skvarimp._types import AnyEstimator, Matrix
 
 

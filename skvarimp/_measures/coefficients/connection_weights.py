@@ -11,8 +11,8 @@ from skvarimp._data.validation import StrOptions
 from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.readers.linear import layer_weights
 from skvarimp._models.registry import unwrapped
-from skvarimp._models.weights import layer_weights
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

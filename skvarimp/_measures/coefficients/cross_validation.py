@@ -3,7 +3,7 @@
 import numpy as np
 
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.weights import spline_form
+from skvarimp._models.readers.linear import spline_form
 
 _TOLERANCE = 1e-6  # of the model's own criterion
 

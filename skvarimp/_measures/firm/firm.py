@@ -28,7 +28,7 @@ from skvarimp._measures.firm.merged import estimates_over
 from skvarimp._measures.firm.scores import label_scores, make_scores
 from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
-from skvarimp._models.gradients.gradient import linear_coefficients
+from skvarimp._models.gradients import linear_coefficients
 from skvarimp._models.model import Model
 from skvarimp._response.unmoved import unmoved_response
 from skvarimp._running.guards import warn

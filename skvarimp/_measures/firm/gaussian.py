@@ -14,8 +14,8 @@ from skvarimp._measures.firm.covariance import make_covariance
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import ends_of
-from skvarimp._models.gradients.central_differences import STEP
-from skvarimp._models.gradients.gradient import (
+from skvarimp._models.gradients import (
+    STEP,
     gradient,
     linear_coefficients,
     piecewise_constant,

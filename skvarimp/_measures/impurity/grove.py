@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._models.trees.sums import Upwards
+from skvarimp._models.trees import Upwards
 
 LEAF = -1  # in `left`, `right` and `column`
 MISSING = np.iinfo(np.int32).max  # rank of NaN

@@ -27,7 +27,7 @@ from skvarimp._measures.impurity.tree_reader import (
     not_trees,
 )
 from skvarimp._models.readers import sklearn_trees
-from skvarimp._models.trees.table import NodeTable
+from skvarimp._models.tree_table import NodeTable
 
 
 class SingleTree(TreeReader):

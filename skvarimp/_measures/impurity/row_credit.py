@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._compiled import use_compiled
-from skvarimp._models.trees.losses import TreeLoss
-from skvarimp._models.trees.sums import Upwards
-from skvarimp._models.trees.table import NodeTable
+from skvarimp._models.tree_losses import TreeLoss
+from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees import Upwards
 from skvarimp._running.memory import CACHE, slices, working_bytes
 
 LARGEST = 300.0  # raw outputs whose exponentials may be multiplied

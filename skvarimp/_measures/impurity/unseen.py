@@ -22,7 +22,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import entry_of, read
-from skvarimp._models.trees.losses import TreeLoss
+from skvarimp._models.tree_losses import TreeLoss
 
 LIBRARIES = ("xgboost", "lightgbm", "catboost")
 

@@ -20,8 +20,7 @@ from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax, Then
 from skvarimp._models.meta_links import EachOutput
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.encoders import Encoding
+from skvarimp._models.trees import Encoding, Tree, Trees
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)

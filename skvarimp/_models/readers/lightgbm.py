@@ -15,8 +15,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax
 from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.encoders import Band, Encoding, Positions, Recoded
+from skvarimp._models.trees import Band, Encoding, Positions, Recoded, Tree, Trees
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type

@@ -1,18 +1,25 @@
-"""Models with a linear predictor: link(W' x + b)."""
+"""Linear predictors and multilayer perceptrons: forms, and views of their weights.
+
+Estimators without a reader, such as subclasses, give their public `coef_` and `coefs_`.
+"""
 
 import numpy as np
 
-from skvarimp._models.array_forms import Additive
-from skvarimp._models.label_links import AboveThreshold, Sign, score_link
+from skvarimp._data.table import as_table
+from skvarimp._models.array_forms import Additive, Layers, dense, is_single
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign, score_link
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
     ClippedLine,
     Shares,
+    Softmax,
     Then,
 )
-from skvarimp._models.readers.arrays import dense, is_single
+from skvarimp._models.model import Model
+from skvarimp._models.registry import entry_of, read, reads_trees
 from skvarimp._running.private_sklearn import private
 
 
@@ -75,3 +82,84 @@ def _class_link(model, table, n_scores):
         if np.ndim(labels) == 2:  # several labels of yes or no
             return AboveThreshold()
     return score_link(model.method, n_scores == 1)
+
+
+def read_perceptron(model, table):
+    """The form of MLPRegressor and MLPClassifier."""
+    estimator = model.estimator
+    biases = [dense(b) for b in estimator.intercepts_]
+    return Layers(
+        weights=layers(estimator),
+        biases=biases,
+        activation=estimator.activation,
+        link=_output_link(model, estimator, len(biases[-1])),
+        single=is_single(estimator.coefs_[0]),
+    )
+
+
+def layers(estimator):
+    """`coefs_` as float64 arrays, (n_in, n_out) each."""
+    return [dense(W) for W in estimator.coefs_]
+
+
+def _output_link(model, estimator, n_scores):
+    output = estimator.out_activation_
+    if model.method == "predict" and model.classifier:
+        return LargestScore() if output == "softmax" else AboveThreshold()
+    if output == "logistic" and n_scores == 2:
+        raise NotReadable("two labels look like the probabilities of two classes")
+    links = {
+        "identity": IDENTITY,
+        "exp": EXPONENTIAL,
+        "logistic": LOGISTIC,
+        "softmax": Softmax(),
+    }
+    return links[output]
+
+
+SCORES_FIRST = ("decision_function", "predict_proba", "predict")
+
+
+def linear_form(estimator):
+    """The `Additive` form of a linear score, or NotReadable."""
+    if entry_of(estimator) is None:
+        if not hasattr(estimator, "coef_"):
+            raise NotReadable("it has no `coef_`")
+        return Additive(
+            weights=coefficients(estimator).T, intercept=intercept(estimator)
+        )
+    form = _form(estimator)
+    if not isinstance(form, Additive) or form.parts:
+        raise NotReadable("its score is not linear in the columns")
+    return form
+
+
+def layer_weights(estimator):
+    """Weights of a network's layers, each (n_in, n_out), or NotReadable."""
+    if entry_of(estimator) is None:
+        if not hasattr(estimator, "coefs_"):
+            raise NotReadable("it has no `coefs_`")
+        return layers(estimator)
+    form = _form(estimator)
+    if not isinstance(form, Layers):
+        raise NotReadable("it is no multilayer perceptron")
+    return form.weights
+
+
+def spline_form(estimator, table):
+    """The `LowDegree` form of a spline fitted by least squares, or NotReadable."""
+    entry = entry_of(estimator)
+    if entry is None or entry.function != "read_spline":
+        raise NotReadable("it is no such spline")
+    return read(Model(estimator, "predict"), table)
+
+
+def _form(estimator):
+    """The form of an estimator's score; None for trees, which are not read for it."""
+    if reads_trees(estimator):
+        return None
+    n_columns = getattr(estimator, "n_features_in_", None)
+    if n_columns is None:
+        raise NotReadable("it has no `n_features_in_`")
+    row = as_table(np.zeros((1, n_columns)))  # weights do not depend on the rows
+    return read(Model(estimator, prefer=SCORES_FIRST), row)

@@ -5,20 +5,23 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._data.table import as_table
-from skvarimp._models.array_forms import Additive, KernelSum, Layers
-from skvarimp._models.calibration_links import (
+from skvarimp._models.array_forms import Additive, Layers
+from skvarimp._models.forms import NotReadable, Read, combined, weighted_sum
+from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
+from skvarimp._models.links import IDENTITY, SECOND, Elementwise, Mixed, Shares, Then
+from skvarimp._models.meta_links import (
     Calibrated,
+    Chain,
     EachClass,
     Interpolated,
+    NearestCode,
     Sigmoid,
+    Through,
     temperature,
 )
-from skvarimp._models.forms import NotReadable, Read, combined, weighted_sum
-from skvarimp._models.label_links import AboveThreshold, LargestScore
-from skvarimp._models.links import IDENTITY, Elementwise, Mixed, Shares, Then
-from skvarimp._models.meta_links import Chain, NearestCode, Through, one_versus_one
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read, read_all, read_one
+from skvarimp._models.training_rows import KernelSum
 
 
 def read_stacking(model, table):
@@ -119,8 +122,33 @@ def read_one_versus_one(model, table):
     if whole.pairwise_indices_ is not None:
         raise NotReadable("each member sees only some rows of a kernel matrix")
     members, threshold = _confidences(whole.estimators_, table)
-    link = one_versus_one(len(whole.classes_), threshold, model.method == "predict")
+    link = _votes_of_pairs(len(whole.classes_), threshold, model.method == "predict")
     return side_by_side(members, link, "one versus one of")
+
+
+def _votes_of_pairs(n_classes, threshold, labels):
+    """Votes of all pairs of classes with the sum of confidences as tie-break.
+
+    Parameters
+    ----------
+    n_classes : int
+    threshold : float
+        Above it a pair's score votes for the second class: 0 for decisions, 0.5 for
+        probabilities.
+    labels : bool
+        Whether the label indicators are wanted instead of the decision.
+
+    Returns
+    -------
+    Link
+    """
+    two = n_classes == 2
+    link = PairwiseVotes(n_classes, "decision", threshold, sign=-1.0)
+    if two:
+        link = Then(link, SECOND)
+    if not labels:
+        return link
+    return Then(link, AboveThreshold(threshold) if two else LargestScore())
 
 
 def read_output_code(model, table):

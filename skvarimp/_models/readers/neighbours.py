@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 from scipy import sparse
 
+from skvarimp._models.array_forms import is_single
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import LargestScore, MostVotes
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.meta_links import EachOutput
-from skvarimp._models.neighbours import Neighbours, Outliers, WithinRadius
-from skvarimp._models.readers.arrays import is_single
+from skvarimp._models.training_rows import Neighbours, Outliers, WithinRadius
 from skvarimp._running.private_sklearn import private
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from skvarimp._data.values import is_missing
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
 from skvarimp._models.meta_links import classifier_link
-from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.encoders import Encoding, Recoded
+from skvarimp._models.trees import Encoding, Recoded, Tree, Trees
 from skvarimp._running.private_sklearn import private
 
 

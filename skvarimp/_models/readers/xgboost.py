@@ -17,11 +17,18 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, LargestNumber
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
 from skvarimp._models.meta_links import classifier_link
-from skvarimp._models.native_boosters import missing_marker, rows_for
+from skvarimp._models.model import missing_marker, rows_for
 from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.trees import Tree, Trees
-from skvarimp._models.trees.encoders import Band, Encoding, Marked, Positions, Recoded
-from skvarimp._models.trees.table import NodeTable
+from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees import (
+    Band,
+    Encoding,
+    Marked,
+    Positions,
+    Recoded,
+    Tree,
+    Trees,
+)
 
 # Objective -> link of the raw outputs, and name of the loss.
 OBJECTIVES = {

@@ -9,7 +9,7 @@ import numpy as np
 from skvarimp._data.table import SparseTable
 from skvarimp._data.values import spread_over
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernels.terms import Gaussian, Vectors, is_far
+from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values

@@ -56,7 +56,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
-from skvarimp._models.gradients.gradient import (
+from skvarimp._models.gradients import (
     differentiable,
     gradient,
     gradient_blocks,

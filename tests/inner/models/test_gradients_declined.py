@@ -26,7 +26,7 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skvarimp._models.gradients.gradient import (
+from skvarimp._models.gradients import (
     differentiable,
     gradient,
     linear_coefficients,

@@ -10,8 +10,8 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.readers import catboost, lightgbm, sklearn_trees, xgboost
 from skvarimp._models.registry import read
-from skvarimp._models.trees.sums import Upwards
-from skvarimp._models.trees.table import NodeTable
+from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees import Upwards
 
 READERS = {"xgboost": xgboost, "lightgbm": lightgbm, "catboost": catboost}
 

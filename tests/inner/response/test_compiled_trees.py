@@ -25,9 +25,8 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._measures.problem import make_problem
 from skvarimp._models.model import Model
-from skvarimp._models.trees import Tree
-from skvarimp._models.trees.encoders import Encoding
-from skvarimp._models.trees.table import TreeTable
+from skvarimp._models.tree_table import TreeTable
+from skvarimp._models.trees import Encoding, Tree
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered

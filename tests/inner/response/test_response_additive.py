@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skvarimp._data.table import as_table
-from skvarimp._models.gradients.gradient import differentiable, gradient
+from skvarimp._models.gradients import differentiable, gradient
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 

@@ -26,7 +26,7 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernels.terms import (
+from skvarimp._models.kernels import (
     Gaussian,
     Polynomial,
     Sigmoid,

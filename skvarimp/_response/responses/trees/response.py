@@ -13,7 +13,7 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
 from skvarimp._data.values import spread_over
-from skvarimp._models.trees.table import TreeTable
+from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Response
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.black_box import BlackBoxResponse

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
-from skvarimp._models.trees.encoders import codes_counter
+from skvarimp._models.trees import codes_counter
 from skvarimp._running.memory import CACHE, at_once
 
 

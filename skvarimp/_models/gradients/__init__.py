@@ -1,1 +1,0 @@
-"""Derivatives of a model's response: formulas where the model has one."""

@@ -1,1 +1,0 @@
-"""The terms that kernels are sums of."""

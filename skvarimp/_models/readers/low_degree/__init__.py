@@ -1,1 +1,0 @@
-"""Readers of polynomials, quadratic discriminants and adaptive splines."""

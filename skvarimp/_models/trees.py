@@ -1,0 +1,378 @@
+"""The form of trees and their ensembles: nodes, how splits see the columns, a link.
+
+Encoders are functions of a column's values, (n,) -> (n,), before splits compare it. All
+categories that no split names share one position, after those of the named categories.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from skvarimp._compiled import use_compiled
+from skvarimp._data.table import as_table
+from skvarimp._data.values import factorized, is_missing
+from skvarimp._models.forms import Form, NotReadable
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """Categories by their numbers, NaN where there is none.
+
+    Attributes
+    ----------
+    number_of : dict
+        Category -> number.
+    """
+
+    number_of: dict
+
+    def __call__(self, values):
+        """(n,) float64 of values of any type."""
+        codes, first = factorized(values)
+        numbers = [
+            np.nan if is_missing(level) else self.number_of.get(level, np.nan)
+            for level in values[first].tolist()
+        ]
+        return np.array(numbers, dtype=np.float64)[codes]
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A number that stands for a missing value, told in single precision.
+
+    Attributes
+    ----------
+    marker : float
+    """
+
+    marker: float
+
+    def __call__(self, values):
+        """(n,) float64 of numbers."""
+        values = np.asarray(values, dtype=np.float64)
+        same = single(values) == np.float32(self.marker)
+        return np.where(same, np.nan, values)
+
+
+@dataclass(frozen=True)
+class Band:
+    """Numbers near 0, which stand for 0 or for a missing value.
+
+    Attributes
+    ----------
+    width : float
+        Largest distance from 0.
+    number : float
+        What they stand for.
+    """
+
+    width: float
+    number: float
+
+    def __call__(self, values):
+        """(n,) float64 of numbers."""
+        values = np.asarray(values, dtype=np.float64)
+        return np.where(np.abs(values) <= self.width, self.number, values)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Categories' numbers, cut to integers, by their positions among the named ones.
+
+    Attributes
+    ----------
+    named : ndarray of shape (n_named,)
+        Ascending; other numbers have the position n_named.
+    """
+
+    named: np.ndarray
+
+    def __call__(self, values):
+        """(n,) float64 of numbers; NaN stays."""
+        values = np.trunc(np.asarray(values, dtype=np.float64))
+        position = np.searchsorted(self.named, values)
+        found = np.append(self.named, np.nan)[position] == values
+        position = np.where(found, position, len(self.named)).astype(np.float64)
+        return np.where(np.isnan(values), np.nan, position)
+
+
+@dataclass
+class Encoding:
+    """From the values of a table's columns to the numbers that splits compare.
+
+    Attributes
+    ----------
+    single : bool
+        Whether numbers are compared in single precision.
+    n_categories : dict
+        Categorical column -> how many positions its categories have.
+    encoders : dict
+        Column -> the encoders of its values, applied one after the other.
+    """
+
+    single: bool = True
+    n_categories: dict = field(default_factory=dict)
+    encoders: dict = field(default_factory=dict)
+
+    def on(self, columns):
+        """The encoding of a wider table, of which this one sees some columns."""
+        n_categories = {int(columns[j]): n for j, n in self.n_categories.items()}
+        encoders = {int(columns[j]): of_one for j, of_one in self.encoders.items()}
+        return Encoding(self.single, n_categories, encoders)
+
+    def numbers(self, column, values):
+        """Numbers, or positions of categories, (n,) float64; NaN where missing.
+
+        Parameters
+        ----------
+        column : int
+        values : ndarray of shape (n,)
+            Of any type.
+        """
+        for encode in self.encoders.get(column, ()):
+            values = encode(values)
+        try:
+            if self.single and column not in self.n_categories:
+                values = single(values)
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):  # dates, which the model made numbers of
+            raise NotReadable("a column that trees split on holds no numbers") from None
+
+
+def single(values):
+    """Numbers in single precision; those too large become infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(np.float32)
+
+
+def codes_counter():
+    """`count_below`: the compiled kernel, or what does the same."""
+    if not use_compiled():
+        return count_below
+    from skvarimp._compiled.tree_credit import count_below as compiled
+
+    return compiled
+
+
+def count_below(cuts, numbers, codes):
+    """Fill `codes` with how many cuts lie below each number; all below NaN."""
+    codes[:] = np.searchsorted(cuts, numbers)
+
+
+ROUNDING = 1e-11  # of sums over the trees; no share is as small
+
+
+@dataclass
+class Tree:
+    """The nodes of one tree; node 0 is the root.
+
+    Attributes
+    ----------
+    column : ndarray of shape (n_nodes,)
+        Column of the table that a node splits on; -1 at a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        Values up to it go left.
+    left, right : ndarray of shape (n_nodes,)
+        Children; -1 at a leaf.
+    missing_left : ndarray of shape (n_nodes,)
+        Whether missing values go left.
+    values : ndarray of shape (n_nodes, n_raw)
+        What a leaf adds to the raw outputs. Inner nodes hold what the library keeps
+        there, if anything; `Upwards.means` gives them a meaning.
+    sets : dict
+        Node with a categorical split -> whether each category goes left, by its
+        position.
+    weight : ndarray of shape (n_nodes,) or None
+        Training weight of each node: the sum of its rows' weights, or of their second
+        derivatives where the library keeps those. None where it keeps nothing.
+    count : ndarray of shape (n_nodes,) or None
+        Training rows of each node; scikit-learn's trees only.
+    decrease : ndarray of shape (n_nodes,) or None
+        By how much a split lowers weight times impurity, or its gain; scikit-learn's
+        trees only.
+    columns : ndarray or None
+        Columns that the tree was grown on; None for all.
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    values: np.ndarray
+    sets: dict = field(default_factory=dict)
+    weight: np.ndarray | None = None
+    count: np.ndarray | None = None
+    decrease: np.ndarray | None = None
+    columns: np.ndarray | None = None
+
+    @property
+    def is_leaf(self):
+        """(n_nodes,) bool."""
+        return self.column < 0
+
+    def levels(self):
+        """The branch nodes of each depth, from the root down."""
+        nodes, result = np.zeros(1, dtype=np.intp), []
+        while len(nodes := nodes[self.column[nodes] >= 0]):
+            result.append(nodes)
+            nodes = np.concatenate([self.left[nodes], self.right[nodes]])
+        return result
+
+
+@dataclass
+class Trees(Form):
+    """A sum of trees behind a link.
+
+    Attributes
+    ----------
+    trees : list of Tree
+    encoding : Encoding
+        How splits see the columns.
+    link : Link or None
+        From raw outputs to the response; None: they are the response.
+    offset : ndarray of shape (n_raw,)
+        Added to the sum of the trees.
+    stages : ndarray of shape (n_trees,) or None
+        The boosting stage that each tree belongs to, ascending; None where trees are
+        averaged.
+    shares : ndarray of shape (n_trees,) or None
+        Weights of averaged trees, which their values hold as a factor; they sum to 1.
+    loss : tuple of (str, float) or None
+        Arguments of `TreeLoss`, what boosting minimises; None for averages.
+    rounding : float
+        How much the library's own raw outputs may be off, relative to the response.
+    doubt : float or None
+        The model itself is asked for labels that are decided by less than this. None:
+        by less than sums in another order may differ.
+    """
+
+    piecewise_constant = True
+
+    trees: list
+    encoding: Encoding = field(default_factory=Encoding)
+    link: object = None
+    offset: np.ndarray | float = 0.0
+    stages: np.ndarray | None = None
+    shares: np.ndarray | None = None
+    loss: tuple | None = None
+    rounding: float = 0.0
+    doubt: float | None = None
+
+    def __post_init__(self):
+        if self.stages is None and self.shares is None:
+            self.shares = np.full(len(self.trees), 1.0 / len(self.trees))
+
+    @property
+    def n_raw(self):
+        """Number of raw outputs."""
+        return self.trees[0].values.shape[1]
+
+    def gap(self):
+        """How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
+
+        A mean of shares is 0 if all shares are 0, and otherwise at least the smallest
+        share of one tree. The same holds for 1.
+        """
+        if self.link is not None or self.shares is None or np.any(self.offset):
+            return 0.0
+        smallest = np.inf
+        for tree, share in zip(self.trees, self.shares):
+            leaves = tree.values[tree.is_leaf]
+            for sizes in (leaves, share - leaves):
+                sizes = sizes[np.abs(sizes) > ROUNDING * share]
+                smallest = min(smallest, sizes.min(initial=np.inf))
+        return smallest if ROUNDING < smallest < np.inf else 0.0
+
+    def scores(self, X):
+        """See `Form.scores`; the raw outputs, (n_raw, n_samples)."""
+        from skvarimp._models.tree_table import NodeTable
+
+        nodes = NodeTable(self.trees, self.encoding)
+        sums = nodes.raw(nodes.codes_of(as_table(X)))
+        return sums + np.broadcast_to(self.offset, len(sums))[:, np.newaxis]
+
+    def on(self, columns, n_columns):
+        """See `Form.on`."""
+        if np.array_equal(columns, np.arange(n_columns)):
+            return self
+        columns = np.asarray(columns)
+        trees = [
+            replace(
+                tree,
+                column=np.where(tree.is_leaf, -1, columns[tree.column]),
+                columns=np.unique(columns),
+            )
+            for tree in self.trees
+        ]
+        return replace(self, trees=trees, encoding=self.encoding.on(columns))
+
+    @staticmethod
+    def summed(members, weights, shift):
+        """See `Form.summed`; of trees that see the columns in one way."""
+        first = members[0].encoding
+        plain = not first.encoders and not first.n_categories
+        if not plain or any(
+            form.link is not None or form.encoding != first for form in members
+        ):
+            return None
+        pairs = list(zip(members, weights))
+        trees = [(tree, w) for form, w in pairs for tree in form.trees]
+        return Trees(
+            [replace(tree, values=w * tree.values) for tree, w in trees],
+            first,
+            offset=sum(w * m.offset for m, w in pairs) + shift,
+            rounding=max(form.rounding for form in members),
+        )
+
+    def outputs(self, X):
+        """See `Form.outputs`."""
+        raw = self.scores(X)
+        return raw if self.link is None else self.link(raw)[0]
+
+
+class Upwards:
+    """The branch nodes of an ensemble by their depth, to add up leaves along them.
+
+    Parameters
+    ----------
+    nodes : NodeTable
+    """
+
+    def __init__(self, nodes):
+        self.nodes, self.levels, below = nodes, [], nodes.roots
+        children = nodes.children.reshape(-1, 2)
+        while len(below := below[nodes.feature[below] >= 0]):
+            self.levels.append((below, *children[below].T))
+            below = children[below].ravel()
+
+    def sums(self, at_leaves):
+        """Sums over the leaves below each node, of one number per node, (n_nodes,)."""
+        sums = np.array(at_leaves, dtype=np.float64)
+        for inner, right, left in reversed(self.levels):
+            sums[inner] = sums[left] + sums[right]
+        return sums
+
+    def means(self, weight):
+        """What each node would add as a leaf: the mean of its leaves by their weight.
+
+        Leaves that no training row reached count only where a node has no others.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_nodes,)
+            Of the training rows at each leaf.
+
+        Returns
+        -------
+        ndarray of shape (n_raw, n_nodes)
+        """
+        leaf, values = self.nodes.feature < 0, self.nodes.values
+        weight, number = self.sums(weight), self.sums(np.ones(len(leaf)))
+        means = np.empty(values.shape)
+        for of_raw, at_leaves in zip(means, values):
+            of_raw[:] = self.sums(at_leaves) / number
+            weighted = self.sums(weight * at_leaves)
+            np.divide(weighted, weight, out=of_raw, where=weight > 0)
+            of_raw[leaf] = at_leaves[leaf]
+        return means
