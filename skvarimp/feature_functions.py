@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.entries import column_names, column_position
 from skvarimp._data.values import is_missing
-from skvarimp._measures.firm.feature_function import (
+from skvarimp._measures.firm.features import (
     FeatureFunction,
     numbers_of,
     operand_text,
@@ -140,6 +140,8 @@ class Linear(FeatureFunction):
     >>> Linear({"age": 0.5}).label(["age", "bmi"])
     '0.5 * age'
     """
+
+    _is_linear = True
 
     def __init__(self, weights: Mapping[Any, float] | ArrayLike) -> None:
         if isinstance(weights, Mapping):

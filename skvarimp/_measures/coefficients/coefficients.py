@@ -19,11 +19,11 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps, set_columns
-from skvarimp._measures.coefficients.cross_validation import increases_of_gcv
 from skvarimp._measures.coefficients.statistics import (
     check_has_statistic,
     coefficient_statistics,
     family_of,
+    increases_of_gcv,
 )
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import is_classifier

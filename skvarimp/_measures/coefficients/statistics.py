@@ -1,8 +1,15 @@
-"""t and Wald statistics of coefficients estimated without penalty.
+"""Statistics of coefficients on the training data: t and Wald's, and a spline's GCV.
 
-An estimated coefficient over its standard error. Standard errors come from the Fisher
-information of the model's likelihood at the estimator's own coefficients, times the
-dispersion where the family has one. For least squares that is the textbook t.
+t: an estimated coefficient over its standard error. Standard errors come from the
+Fisher information of the model's likelihood at the estimator's own coefficients, times
+the dispersion where the family has one. For least squares that is the textbook t.
+
+There is no maximum of the likelihood at finite coefficients where some combination of
+columns separates the classes (wholly or in part), or the zeros of a count from the
+rest: the likelihood keeps growing along it, and a solver stops where it happens to.
+
+Reference: Bach (2010), Self-concordant analysis for logistic regression, Electronic
+Journal of Statistics 4, 384-414.
 """
 
 import numpy as np
@@ -17,12 +24,14 @@ from sklearn.linear_model import (
 
 from skvarimp._data.values import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
-from skvarimp._measures.coefficients.separation import warn_without_maximum
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.readers.linear import spline_form
 from skvarimp._running.guards import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
 # which on statistics are warned about or refused.
 _WARN_DISTANCE, _LARGEST_DISTANCE = 0.1, 1.0
+_GCV_TOLERANCE = 1e-6  # of the model's own criterion
 
 FAMILIES = {
     LinearRegression: (0, "identity"),
@@ -232,3 +241,107 @@ def _is_near_maximum(design, inverse, residuals, dispersion):
         raise ValueError(message)
     warn(message)
     return False
+
+
+def warn_without_maximum(design, inverse, residuals):
+    """Warn where the derivatives at the coefficients do not show that there is one.
+
+    Along any direction h of unit information the third derivative of minus the log
+    likelihood (logistic, or of a log link with power below 2) is at most R times the
+    second, R the largest spread of a row's linear predictors along h. So the slope, at
+    least -lambda at the start (lambda^2 = g' I^-1 g), gains 1 / R or more on the way:
+    with lambda R < 1 no direction descends for ever (proposition 2). 1/2 leaves room
+    for rounding.
+
+    Parameters
+    ----------
+    design : Design
+    inverse : ndarray
+        Inverse information at the coefficients.
+    residuals : ndarray of shape (n_samples, n_predictors)
+    """
+    score = design.score(residuals).T.ravel()
+    decrement = score @ inverse @ score
+    if decrement * _largest_spread(design, inverse, residuals.shape[1]) <= 0.25:
+        return
+    warn(
+        "The solver stopped where the likelihood may have no maximum. Either it needs "
+        "a smaller `tol` or a larger `max_iter`, or a combination of columns separates "
+        "the classes of y, or the rows with y = 0, at least in part. Wald statistics "
+        "then mean nothing: use statistic='standardized', or a penalised model."
+    )
+
+
+def _largest_spread(design, inverse, n_predictors):
+    """R^2: largest variance of a row's linear predictor, or of a difference of two."""
+    parts = inverse.reshape((n_predictors, design.n_parameters) * 2)
+    if n_predictors == 1:
+        contrasts = [parts[0, :, 0]]
+    else:
+        contrasts = [
+            parts[k, :, k] + parts[m, :, m] - parts[k, :, m] - parts[m, :, k]
+            for k in range(n_predictors)
+            for m in range(k)
+        ]
+    return max(
+        np.max(np.einsum("ia,ab,ib->i", z, contrast, z, optimize=True))
+        for _, z in design.blocks()
+        for contrast in contrasts
+    )
+
+
+def increases_of_gcv(estimator, table, X, y):
+    """Increase of the criterion without the basis functions that use a column.
+
+    Parameters
+    ----------
+    estimator : Earth or EarthRegressor
+        Of the package `mars-earth`.
+    table : Table
+        The training rows.
+    X : ndarray of shape (n_samples, n_features)
+        The same as numbers.
+    y : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        0 for a column in no basis function.
+    """
+    name = type(estimator).__name__
+    try:
+        form = spline_form(estimator, table)
+    except NotReadable as declined:
+        raise TypeError(
+            "statistic='gcv' needs a spline that least squares fitted, Earth or "
+            f"EarthRegressor of the package mars-earth, got {name}: {declined}. Use "
+            "SensitivityImportance for other models."
+        ) from None
+    functions = form.products(X)
+    # the newest factor of a product says whether it took a knot of its own
+    knots = np.append(form.hinges, False)[form.factors[:, 0]]
+    whole = _criterion(functions, knots, y, estimator.penalty)
+    if not np.isclose(whole, estimator.gcv_, rtol=_GCV_TOLERANCE, atol=0.0):
+        raise ValueError(
+            f"The criterion of {name} on X and y is {whole:.6g}, but the model's own "
+            f"`gcv_` is {estimator.gcv_:.6g}. Pass the training data, and the "
+            "`penalty` of the fit."
+        )
+    uses = np.pad(form.matrix != 0, [(0, 0), (0, 1)])[:, form.factors].any(axis=2)
+    result = np.zeros(len(uses))
+    for j, of_column in enumerate(uses):
+        if of_column.any():
+            left = functions[:, ~of_column], knots[~of_column]
+            result[j] = _criterion(*left, y, estimator.penalty) - whole
+    return result
+
+
+def _criterion(functions, knots, y, penalty):
+    """RSS / (n (1 - C / n)^2) of least squares, C = terms + penalty knots."""
+    if functions.shape[1] == 0:  # then the mean remains
+        functions, knots = np.ones((len(y), 1)), np.zeros(1)
+    fitted = functions @ np.linalg.lstsq(functions, y, rcond=None)[0]
+    n, parameters = len(y), functions.shape[1] + penalty * np.sum(knots)
+    if parameters >= n:
+        return np.inf
+    return np.sum((y - fitted) ** 2) / (n * (1.0 - parameters / n) ** 2)
