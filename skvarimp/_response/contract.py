@@ -19,9 +19,8 @@ import numpy as np
 from skvarimp._response.costs import Costs
 from skvarimp._response.reductions.reductions import Reduction
 from skvarimp._response.reductions.states import Joining, Merging, Sample, State
-from skvarimp._response.shapes.dense import Dense
-from skvarimp._response.shapes.shape import Margins, reduced
-from skvarimp._response.shapes.step_curves import StepCurves
+from skvarimp._response.shapes.shape import Dense, Margins, reduced
+from skvarimp._response.shapes.steps import StepCurves
 from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
 

@@ -13,7 +13,7 @@ from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
-from skvarimp._response.shapes.chebyshev import (
+from skvarimp._response.shapes.basis import (
     TOO_MANY,
     gaussian_nodes,
     interpolation,

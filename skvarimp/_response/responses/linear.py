@@ -19,8 +19,7 @@ from skvarimp._response.responses.scores import (
 from skvarimp._response.shapes.basis import absolute, relative
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.one_turn import first_cells
-from skvarimp._response.shapes.step_curves import StepCurves
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import at_once
 
 LOOKS = 32  # evaluations of a row's label, to find where it changes

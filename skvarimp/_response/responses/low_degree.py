@@ -11,8 +11,8 @@ import numpy as np
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.costs import Costs
 from skvarimp._response.responses.projection import ProjectionResponse
-from skvarimp._response.shapes.chebyshev import interpolation, nodes
-from skvarimp._response.shapes.kinks import between_kinks
+from skvarimp._response.shapes.basis import interpolation, nodes
+from skvarimp._response.shapes.line import between_kinks
 from skvarimp._running.memory import CACHE, slices
 
 

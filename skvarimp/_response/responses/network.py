@@ -11,14 +11,14 @@ from skvarimp._response.costs import Costs
 from skvarimp._response.reductions.reductions import SquaredError
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import TYPICAL_NODES, numeric_values
-from skvarimp._response.shapes.chebyshev import (
+from skvarimp._response.shapes.basis import (
     cosine_nodes,
     interpolation,
     logistic_nodes,
     nodes,
     tanh_nodes,
 )
-from skvarimp._response.shapes.kinks import KinkedCurves, kinked_curves
+from skvarimp._response.shapes.line import KinkedCurves, kinked_curves
 from skvarimp._running.memory import at_once
 
 NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes, "cosine": cosine_nodes}

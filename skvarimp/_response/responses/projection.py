@@ -13,7 +13,7 @@ from skvarimp._response.contract import Task
 from skvarimp._response.responses import few_values as _few_values
 from skvarimp._response.responses.line_columns import finish_shape
 from skvarimp._response.responses.scores import ScoreResponse, own_values
-from skvarimp._response.shapes.dense import Dense
+from skvarimp._response.shapes.shape import Dense
 from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
 
 

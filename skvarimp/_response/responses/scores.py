@@ -7,9 +7,8 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.shapes.basis import Basis, absolute, relative
+from skvarimp._response.shapes.basis import Basis, absolute, mean_over_nodes, relative
 from skvarimp._response.shapes.one_turn import OneTurn
-from skvarimp._response.shapes.product_basis import mean_over_nodes
 from skvarimp._running.memory import Memo, at_once, slices, working_bytes
 
 TYPICAL_NODES = 64

@@ -7,23 +7,154 @@ With u[k] in [-1, 1] the position of a cell and x_m the Chebyshev nodes,
 for the curves and for smooth functions h of them, where B interpolates. The number of
 nodes grows until the last Chebyshev coefficients have vanished, so that the sum is
 exact to rounding. Means over the cells and over the rows take O((n_rows + n_cells)
-n_nodes).
+n_nodes). Of two columns, with C the matrix of the second one,
+
+    mean[k] = sum_ml B[k, m] mean(x_m, y_l) C[k, l].
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from skvarimp._data.values import spread_over
-from skvarimp._response.shapes.chebyshev import (
-    coefficients,
-    interpolation,
-    nodes,
-    tail,
-)
-from skvarimp._response.shapes.dense import Chunk, summing
-from skvarimp._response.shapes.shape import NeedsValues, Shape
+from skvarimp._response.shapes.shape import Chunk, NeedsValues, Shape, summing
 from skvarimp._running.memory import CACHE
+
+ROUNDING = 1e-17  # the error allowed, relative to the largest value
+TOO_MANY = 10_000  # nodes; the function is then evaluated at the values themselves
+_RHO = np.geomspace(1.005, 1e4, 500)
+_HEIGHT = (_RHO - 1.0 / _RHO) / 2.0
+
+
+def n_nodes(log_bound):
+    """How many Chebyshev nodes leave an error below rounding.
+
+    Parameters
+    ----------
+    log_bound : callable
+        log_bound(heights) gives, for each, the logarithm of a bound of the function
+        on the ellipse around [-1, 1] that reaches that high above it; infinite
+        beyond its poles. The function is of size 1 on the interval itself.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    With M the bound on the ellipse of axes' sum rho, the polynomial of degree n
+    through n + 1 Chebyshev points errs by at most 4 M rho^-n / (rho - 1)
+    (L. N. Trefethen, Approximation Theory and Approximation Practice, theorem 8.2);
+    the best rho of many is taken.
+    """
+    excess = np.log(4.0 / (_RHO - 1.0) / ROUNDING) + log_bound(_HEIGHT)
+    needed = max(np.min(excess / np.log(_RHO)), 0.0)
+    return int(np.ceil(needed)) + 1 if needed < TOO_MANY else TOO_MANY
+
+
+def gaussian_nodes(c):
+    """Nodes for exp(-c (x - s)^2) on [-1, 1], whatever the real s."""
+    # |exp(-c (x + iy - s)^2)| <= exp(c y^2)
+    return n_nodes(lambda height: c * height**2)
+
+
+def cosine_nodes(slope):
+    """Nodes for cos(slope x + s) on [-1, 1], whatever the real s."""
+    return n_nodes(lambda height: slope * height)  # |cos(u + iy)| <= exp(|y|)
+
+
+def rational_nodes(shape):
+    """Nodes for (1 + (c + t^2 (x - s)^2) / (2 a))^-a, whatever s and c >= 0.
+
+    Parameters
+    ----------
+    shape : (float, float)
+        a and t.
+    """
+    a, t = shape
+
+    def log_bound(height):
+        # the base is at least 1 - t^2 y^2 / (2 a) of its value on the axis
+        left = 1.0 - (t * height) ** 2 / (2.0 * a)
+        return np.where(left > 0, -a * np.log(np.maximum(left, 1e-300)), np.inf)
+
+    return n_nodes(log_bound)
+
+
+def tanh_nodes(slope):
+    """Nodes for tanh(slope x + s) on [-1, 1], whatever the real s."""
+
+    def log_bound(height):
+        # |tanh(u + iy)| <= max(1, tan y) below the poles at y = pi / 2
+        y = slope * height
+        largest = np.maximum(np.tan(np.minimum(y, 1.55)), 1.0)
+        return np.where(y < 1.55, np.log(largest), np.inf)
+
+    return n_nodes(log_bound)
+
+
+def logistic_nodes(slope):
+    """Nodes for 1 / (1 + exp(-slope x - s)) = (1 + tanh((slope x + s) / 2)) / 2."""
+    return tanh_nodes(slope / 2.0)
+
+
+def nodes(low, high, n):
+    """n Chebyshev points of [low, high], ascending."""
+    x = -np.cos(np.pi * np.arange(n) / max(n - 1, 1))
+    return (low + high) / 2.0 + (high - low) / 2.0 * x
+
+
+def interpolation(points, low, high, n):
+    """Values at points from values at the nodes.
+
+    f(points) = result @ f(nodes(low, high, n))
+
+    Parameters
+    ----------
+    points : ndarray of shape (..., n_points)
+        Within [low, high].
+    low, high : float
+    n : int
+        At least 2.
+
+    Returns
+    -------
+    ndarray of shape (..., n_points, n)
+    """
+    at = nodes(low, high, n)
+    # barycentric formula with weights (-1)^m, halved at both ends
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    signs[[0, -1]] /= 2.0
+    gaps = (points[..., np.newaxis] - at) / (high - low)  # free of overflow below
+    hits = gaps == 0
+    gaps[hits] = 1.0
+    result = np.divide(signs, gaps, out=gaps)
+    on_node = hits.any(axis=-1)
+    result[on_node] = hits[on_node]
+    result /= result.sum(axis=-1, keepdims=True)
+    return result
+
+
+@lru_cache(maxsize=64)
+def coefficients(n):
+    """Chebyshev coefficients of degree 0 to n - 1 from values at n nodes of [-1, 1].
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        values @ result are the coefficients.
+    """
+    order = np.arange(n)
+    result = np.cos(np.pi * np.outer(n - 1 - order, order) / (n - 1)) * 2.0 / (n - 1)
+    result[[0, -1]] /= 2.0
+    result[:, [0, -1]] /= 2.0
+    return result
+
+
+def tail(n):
+    """The coefficients that must have vanished for n nodes to be enough."""
+    return slice(n - max(2, n // 8), n)
+
 
 # How large the last coefficients may be: relative to the values, on average over the
 # rows and in any row; and relative to the numbers that the values are differences of.
@@ -198,3 +329,60 @@ class Basis(Shape):
             and mean_last <= VANISHED * mean_largest + ROUNDED * size * mean_weight
             and last.max() <= VANISHED_ANYWHERE * largest.max() + 10 * ROUNDED * size
         )
+
+
+FIRST = 9  # nodes of each column
+
+
+def mean_over_nodes(mean_at, n_rows, values, size):
+    """The mean at pairs of values, from its values at few nodes.
+
+    Parameters
+    ----------
+    mean_at : callable
+        mean_at(rows, points), of a slice or array of the rows and points (n, 2), is the
+        weighted sum over those rows there, (n_outputs, n).
+    n_rows : int
+    values : ndarray of shape (n_cells, 2)
+    size : float
+        Of the numbers that the mean is a difference of, which sets its rounding.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_cells) or None
+        None where nodes would not be half as many as cells.
+    """
+    low, high = values.min(axis=0), values.max(axis=0)
+    if np.any(low == high):
+        return None
+    some = spread_over(n_rows, TRIED)
+    n = (FIRST, FIRST)
+    for rows in (some, slice(0, n_rows)):
+        while True:
+            if 2 * n[0] * n[1] > len(values):
+                return None
+            at_nodes = mean_at(rows, _grid(low, high, n)).reshape(-1, *n)
+            if not np.all(np.isfinite(at_nodes)):
+                return None
+            vanished = tuple(_vanished(at_nodes, size))
+            if all(vanished):
+                break
+            n = tuple(m if done else m + m // 4 for m, done in zip(n, vanished))
+    by_first, by_second = (
+        interpolation(values[:, j], low[j], high[j], n[j]) for j in (0, 1)
+    )
+    return np.einsum("okl,kl->ok", by_first @ at_nodes, by_second)
+
+
+def _grid(low, high, n):
+    """Every node of the one column with every node of the other, (n_points, 2)."""
+    first, second = (nodes(low[j], high[j], n[j]) for j in (0, 1))
+    return np.column_stack([first.repeat(n[1]), np.tile(second, n[0])])
+
+
+def _vanished(at_nodes, size):
+    """Whether the last coefficients along each column are rounding."""
+    left = VANISHED * np.abs(at_nodes).max() + ROUNDED * size
+    for axis, n in ((1, at_nodes.shape[1]), (2, at_nodes.shape[2])):
+        last = np.moveaxis(at_nodes, axis, -1) @ coefficients(n)[:, tail(n)]
+        yield np.abs(last).max() <= left

@@ -25,7 +25,7 @@ sums_by_group sketch, basis       the same for each group of rows
 
 `rows` are (n_entries, n_outputs, n_rows), `cells` (n_entries, n_outputs, n_cells). A
 shape offers those primitives that it knows a short way for, and raises `NeedsValues`
-for others: its `parts` offer more of them, and the `Chunk` of `dense.py` all.
+for others: its `parts` offer more of them, and `Chunk` all.
 
     pairs()
     distances(offsets=None)
@@ -49,8 +49,11 @@ for others: its `parts` offer more of them, and the `Chunk` of `dense.py` all.
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
+from skvarimp._response.reductions.flatness import flatness
 from skvarimp._response.reductions.states import Merging
+from skvarimp._running.memory import CACHE
 
 
 class NeedsValues(Exception):
@@ -154,3 +157,193 @@ def reduced(reductions, shape):
             of_parts.add(state)
     merged = (of_parts.merged() for of_parts in merging)
     return [next(merged) if state is None else state for state in states]
+
+
+class Dense(Shape):
+    """Curves by their values.
+
+    Parameters
+    ----------
+    margins : Margins
+    ice : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
+    """
+
+    def __init__(self, margins, ice):
+        super().__init__(margins)
+        self.ice = ice
+
+    def parts(self):
+        """See `Shape.parts`."""
+        n_rows = self.margins.n_rows
+        size = max(1, CACHE * n_rows // self.ice.size)
+        for part, margins in self.margins.parts(size):
+            yield Chunk(margins, self.ice[:, :, part])
+
+    def sums(self, weights):
+        """See `Shape.sums`."""
+        return self._added(sparse.csr_array(weights[np.newaxis]))[:, :, 0]
+
+    def sums_by_group(self, weights, groups, n_groups):
+        """See `Shape.sums_by_group`."""
+        return self._added(summing(weights, groups, n_groups)), None
+
+    def _added(self, add):
+        """A sparse matrix times ICE - f; constant curves stay exactly constant."""
+        base = np.broadcast_to(self.margins.base, self.ice.shape[:3])
+        sums = []
+        for at in np.ndindex(*self.ice.shape[:2]):
+            of_one = add @ self.ice[at]
+            of_one -= (add @ base[at])[:, np.newaxis]
+            sums.append(of_one)
+        result = np.stack(sums) if len(sums) > 1 else sums[0]
+        return result.reshape(*self.ice.shape[:2], *sums[0].shape)
+
+
+def summing(weights, groups, n_groups):
+    """The sparse matrix (n_groups, n_rows) that adds up weighted rows by group."""
+    where = groups, np.arange(len(groups))
+    return sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
+
+
+class Chunk(Dense):
+    """Few values: a few arrays of them stay in the processor's cache.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
+        The curves, up to a constant for each row.
+    """
+
+    @property
+    def values(self):
+        """See the class."""
+        return self.ice
+
+    @property
+    def moved(self):
+        """ICE values minus the unmoved response."""
+        return self.ice - self.margins.base[..., np.newaxis]
+
+    @property
+    def chances(self):
+        """Probabilities that go with the values, of a shape that broadcasts."""
+        return self.margins.probabilities[:, np.newaxis, np.newaxis, :]
+
+    @property
+    def multiplicity(self):
+        """Numbers of grid values that go with the values, for `flatness`."""
+        return self.margins.multiplicity
+
+    def over_cells(self, values):
+        """sum_k p[b, k] values[b, o, i, k]."""
+        return np.matmul(values, self.chances[:, 0, :, :, np.newaxis])[..., 0]
+
+    def over_rows(self, values):
+        """sum_i w[i] values[b, o, i, k]."""
+        return np.matmul(self.margins.weights, values)
+
+    def distances(self, offsets=None):
+        """See `Shape.distances`."""
+        distance = self.moved
+        if offsets is not None:
+            distance = distance - offsets[..., np.newaxis]
+        distance = np.abs(distance)
+        if offsets is not None:
+            distance -= np.abs(offsets)[..., np.newaxis]
+        return self.over_cells(distance), self.over_rows(distance)
+
+    def squares(self, offsets):
+        """See `Shape.squares`."""
+        # (d - e)^2 - e^2 = d (d - 2 e)
+        moved = self.moved
+        squares = moved - 2.0 * offsets[..., np.newaxis]
+        squares *= moved
+        return self.over_cells(squares), self.over_rows(squares)
+
+    def extremes(self):
+        """See `Shape.extremes`."""
+        return self.values.min(axis=-1), self.values.max(axis=-1)
+
+    def deviations(self):
+        """See `Shape.deviations`."""
+        return flatness(self.values, self.multiplicity, "std")
+
+    def variances(self):
+        """See `Shape.variances`."""
+        # from the first value on: a constant curve is centred to exactly 0
+        squares = self.values - self.values[..., :1]
+        squares -= self.over_cells(squares)[..., np.newaxis]
+        np.square(squares, out=squares)
+        return self.over_cells(squares), self.over_rows(squares)
+
+    def means(self, function, size=None):
+        """See `Shape.means`."""
+        values = function(self)
+        return self.over_cells(values), self.over_rows(values)
+
+    def pairs(self):
+        """See `Shape.pairs`; O(n_cells log n_cells) for each row."""
+        values, chances = self.values, self.chances
+        n_pieces = values.shape[-1]
+        if n_pieces == 1:
+            return np.zeros(values.shape[:3]), self.over_rows(np.zeros(values.shape))
+        if n_pieces == 2:
+            gap = np.abs(values[..., 1:] - values[..., :1])
+            both = 2.0 * chances.prod(axis=-1)
+            return both * gap[..., 0], self.over_rows(gap * chances[..., ::-1])
+        order = np.argsort(values, axis=-1, kind=_fastest_sort(values))
+        order += np.arange(0, values.size, n_pieces).reshape(*values.shape[:3], 1)
+        distance = values.ravel().take(order)
+        gaps = np.diff(distance, axis=-1)
+        below = _mass_below(chances, order)
+        above = 1.0 - below
+        # E|V' - V''| = 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k)
+        rows = 2.0 * _sum_of_products(gaps, below * above)
+        # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
+        distance[..., 0] = _sum_of_products(gaps, above)
+        np.multiply(gaps, below - above, out=distance[..., 1:])
+        distance = running_sums(distance)
+        by_cell = np.empty(values.shape)
+        by_cell.ravel()[order.ravel()] = distance.ravel()
+        return rows, self.over_rows(by_cell)
+
+
+_RUN = 16
+_UP_TO = np.triu(np.ones((_RUN, _RUN)))
+
+
+def running_sums(values):
+    """np.cumsum along the last axis, faster by matrix products."""
+    n = values.shape[-1] // _RUN * _RUN
+    if n < 8 * _RUN:
+        return np.cumsum(values, axis=-1)
+    result = np.empty(values.shape)
+    runs = values[..., :n].reshape(*values.shape[:-1], -1, _RUN) @ _UP_TO
+    runs[..., 1:, :] += np.cumsum(runs[..., :-1, -1:], axis=-2)
+    result[..., :n] = runs.reshape(*values.shape[:-1], n)
+    if n < values.shape[-1]:
+        rest = np.cumsum(values[..., n:], axis=-1)
+        np.add(result[..., n - 1 : n], rest, out=result[..., n:])
+    return result
+
+
+def _fastest_sort(curves):
+    """The sort that merges runs, if the first curves rise and fall only a few times."""
+    few = np.diff(curves[..., :4, :], axis=-1) > 0
+    turns = np.count_nonzero(few[..., 1:] != few[..., :-1])
+    return "stable" if 16 * turns < few.size else None
+
+
+def _mass_below(chances, order):
+    """P_k of each sorted curve; (1, 1, 1, k) if all cells are equally probable."""
+    if chances.shape[2] == 1 and np.all(chances == chances[0, 0, 0, 0]):
+        return np.cumsum(chances[:1], axis=-1)[..., :-1]
+    chances = np.broadcast_to(chances, order.shape)
+    return np.cumsum(chances.ravel().take(order), axis=-1)[..., :-1]
+
+
+def _sum_of_products(values, factors):
+    """sum_k values[b, o, i, k] factors[..., k]."""
+    if factors.shape[:3] == (1, 1, 1):
+        return values @ factors[0, 0, 0]
+    return np.einsum("boik,boik->boi", values, factors)

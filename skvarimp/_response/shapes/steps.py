@@ -9,9 +9,12 @@ that an ensemble's thousands of cells cost only those a row's own curve needs.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg import block_diag
 
+from skvarimp._response.shapes.shape import Chunk, Shape
 from skvarimp._running.memory import CACHE, numbers_at_once
 
 
@@ -100,21 +103,12 @@ class Steps:
     @staticmethod
     def together(parts):
         """Those of several functions of the same rows, outputs one after another."""
-        n_cells, n_rows = parts[0].n_cells, parts[0].n_rows
-        keys = [part.rows * n_cells + part.positions for part in parts]
-        there = np.zeros(n_rows * n_cells, dtype=bool)
-        for key in keys:
-            there[key] = True
-        at = np.flatnonzero(there)
-        jumps = np.zeros((sum(len(part.jumps) for part in parts), len(at)))
-        output = 0
-        for part, key in zip(parts, keys):
-            end = output + len(part.jumps)
-            jumps[output:end, np.searchsorted(at, key)] = part.jumps
-            output = end
-        first = np.concatenate([part.first for part in parts])
-        starts = np.searchsorted(at, np.arange(n_rows + 1) * n_cells)
-        return Steps(first, starts, at % n_cells, jumps, n_cells)
+        n_rows, n_cells = parts[0].n_rows, parts[0].n_cells
+        every, zero = np.arange(n_rows), np.zeros(n_rows, dtype=np.intp)
+        rows = np.concatenate([np.append(every, part.rows) for part in parts])
+        cells = np.concatenate([np.append(zero, part.positions) for part in parts])
+        changes = block_diag(*(np.hstack([part.first, part.jumps]) for part in parts))
+        return Steps.of_changes(rows, cells, changes, n_rows, n_cells)
 
     @staticmethod
     def joined(parts):
@@ -220,28 +214,19 @@ class Steps:
             function(moved, rows, cells) -> (n_outputs, n) of moved (n_raw, n), the
             values of d on pieces of the rows, of which `cells` is the first cell.
         """
-        firsts, jumps = [], []
+        results = []
         for chunk in self.chunks():
             part = self.part(chunk)
-            _, moved, at = part.pieces()
-            moved = moved.reshape(len(moved), -1)[:, at]
-            n_steps, rows = len(at), part.rows
-            at_first = np.zeros(part.n_rows, dtype=np.intp)
-            values = function(
-                np.concatenate([part.first, moved], axis=1),
-                chunk.start + np.concatenate([np.arange(part.n_rows), rows]),
-                np.concatenate([at_first, part.positions]),
-            )
-            first, after = values[:, : part.n_rows], values[:, part.n_rows :]
-            jump = np.diff(after, axis=1, prepend=0.0) if n_steps else after
-            opening = part.starts[:-1][np.diff(part.starts) > 0]
-            jump[:, opening] = after[:, opening] - first[:, rows[opening]]
-            firsts.append(first)
-            jumps.append(jump)
-        first, jumps = np.concatenate(firsts, axis=1), np.concatenate(jumps, axis=1)
-        left = np.flatnonzero(jumps.any(axis=0))
-        starts = np.searchsorted(left, self.starts)
-        return Steps(first, starts, self.positions[left], jumps[:, left], self.n_cells)
+            positions, moved, at = part.pieces()
+            n_outputs, n_rows, n_pieces = moved.shape
+            at = np.sort(np.append(np.arange(n_rows) * n_pieces, at))
+            rows, pieces = np.divmod(at, n_pieces)
+            cells = positions[rows, pieces]
+            moved = moved.reshape(n_outputs, -1)[:, at]
+            values = function(moved, chunk.start + rows, cells)
+            unmoved = np.zeros((len(values), n_rows))
+            results.append(Steps.of_values(values, rows, cells, unmoved, self.n_cells))
+        return Steps.joined(results)
 
     def over_rows(self, weights):
         """sum_i weights[i] d[o, i, c], (n_outputs, n_cells)."""
@@ -309,3 +294,95 @@ def settled(values, gap):
         off = values - whole
         np.copyto(values, whole, where=np.abs(off, out=off) < gap / 2)
     return values
+
+
+class StepCurves(Shape):
+    """Curves of one entry by their steps.
+
+    Parameters
+    ----------
+    margins : Margins
+        Of one entry.
+    steps : Steps
+    gap : float
+        See `settled`.
+    """
+
+    def __init__(self, margins, steps, gap=0.0):
+        Shape.__init__(self, margins)
+        self.steps, self.gap = steps, gap
+
+    def parts(self):
+        """See `Shape.parts`."""
+        for part in self.steps.chunks():
+            yield Pieces(self.margins.part(part), self.steps.part(part), self.gap)
+
+    def sums(self, weights):
+        """See `Shape.sums`; forms no pieces."""
+        return self.steps.over_rows(weights)[np.newaxis]
+
+    def sums_by_group(self, weights, groups, n_groups):
+        """See `Shape.sums_by_group`; forms no pieces."""
+        return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None
+
+
+class Pieces(StepCurves, Chunk):
+    """The values of some rows' curves on each row's own pieces.
+
+    The arrays have as many "cells" as the row of most steps has pieces; `chances` and
+    `multiplicity` say of each row's pieces how probable and how many values they are.
+
+    Parameters
+    ----------
+    margins : Margins
+    steps : Steps
+    gap : float
+        See `settled`.
+    """
+
+    def __init__(self, margins, steps, gap):
+        super().__init__(margins, steps, gap)
+        self.positions, moved, _ = steps.pieces()
+        self.of_pieces = moved[np.newaxis]
+
+    def _on_pieces(self, of_cells):
+        """Sums over the cells of each piece, (n_rows, n_pieces)."""
+        below = np.concatenate([[0.0], np.cumsum(of_cells[0])])
+        return np.diff(below[self.positions], axis=1)
+
+    @property
+    def moved(self):
+        """See `Chunk.moved`."""
+        return self.of_pieces
+
+    values = moved
+
+    @property
+    def ice(self):
+        """The response on each row's pieces, (1, n_outputs, n_rows, n_pieces)."""
+        return settled(self.of_pieces + self.margins.base[..., np.newaxis], self.gap)
+
+    @cached_property
+    def chances(self):
+        """See `Chunk.chances`."""
+        return self._on_pieces(self.margins.probabilities)[np.newaxis, np.newaxis]
+
+    @property
+    def multiplicity(self):
+        """Number of grid values on each piece, (1, n_rows, n_pieces)."""
+        return self._on_pieces(self.margins.multiplicity)[np.newaxis]
+
+    def over_cells(self, values):
+        """See `Chunk.over_cells`."""
+        return np.einsum("boik,boik->boi", values, self.chances)
+
+    def over_rows(self, values):
+        """See `Chunk.over_rows`; a curve is 0 on the cells that its row has not."""
+        n_cells, weights = self.steps.n_cells, self.margins.weights
+        at = self.positions.ravel()
+        sums = np.empty((1, values.shape[1], n_cells))
+        for o, of_output in enumerate(values[0]):
+            jumps = np.diff(of_output, axis=1, prepend=0.0, append=0.0)
+            jumps *= weights[:, np.newaxis]
+            sums[0, o] = np.bincount(at, jumps.ravel(), n_cells + 1)[:n_cells]
+        return np.cumsum(sums, axis=2, out=sums)

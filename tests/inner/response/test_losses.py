@@ -27,8 +27,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.reductions.losses import CallableLoss, make_loss, unmoved_loss
 from skvarimp._response.reductions.reductions import Loss, SquaredError
-from skvarimp._response.shapes.dense import Chunk
-from skvarimp._response.shapes.shape import Margins
+from skvarimp._response.shapes.shape import Chunk, Margins
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)

@@ -25,7 +25,7 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses import line_columns
 from skvarimp._response.responses.linear import LinearResponse
-from skvarimp._response.shapes.kinks import kinked_curves
+from skvarimp._response.shapes.line import kinked_curves
 from skvarimp.exceptions import ResponseWarning
 
 RANDOM = np.random.RandomState(0)

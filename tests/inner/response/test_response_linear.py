@@ -41,8 +41,8 @@ from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
 from skvarimp._response.grid import Move
 from skvarimp._response.responses.line_columns import batches
 from skvarimp._response.shapes import chebyshev as _chebyshev
-from skvarimp._response.shapes.dense import running_sums
 from skvarimp._response.shapes.line import distances_to, mean_distances
+from skvarimp._response.shapes.shape import running_sums
 
 N = 80
 

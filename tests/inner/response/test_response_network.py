@@ -15,7 +15,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._response.reductions.losses import SquaredErrorLoss, Values
 from skvarimp._response.reductions.shares import TotalShare
 from skvarimp._response.responses.few_values import batches, few_values, n_distinct
-from skvarimp._response.shapes.kinks import kinked_curves
+from skvarimp._response.shapes.line import kinked_curves
 
 N = 60
 

@@ -31,12 +31,10 @@ from skvarimp._response.reductions.reductions import (
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.few_values import batches
 from skvarimp._response.shapes.basis import Basis
-from skvarimp._response.shapes.dense import Chunk, Dense
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.one_turn import OneTurn
-from skvarimp._response.shapes.shape import Margins, Shape, reduced
-from skvarimp._response.shapes.step_curves import StepCurves
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shapes.shape import Chunk, Dense, Margins, Shape, reduced
+from skvarimp._response.shapes.steps import StepCurves, Steps
 
 N = 60
 RANDOM = np.random.RandomState(0)

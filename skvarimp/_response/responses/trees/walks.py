@@ -10,8 +10,7 @@ from skvarimp._response.reductions.states import Merging, State
 from skvarimp._response.responses.trees import mean_slopes
 from skvarimp._response.responses.trees.curves import Member
 from skvarimp._response.shapes.shape import reduced
-from skvarimp._response.shapes.step_curves import StepCurves
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
 
 
