@@ -9,16 +9,16 @@ from skvarimp._models.registry import read
 from skvarimp._models.training_rows import KernelSum, Neighbours, WithinRadius
 from skvarimp._models.trees import Trees
 from skvarimp._response.probe import probe
-from skvarimp._response.responses.additive import AdditiveResponse
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.columnwise import ColumnwiseResponse, Transformed
-from skvarimp._response.responses.composite import CombinedResponse
+from skvarimp._response.responses.composite import (
+    ColumnwiseResponse,
+    CombinedResponse,
+    Transformed,
+)
 from skvarimp._response.responses.kernel import kernel_response
-from skvarimp._response.responses.linear import LinearResponse
-from skvarimp._response.responses.low_degree import LowDegreeResponse
-from skvarimp._response.responses.neighbours import NeighboursResponse
-from skvarimp._response.responses.network import NetworkResponse
-from skvarimp._response.responses.radius import RadiusResponse
+from skvarimp._response.responses.linear import AdditiveResponse, LinearResponse
+from skvarimp._response.responses.neighbours import NeighboursResponse, RadiusResponse
+from skvarimp._response.responses.projection import LowDegreeResponse, NetworkResponse
 from skvarimp._response.responses.trees.response import tree_response
 from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._data.partitions import Largest
-from skvarimp._response.responses.trees.mean_slopes import (
+from skvarimp._response.responses.trees.means import (
     mean_curves,
     serves,
     with_slopes,

@@ -1,13 +1,27 @@
-"""One function of the responses of member models: votes, transformed targets."""
+"""Responses of models around others: votes, transformed targets, column-wise steps.
+
+Behind column-wise steps a moved input column becomes moved model columns. The rows are
+transformed once. A donor's model values are its row of the transformed table; other
+values of the grid are transformed by the steps.
+"""
 
 from dataclasses import replace
+from functools import cached_property, partial
 
 import numpy as np
 
+from skvarimp._data.entries import Entry
+from skvarimp._data.table import as_table
+from skvarimp._data.values import begins_value
+from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
+from skvarimp._response.contract import Response
 from skvarimp._response.costs import Costs
+from skvarimp._response.grid import side_by_side
+from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse
 from skvarimp._response.shapes.steps import Steps, settled
+from skvarimp._running.guards import users_code
 from skvarimp._running.memory import Memo
 
 
@@ -116,3 +130,190 @@ class CombinedResponse(ScoreResponse):
             return costs
         # the members' steps are brought together and formed again
         return replace(costs, row=2.5 * costs.row, cell=costs.cell - self.n_outputs)
+
+
+class Transformed:
+    """A table and moves seen behind column-wise steps.
+
+    Parameters
+    ----------
+    form : BehindSteps
+    raw : Table
+    """
+
+    def __init__(self, form, raw):
+        self.steps, self.raw = form.steps, raw
+        self.source, self.model = form.source, form.model
+        self.table = self._transform(raw.copy())
+        self.monotone = all(is_monotone(step) for _, step in self.steps.steps)
+        # model columns in the order of their sources, and where each source starts
+        self._order = np.argsort(self.source, kind="stable")
+        raw_columns = np.arange(raw.n_columns + 1)
+        self._starts = np.searchsorted(self.source[self._order], raw_columns).tolist()
+
+    def _transform(self, native):
+        with users_code():
+            return as_table(self.steps.transform(native))
+
+    def of(self, raw):
+        """The transformed table of a raw one."""
+        return self.table if raw is self.raw else self._transform(raw.copy())
+
+    def entry(self, entry):
+        """The model columns that move with an entry."""
+        starts = self._starts
+        parts = [self._order[starts[j] : starts[j + 1]] for j in entry.columns]
+        columns = np.sort(np.concatenate([np.arange(0), *parts]))
+        return Entry(entry.name, tuple(columns.tolist()), len(columns) > 1)
+
+    def move(self, raw, table, move):
+        """The move of the model columns; the same cells in the same order."""
+        entry = self.entry(move.entry)
+        behind, rows = table, move.donors
+        if rows is None:  # the grid's own values: put into copies of one row
+            rows = np.zeros(move.n_cells, dtype=np.intp)
+            values = move.rows_of_values(slice(None))
+            behind = self._transform(raw.moved(rows, move.entry.columns, values=values))
+            rows = np.arange(move.n_cells)
+        columns = [behind.column(j)[rows] for j in entry.columns]
+        values = side_by_side(columns, len(rows))
+        if move.donors is None and not _finite(values):
+            self.model(behind.copy())  # it may refuse these
+        return replace(move, entry=entry, values=values)
+
+
+def _finite(values):
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
+
+
+def _n_distinct(values):
+    return begins_value(np.sort(values, axis=1)).sum(axis=1)
+
+
+class TransformedMoves:
+    """`Moves` seen behind column-wise steps."""
+
+    def __init__(self, moves, raw, transformed, table):
+        self.raw_moves, self.raw = moves, raw
+        self.transformed, self.table = transformed, table
+        self.weights, self.grids = moves.weights, moves.grids
+        self.entries = [transformed.entry(entry) for entry in moves.entries]
+        self._made = Memo(most=256)
+
+    @cached_property
+    def by_column(self):
+        """See `Moves.by_column`: only if the steps ascend and merge no two values.
+
+        If a selector leaves one column of a group, it has the grid of the group. If an
+        imputer fills in a missing value, it is still the last value of its grid.
+        """
+        result = np.zeros(len(self.entries), dtype=bool)
+        if not self.transformed.monotone or self.raw.numeric() is None:
+            return result
+        one_behind = np.array([len(e.columns) == 1 for e in self.entries], dtype=bool)
+        singles = np.flatnonzero(one_behind & self.raw_moves.by_column)
+        columns = np.array([self.entries[e].columns[0] for e in singles], np.intp)
+        raw_columns = self.transformed.source[columns]
+        for which in line_batches(self.table, columns):
+            behind, _ = values_of(self.table, columns[which], self.weights)
+            before, _ = values_of(self.raw, raw_columns[which], self.weights)
+            same = _n_distinct(behind) == _n_distinct(before)
+            missing_before = np.isnan(before).any(axis=1)
+            result[singles[which]] = same & ~missing_before
+        return result
+
+    def is_categorical(self, position):
+        """See `Moves.is_categorical`."""
+        return self.raw_moves.is_categorical(position)
+
+    def __len__(self):
+        return len(self.raw_moves)
+
+    def __getitem__(self, position):
+        def make():
+            raw = self.raw_moves[position]
+            return self.transformed.move(self.raw, self.table, raw)
+
+        return self._made.get(position, make)
+
+
+class ColumnwiseResponse(Response):
+    """An inner response on transformed columns.
+
+    Parameters
+    ----------
+    inner : Response
+    transformed : Transformed
+    """
+
+    def __init__(self, inner, transformed):
+        self.inner, self.transformed = inner, transformed
+        self.n_outputs = inner.n_outputs
+        self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
+        self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
+        self.additive, self.steps_alone = inner.additive, inner.steps_alone
+        self.costs, self.evaluations = inner.costs, inner.evaluations
+        self.evaluations_for = inner.evaluations_for
+        self.evaluations_of_group = inner.evaluations_of_group
+        self._inner_walks = Memo()
+
+    def inside(self, table):
+        """See `Response.inside`."""
+        behind = self.transformed
+        yield self.inner, behind.model, behind.of(table), behind.entry
+
+    def _behind(self, table, *moves):
+        """A table and moves as the inner response sees them."""
+        behind = self.transformed.of(table)
+        return behind, *(self.transformed.move(table, behind, m) for m in moves)
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        behind, move = self._behind(table, move)
+        return self.inner.curves(behind, rows, move, base)
+
+    def at_cells(self, table, rows, moves, base, cells):
+        """See `Response.at_cells`."""
+        behind, *moves = self._behind(table, *moves)
+        return self.inner.at_cells(behind, rows, moves, base, cells)
+
+    def is_stepped(self, table, move):
+        """See `Response.is_stepped`."""
+        return self.inner.is_stepped(*self._behind(table, move))
+
+    def stepped(self, table, rows, move, base):
+        """See `Response.stepped`."""
+        behind, move = self._behind(table, move)
+        return self.inner.stepped(behind, rows, move, base)
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        behind, move = self._behind(table, move)
+        return self.inner.mean_curves(behind, rows, weights, move, base)
+
+    def averaged(self, table, rows, weights, base, n_columns):
+        """See `Response.averaged`."""
+        behind = self.transformed.of(table)
+        averaged = self.inner.averaged(behind, rows, weights, base, n_columns)
+        return partial(self._averaged, averaged, table, behind)
+
+    def _averaged(self, averaged, table, behind, move):
+        return averaged(self.transformed.move(table, behind, move))
+
+    def _inner_walk(self, walk):
+        """The walk behind the steps, made once for all its tasks."""
+
+        def make():
+            behind = self.transformed.of(walk.table)
+            moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
+            return replace(walk, response=self.inner, table=behind, moves=moves)
+
+        return self._inner_walks.get(walk, make)
+
+    def tasks(self, walk):
+        """See `Response.tasks`."""
+        return self.inner.tasks(self._inner_walk(walk))
+
+    def run(self, walk, task):
+        """See `Response.run`."""
+        return self.inner.run(self._inner_walk(walk), task)

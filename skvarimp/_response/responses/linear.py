@@ -1,4 +1,4 @@
-"""Additive forms: link(x W + b), as lines wherever they are."""
+"""Additive forms: link(b + sum_j g_j(x_j)), with lines wherever g_j(x) = w_j x."""
 
 from functools import partial
 
@@ -7,11 +7,15 @@ import numpy as np
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
 from skvarimp._response.contract import Task
 from skvarimp._response.costs import Costs
-from skvarimp._response.responses import line_columns
-from skvarimp._response.responses.halving import halved
+from skvarimp._response.responses.many_columns import (
+    finish_lines,
+    line_batches,
+    lines_serve,
+)
 from skvarimp._response.responses.projection import ProjectionResponse, columns_at
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
+    halved,
     numeric_values,
     own_cells_unmoved,
     own_values,
@@ -232,12 +236,67 @@ class LinearResponse(ProjectionResponse):
             return
         request = first // walk.n_entries
         reductions, grid = walk.reductions[request], walk.moves.grids[request]
-        if line_columns.serves(walk.table, reductions, grid, walk.keep_rows):
-            yield from line_columns.batches(walk.table, columns)
+        if lines_serve(walk.table, reductions, grid, walk.keep_rows):
+            yield from line_batches(walk.table, columns)
 
     def finished(self, walk, positions):
         """See `ProjectionResponse.finished`."""
         if self.link is not IDENTITY:
             return super().finished(walk, positions)
         columns = columns_at(walk, positions)
-        return line_columns.finish(walk, positions, columns, self.weights[columns])
+        return finish_lines(walk, positions, columns, self.weights[columns])
+
+
+class AdditiveResponse(LinearResponse):
+    """Moved columns change only their own parts of a row's scores.
+
+    A single score is a line in what the moved columns add to it, whatever that is.
+
+    Parameters
+    ----------
+    model : Model
+    form : Additive
+    """
+
+    path = "additive"
+
+    def __init__(self, model, form):
+        super().__init__(model, form)
+        self.form, self.steps_alone = form, False
+        self.smooth = self.n_scores == 1 or all(part.smooth for part in form.parts)
+
+    def uses(self, columns):
+        """See `ScoreResponse.uses`."""
+        return np.ones(len(columns), dtype=bool)
+
+    def sums(self, table, rows):
+        """See `ProjectionResponse.sums`; the scores themselves."""
+        return self._sums.get(table, lambda: self.form.sums(table.numeric()))[rows]
+
+    def scores_at(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_at`."""
+        own = self.form.steps(own_values(table, rows, columns), columns)
+        others = self.sums(table, rows) - own
+        steps = self.form.steps(values, columns)
+        return self.added(others, steps)
+
+    def _line(self, table, rows, move):
+        """See `LinearResponse._line`."""
+        columns = list(move.entry.columns)
+        t = self.form.steps(numeric_values(move), columns).T
+        if move.codes is not None:
+            return t, t[:, move.codes[rows]]
+        return t, self.form.steps(own_values(table, rows, columns), columns).T
+
+    def _is_straight(self, move):
+        """See `LinearResponse._is_straight`."""
+        return False
+
+    def costs(self):
+        """See `Response.costs`."""
+        call = 15.0 + 0.5 * self.weights.size
+        return Costs(call, 5.0, 1.0 + 0.25 * self.n_scores)
+
+    def batches(self, walk, first, columns):
+        """See `ProjectionResponse.batches`; none."""
+        return iter(())

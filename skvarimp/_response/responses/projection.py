@@ -1,20 +1,46 @@
 """Models that see X through a few weighted sums of its columns: head(X W + b).
 
 With W (n_columns, n_units), moving the columns J of row i from x_iJ to v changes its
-sums by (v - x_iJ) W_J and nothing else.
+sums by (v - x_iJ) W_J and nothing else. Such models are sums of products of lines and
+hinges, and multilayer perceptrons, whose first layer alone sees the moved columns.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from skvarimp._compiled import use_compiled
 from skvarimp._data.table import SparseTable
+from skvarimp._models.array_forms import ACTIVATIONS
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Task
-from skvarimp._response.responses import few_values as _few_values
-from skvarimp._response.responses.line_columns import finish_shape
-from skvarimp._response.responses.scores import ScoreResponse, own_values
+from skvarimp._response.costs import Costs
+from skvarimp._response.reductions.reductions import SquaredError
+from skvarimp._response.responses.many_columns import (
+    few_value_batches,
+    few_value_curves,
+    few_values,
+    finish_shape,
+)
+from skvarimp._response.responses.scores import (
+    TYPICAL_NODES,
+    ScoreResponse,
+    numeric_values,
+    own_values,
+)
+from skvarimp._response.shapes.basis import (
+    cosine_nodes,
+    interpolation,
+    logistic_nodes,
+    nodes,
+    tanh_nodes,
+)
+from skvarimp._response.shapes.line import KinkedCurves, between_kinks, kinked_curves
 from skvarimp._response.shapes.shape import Dense
-from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
+from skvarimp._running.memory import CACHE, Memo, at_once, slices, working_bytes
+
+NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes, "cosine": cosine_nodes}
 
 
 @dataclass(frozen=True)
@@ -138,14 +164,14 @@ class ProjectionResponse(ScoreResponse):
         request = first // walk.n_entries
         if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
             X, n_units = walk.table.csc, len(self.intercept)
-            yield from _few_values.batches(X, columns, n_units, self.n_outputs)
+            yield from few_value_batches(X, columns, n_units, self.n_outputs)
 
     def finished(self, walk, positions):
         """The finished reductions of such columns; None: to be done one by one."""
         columns = columns_at(walk, positions)
-        few = _few_values.few_values(walk.table.csc, columns, walk.weights)
+        few = few_values(walk.table.csc, columns, walk.weights)
         sums = self.sums(walk.table, walk.rows)
-        ice = _few_values.curves(self, sums, few, self.weights[columns], walk.base)
+        ice = few_value_curves(self, sums, few, self.weights[columns], walk.base)
         if ice is None:
             return None
         margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)
@@ -156,3 +182,175 @@ def columns_at(walk, positions):
     """The single columns that some positions move."""
     entries, n_entries = walk.moves.entries, walk.n_entries
     return np.array([entries[p % n_entries].columns[0] for p in positions], np.intp)
+
+
+class LowDegreeResponse(ProjectionResponse):
+    """link(sum_t coef[t] prod_u z_u), z = X A + c or its positive part.
+
+    Parameters
+    ----------
+    model : Model
+    form : LowDegree
+    """
+
+    path = "low degree"
+
+    def __init__(self, model, form):
+        n_scores = len(form.intercept)
+        super().__init__(model, form.link, n_scores, form.matrix, form.shift)
+        self.form = form
+        self.smooth = not form.hinges.any()
+        ascending = form.link in (IDENTITY, EXPONENTIAL, LOGISTIC)
+        self.turns_once = ascending and all(
+            form.degree(units) <= 2 for units in form.matrix != 0
+        )
+
+    def head(self, sums):
+        """See `ProjectionResponse.head`."""
+        return np.moveaxis(self.form.head(sums), -1, 0)
+
+    def moved_scores(self, others, weights, values):
+        """See `ProjectionResponse.moved_scores`; unmoved products are formed once."""
+        moving, still = self.form.split(weights.any(axis=0))
+        steps = values @ weights
+        scores = np.empty((self.n_scores, len(others), len(values)))
+        size = steps.size + len(values) * len(moving.coef)
+        for part in slices(len(others), size, CACHE):
+            of_part = moving.head(others[part, np.newaxis] + steps)
+            scores[:, part] = np.moveaxis(of_part, -1, 0)
+        scores += still.head(others).T[:, :, np.newaxis]
+        return scores
+
+    def nodes_of(self, table, columns, values):
+        """See `ScoreResponse.nodes_of`."""
+        if len(columns) > 1:
+            return values, None
+        form, values = self.form, values[:, 0]
+        low, high = values.min(), values.max()
+        weights = form.matrix[columns[0]]
+        degree, bent = form.degree(weights != 0), (weights != 0) & form.hinges
+        several = np.count_nonzero(form.matrix[:, bent], axis=0) > 1
+        if low == high or (bent.any() and (degree > 1 or several.any())):
+            return values[:, np.newaxis], None
+        if bent.any():
+            kinks = -form.shift[bent] / weights[bent]
+            kinks = kinks[(kinks > low) & (kinks < high)]
+            at = np.unique(np.concatenate([[low, high], kinks]))
+            make = partial(between_kinks, values, at)
+        else:
+            at = nodes(low, high, max(degree + 1, 3))
+            make = partial(interpolation, values, low, high, len(at))
+        if len(at) >= len(values):
+            return values[:, np.newaxis], None
+        return at[:, np.newaxis], make()
+
+    def turns(self, table, rows, column, values):
+        """See `ScoreResponse.turns`; a parabola's vertex."""
+        middle, half = (values[0] + values[-1]) / 2.0, (values[-1] - values[0]) / 2.0
+        at = nodes(values[0], values[-1], 3)[:, np.newaxis]
+        scores = self.at_nodes(table, rows, [column], at)
+        low, centre, high = np.moveaxis(scores, 2, 0)
+        # score = centre + rise u + bend u^2 with u from -1 to 1
+        rise, bend = (high - low) / 2.0, (high + low) / 2.0 - centre
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            vertex = -rise / (2.0 * (bend + 0.0))
+        return np.searchsorted(values, middle + half * vertex), bend >= 0.0
+
+    def costs(self):
+        """See `Response.costs`."""
+        n_terms = len(self.form.coef)
+        return Costs(15.0 + 0.075 * n_terms, 0.2 * n_terms, 1.0 + 0.25 * self.n_scores)
+
+
+class NetworkResponse(ProjectionResponse):
+    """link(W_L a_(L-1) + b_L), a_l = activation(W_l a_(l-1) + b_l).
+
+    Parameters
+    ----------
+    model : Model
+    form : Layers
+    """
+
+    path = "network"
+
+    LEAST_CELLS = 16  # fewer are evaluated one by one
+
+    def __init__(self, model, form):
+        weights, biases = form.weights, form.biases
+        super().__init__(model, form.link, len(biases[-1]), weights[0], biases[0])
+        self.activation = form.activation
+        self.smooth = form.activation in NODES
+        self.layers = list(zip(weights[1:], biases[1:]))
+
+    def head(self, sums):
+        """See `ProjectionResponse.head`."""
+        activate = ACTIVATIONS[self.activation]
+        for W, b in self.layers:
+            sums = activate(sums) @ W
+            sums += b
+        return np.moveaxis(sums, -1, 0)
+
+    def moved_scores(self, others, weights, values):
+        """See `ProjectionResponse.moved_scores`."""
+        one_column = len(weights) == 1 and len(self.layers) == 1
+        if not one_column or len(values) < self.LEAST_CELLS:
+            return super().moved_scores(others, weights, values)
+        if self.activation == "relu":
+            W, b = self.layers[0]
+            return kinked_curves(others, weights[0], values[:, 0], W, b)
+        return self._smooth_scores(others, weights, values)
+
+    def offers(self, n_cells):
+        """See `ScoreResponse.offers`; squares between kinks are compiled."""
+        kinked = self.activation == "relu" and len(self.layers) == 1
+        if kinked and self.link is IDENTITY and n_cells >= self.LEAST_CELLS:
+            return {"moments"} if use_compiled() else set()
+        return super().offers(n_cells)
+
+    def evaluations_for(self, reduction, n_rows, n_cells):
+        """See `Response.evaluations_for`; with kinks, squares alone need no values."""
+        if self.smooth or isinstance(reduction, SquaredError):
+            return super().evaluations_for(reduction, n_rows, n_cells)
+        return self.evaluations(n_rows, n_cells)
+
+    def shapes(self, table, rows, move, margins):
+        """See `Response.shapes`; lines between kinks of one rectified layer."""
+        columns = list(move.entry.columns)
+        kinked = not self.smooth and self.offers(move.n_cells)
+        if not (kinked and len(columns) == 1 and self.changes(move)):
+            yield from super().shapes(table, rows, move, margins)
+            return
+        slopes, values = self.weights[columns[0]], numeric_values(move)[:, 0]
+        for part, of_part in margins.parts(at_once(len(slopes))):
+            others = self.others(table, rows[part], columns)
+            parts = partial(self.dense, table, rows[part], move, of_part)
+            yield KinkedCurves(of_part, parts, others, slopes, values, *self.layers[0])
+
+    def _smooth_scores(self, others, weights, values):
+        """A smooth hidden layer: Chebyshev nodes where they are fewer than cells."""
+        low, high = values.min(), values.max()
+        steepest = np.abs(weights).max() * (high - low) / 2.0
+        n = max(NODES[self.activation](max(steepest, 1e-3)), 2)
+        if n >= len(values):
+            return super().moved_scores(others, weights, values)
+        at = nodes(low, high, n)[:, np.newaxis]
+        scores = super().moved_scores(others, weights, at)
+        return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """See `Response.mean_curves`."""
+        mean = self.mean_of_pair(table, rows, weights, move, base)
+        if mean is not None:
+            return mean
+        return super().mean_curves(table, rows, weights, move, base)
+
+    def costs(self):
+        """See `Response.costs`."""
+        n_columns, n_units = self.weights.shape
+        head = sum(0.005 * W.size + 0.15 * len(W) for W, _ in self.layers)
+        call = 15.0 + 0.025 * n_columns * n_units + head
+        if len(self.layers) > 1:
+            return Costs(call, 0.0, head + 1.0)
+        if self.activation == "relu":  # a kink for each unit, not a pass for each value
+            return Costs(call, n_units, 1.5)
+        return Costs(call, TYPICAL_NODES * head, 1.25)

@@ -23,7 +23,7 @@ from skvarimp._models.readers import sklearn_trees as _tree_readers
 from skvarimp._response import lowering
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses import line_columns
+from skvarimp._response.responses import linear
 from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.shapes.line import kinked_curves
 from skvarimp.exceptions import ResponseWarning
@@ -91,7 +91,7 @@ def test_a_probe_looks_at_thresholds(monkeypatch):
 
 def test_a_probe_runs_the_closed_forms(monkeypatch):
     """What is right as curves and wrong as a sum is found as well."""
-    model, finish = Ridge().fit(X, Y), line_columns.finish
+    model, finish = Ridge().fit(X, Y), linear.finish_lines
 
     def misreckoned(*arguments):
         return [
@@ -101,7 +101,7 @@ def test_a_probe_runs_the_closed_forms(monkeypatch):
 
     measure = SensitivityImportance(scale=None, estimation="exact")
     right = measure.fit(model, X).importances_
-    monkeypatch.setattr(line_columns, "finish", misreckoned)
+    monkeypatch.setattr(linear, "finish_lines", misreckoned)
     with pytest.warns(ResponseWarning, match="differs from its own .* Pairs"):
         measure.fit(model, X)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)

@@ -39,7 +39,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
 from skvarimp._response.grid import Move
-from skvarimp._response.responses.line_columns import batches
+from skvarimp._response.responses.many_columns import line_batches
 from skvarimp._response.shapes import chebyshev as _chebyshev
 from skvarimp._response.shapes.line import distances_to, mean_distances
 from skvarimp._response.shapes.shape import running_sums
@@ -307,7 +307,7 @@ def test_many_columns_in_batches():
     Z = random.randn(50, 6000) * (random.rand(50, 6000) < 0.3)
     for S in (Z, sparse.csr_array(Z)):
         model = Ridge().fit(S, Y[:50])
-        columns = list(batches(as_table(S), np.arange(6000)))
+        columns = list(line_batches(as_table(S), np.arange(6000)))
         assert len(columns) > 1
         assert np.array_equal(np.sort(np.concatenate(columns)), np.arange(6000))
         imp = SensitivityImportance(scale=None).fit(model, S)

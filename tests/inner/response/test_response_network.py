@@ -14,7 +14,11 @@ from skvarimp._compiled import built, use_compiled
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.reductions.losses import SquaredErrorLoss, Values
 from skvarimp._response.reductions.shares import TotalShare
-from skvarimp._response.responses.few_values import batches, few_values, n_distinct
+from skvarimp._response.responses.many_columns import (
+    few_value_batches,
+    few_values,
+    n_distinct,
+)
 from skvarimp._response.shapes.line import kinked_curves
 
 N = 60
@@ -98,7 +102,7 @@ def test_distinct_values_of_sparse_columns():
     counts = n_distinct(S)
     assert counts.tolist() == [len(np.unique(c)) for c in D.T]
     seen = []
-    for which in batches(S, np.arange(8), 5, 1):
+    for which in few_value_batches(S, np.arange(8), 5, 1):
         few = few_values(S, which, WEIGHTS / WEIGHTS.sum())
         seen += which.tolist()
         for b, j in enumerate(which):

@@ -29,7 +29,7 @@ from skvarimp._response.reductions.reductions import (
     SquaredError,
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.few_values import batches
+from skvarimp._response.responses.many_columns import few_value_batches
 from skvarimp._response.shapes.basis import Basis
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.one_turn import OneTurn
@@ -203,6 +203,6 @@ def test_sparse_columns_stay_together_in_many_rows(n_samples):
     """Binary columns go in batches of several, whatever the number of rows."""
     every = np.arange(64)
     column = sparse.csc_array((np.ones(64), (every, every)), shape=(n_samples, 64))
-    parts = list(batches(column, every, n_units=1, n_outputs=1))
+    parts = list(few_value_batches(column, every, n_units=1, n_outputs=1))
     assert np.array_equal(np.sort(np.concatenate(parts)), every)
     assert n_samples > 1_000_000 or max(map(len, parts)) > 1

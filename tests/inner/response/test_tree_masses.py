@@ -14,7 +14,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.grid import Entry, make_move, product_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import answers, masses, mean_slopes
+from skvarimp._response.responses.trees import masses, means
 from skvarimp._response.responses.trees.response import TreeResponse
 
 RANDOM = np.random.RandomState(0)
@@ -78,7 +78,7 @@ KINDS = [pytest.param(0, id="kinds of rows"), pytest.param(10**6, id="every row"
 def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch):
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
-    monkeypatch.setattr(answers, "ROWS_OF_KIND", least)
+    monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
     monkeypatch.setattr(TreeResponse, "_counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
@@ -114,7 +114,7 @@ def test_limits_change_nothing(engine, monkeypatch):
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
     model, found = MODELS["deep"], []
     for sets in (2**22, 2000, 1):
-        monkeypatch.setattr(masses, "HELD", sets)
+        monkeypatch.setattr(means, "HELD", sets)
         for statistic in ("h", "conditional_std"):
             imp = InteractionImportance(statistic=statistic, features=[0, 2, 1])
             found.append(imp.fit(model, X).importances_)
@@ -140,18 +140,18 @@ def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypa
     whether rows are kept or not.
     """
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
-    monkeypatch.setattr(answers, "ROWS_OF_KIND", least)
+    monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []
     for least in (0, 10**6):
-        monkeypatch.setattr(mean_slopes, "ROWS_OF_LEAF", least)
+        monkeypatch.setattr(means, "ROWS_OF_LEAF", least)
         imp = PartialDependenceImportance(grid=20, keep_rows=True)
         found.append(imp.fit(MODELS[name], rows, sample_weight=weights))
     a, b = found
     np.testing.assert_allclose(a.importances_, b.importances_, rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(a.influences_, b.influences_, rtol=1e-9, atol=1e-12)
-    monkeypatch.setattr(mean_slopes, "ROWS_OF_LEAF", 0)
+    monkeypatch.setattr(means, "ROWS_OF_LEAF", 0)
     alone = PartialDependenceImportance(grid=20)
     alone.fit(MODELS[name], rows, sample_weight=weights)
     np.testing.assert_allclose(

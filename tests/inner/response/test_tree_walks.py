@@ -25,7 +25,6 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import curves as _tree_curves
 from skvarimp._response.responses.trees import descent as _tree_walk
-from skvarimp._response.responses.trees import incidence as _tree_incidence
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.shapes import steps as _steps
 
@@ -34,7 +33,7 @@ from skvarimp._response.shapes import steps as _steps
 def test_groups_either_way(by_rows, monkeypatch):
     """Rows that reach leaves and cells that reach leaves give the same curves."""
     monkeypatch.setattr(
-        _tree_incidence.Group, "_rows_reach_fewer", lambda self, codes: by_rows
+        _tree_walk.Group, "_rows_reach_fewer", lambda self, codes: by_rows
     )
     groups = [[0, 4], [0, 1, 3, 4], [1, 2, 5], [4, 3]]
     for name in ("forest", "hist, poisson", "forest, impure labels"):
@@ -71,7 +70,7 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     monkeypatch.setattr(TreeResponse, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr(_tree_walk, "CACHE", 11)
     monkeypatch.setattr(_tree_curves, "BLOCK", 50)
-    monkeypatch.setattr(_tree_incidence, "HELD", 50)
+    monkeypatch.setattr(_tree_walk, "HELD", 50)
     monkeypatch.setattr(_tree_walk, "BLOCK", 60)
     monkeypatch.setattr(_steps, "CACHE", 10)
     with config_context(working_memory=1e-3):

@@ -1,34 +1,26 @@
-"""Means over the rows of a tree ensemble, from how rows are spread over the leaves.
+"""How the rows of a tree ensemble are spread over the leaves, counted in lists of rows.
 
 For a leaf L and a set V of features let m(L, V) be the weight of the rows that violate
-the conditions on exactly the features V on the way to L. As the features S move to v,
+the conditions on exactly the features V on the way to L. One descent with lists of rows
+counts the masses of every V at once. Another adds up what rows find at the leaves.
 
-    sum_i w_i (f(x_i with x_iS := v) - f(x_i))
-        = sum_L value(L) (1[v meets L's conditions on S] sum_{V in S} m(L, V)
-                          - m(L, {})).
-
-The difference of two orders of moves is what S does together: summed over all subsets,
-the terms
-
-    I_S(v) = sum_L value(L) sum_{U in S} (-1)^|S - U| 1[v meets L's conditions on U]
-                            sum_{V in U} m(L, V)
-
-of the leaves L below splits on all of S give the mean above, and I_S = 0 where no tree
-splits on all of S. No row's curve is formed: one descent with lists of rows counts the
-masses of every S at once, and what remains is a sum over leaves.
+In small trees, rows that answer all questions alike go down as one. A split asks a row
+one question. Trees that ask `QUESTIONS` of them together tell 2^QUESTIONS kinds of rows
+apart, however many rows there are. So the answers of each row are put into the bits of
+one number, one row of each kind goes down, and what it finds holds for all rows of its
+kind.
 """
 
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from math import comb
 
 import numpy as np
 
-from skvarimp._response.responses.trees import answers
-from skvarimp._response.responses.trees.curves import Member
-from skvarimp._running.memory import HELD, numbers_at_once
-
 ORDER = 3  # features that move at once, at most
+QUESTIONS = 8  # of the trees that rows go down together, at most
+KINDS = 2**QUESTIONS
+ROWS_OF_KIND = 16  # from so many on kinds take less time than rows
 
 
 class Paths:
@@ -183,7 +175,7 @@ def lists_of_rows(paths, roots, codes, order):
     """
     table = paths.table
     features, children = table.feature.tolist(), table.children.tolist()
-    ranks, missing = paths.rank.tolist(), answers.some_missing(table, codes)
+    ranks, missing = paths.rank.tolist(), some_missing(table, codes)
     stack = [(root, (), np.arange(codes.shape[1])) for root in roots.tolist()]
     while stack:
         node, violated, rows = stack.pop()
@@ -196,7 +188,7 @@ def lists_of_rows(paths, roots, codes, order):
             stack += [(left, violated, rows), (right, violated, rows)]
             continue
         code = codes[feature].take(rows)
-        goes = answers.goes_left(table, node, code, missing[feature])
+        goes = goes_left(table, node, code, missing[feature])
         to_left, to_right = rows[goes], rows[~goes]
         frames = [(left, violated, to_left), (right, violated, to_right)]
         if rank >= 0 and len(violated) < order:
@@ -205,178 +197,68 @@ def lists_of_rows(paths, roots, codes, order):
         stack += [frame for frame in frames if len(frame[2])]
 
 
-class Means:
-    """Mean curves of rows as up to three features move.
+def serves(table, n_rows):
+    """Whether all trees of a table are small, and the rows many."""
+    return n_rows >= ROWS_OF_KIND * KINDS and 1 < table.max_leaves <= QUESTIONS + 1
+
+
+def goes_left(table, node, codes, some_missing):
+    """Whether rows of some codes go left at a node, (n_rows,) bool."""
+    if table.left_set is not None and table.left_set[node] >= 0:
+        return table.sets[table.left_set[node]].take(codes)
+    goes = codes < int(table.cut[node])
+    if some_missing and table.missing_left[node]:
+        goes |= codes == int(table.missing_code[table.feature[node]])
+    return goes
+
+
+def some_missing(table, codes):
+    """Whether a value of each feature is missing; codes (n_features, n_rows)."""
+    return codes.max(axis=1) == table.missing_code
+
+
+def alike(table, codes):
+    """Yield some trees at a time, and the kinds of rows that they tell apart.
 
     Parameters
     ----------
-    paths : Paths
-    codes : ndarray of shape (n_rows, n_features)
-    weights : ndarray of shape (n_rows,)
-    order : int
-        How many features move at once, at most.
-    count : callable, default=count_masses
-        What counts the masses.
+    table : TreeTable
+    codes : ndarray of shape (n_features, n_rows)
+
+    Yields
+    ------
+    roots : ndarray of shape (n_trees,)
+    kind : ndarray of shape (n_rows,) or None
+        None: each row is of its own kind, for all trees.
+    codes_of_kinds : ndarray of shape (n_features, n_kinds)
+        Of a row of each kind, and of any row where a kind has none.
     """
-
-    def __init__(self, paths, codes, weights, order, count=count_masses):
-        self.table, self.paths = paths.table, paths
-        self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
-        codes, unit = np.ascontiguousarray(codes.T), 1.0
-        weights = np.ascontiguousarray(weights, float)
-        if np.all(weights == weights[0]):  # numbers of rows are exact
-            weights, unit = None, weights[0]
-        for roots, kind, codes_of in answers.alike(self.table, codes):
-            of_rows = weights
-            if kind is not None:
-                of_rows = np.bincount(kind, weights, answers.KINDS).astype(float)
-            count(paths, roots, codes_of, of_rows, self.masses)
-        self.masses = [unit * of_order for of_order in self.masses]
-        self.values = paths.values
-        self._sets, self._alone = {}, {}
-
-    def below(self, features):
-        """The leaves below splits on some features, and the ranks of these there.
-
-        Returns
-        -------
-        leaf : ndarray of shape (n_leaves,)
-        ranks : ndarray of shape (len(features), n_leaves)
-        """
-        order, n_features = len(features), len(self.table.columns)
-        if order not in self._sets:
-            leaf, ranks = self.paths.sets(order)
-            on = self.table.edge_feature[self._edges(leaf, ranks)]
-            turn = np.argsort(on, axis=0)
-            on, ranks = (np.take_along_axis(a, turn, axis=0) for a in (on, ranks))
-            key = np.ravel_multi_index(tuple(on), [n_features] * order)
-            by_key = np.argsort(key, kind="stable")
-            self._sets[order] = key[by_key], leaf[by_key], ranks[:, by_key]
-        keys, leaf, ranks = self._sets[order]
-        key = np.ravel_multi_index(tuple(np.sort(features)), [n_features] * order)
-        mine = slice(*np.searchsorted(keys, [key, key + 1]))
-        return leaf[mine], ranks[np.argsort(np.argsort(features)), mine]
-
-    def _edges(self, leaf, ranks):
-        return self.paths.edges[self.paths.first(1)[leaf] + ranks]
-
-    def mean(self, members):
-        """Mean moved minus unmoved as some features move, one member each.
-
-        Parameters
-        ----------
-        members : list of Member
-
-        Returns
-        -------
-        ndarray of shape (n_raw, n_cells of the first member, ...)
-        """
-        positions = range(len(members))
-        result = np.zeros((self.table.n_raw, *(m.n_cells for m in members)))
-        for size in range(1, len(members) + 1):
-            for some in combinations(positions, size):
-                others = tuple(p + 1 for p in positions if p not in some)
-                joint = self.joint([members[p] for p in some])
-                result += np.expand_dims(joint, others)
-        return result
-
-    def joint(self, members):
-        """I_S of the module's formula, of shape as `mean`; that of one is kept."""
-        if len(members) > 1:
-            return self._joint(members)
-        (member,) = members
-        if member not in self._alone:
-            self._alone[member] = self._joint(members)
-        return self._alone[member]
-
-    def _joint(self, members):
-        """Sums over steps: each factor is 1[v meets] for features in U, else -1."""
-        leaf, ranks = self.below([member.feature for member in members])
-        amounts = self._masses(leaf, ranks) * self.values[:, np.newaxis, leaf]
-        edges = self.table.edge_rank[self._edges(leaf, ranks)]
-        which, sign = np.arange(len(leaf)), np.ones(len(leaf))
-        place, inside = np.zeros((2, len(leaf)), dtype=np.intp)
-        for member, edge in zip(members, edges):
-            start, count, steps = member.factors
-            first, count = start[edge[which]], count[edge[which]]
-            each = np.arange(len(which)).repeat(count)
-            turn = np.arange(len(each)) - (np.cumsum(count) - count)[each]
-            which, sign = which[each], sign[each] * (2 * (turn % 2) - 1)
-            place = place[each] * member.n_cells + steps[first[each] + turn]
-            inside = 2 * inside[each] + (turn > 0)
-        shape = [member.n_cells for member in members]
-        sums = [
-            np.bincount(place, sign * of_raw[inside, which], np.prod(shape))
-            for of_raw in amounts
-        ]
-        sums = np.reshape(sums, (len(amounts), *shape))
-        for axis in range(1, sums.ndim):
-            np.cumsum(sums, axis=axis, out=sums)
-        return sums
-
-    def _masses(self, leaf, ranks):
-        """The mass of the rows that violate features in U alone, (2^n, n_leaves)."""
-        masses = np.empty((2,) * len(ranks) + leaf.shape)
-        for violated in product((0, 1), repeat=len(ranks)):
-            some = np.sort(ranks[np.flatnonzero(violated)], axis=0)
-            at = self.paths.first(len(some))[leaf] + set_number(some)
-            masses[violated] = self.masses[len(some)][at]
-        for axis in range(len(ranks)):
-            np.cumsum(masses, axis=axis, out=masses)
-        return masses.reshape(2 ** len(ranks), len(leaf))
+    if not serves(table, codes.shape[1]):
+        yield table.roots, None, codes
+        return
+    missing = some_missing(table, codes)
+    for trees, nodes in _in_groups(table):
+        kind = np.zeros(codes.shape[1], dtype=np.uint8)
+        for question, node in enumerate(nodes):
+            feature = table.feature[node]
+            goes = goes_left(table, node, codes[feature], missing[feature])
+            kind |= goes.view(np.uint8) << question
+        kind = kind.astype(np.intp)
+        row = np.zeros(KINDS, dtype=np.intp)
+        row[kind] = np.arange(len(kind))
+        yield table.roots[trees], kind, codes[:, row]
 
 
-class Averaged:
-    """Mean curves of many moves of the same rows; see `Response.averaged`.
-
-    Parameters
-    ----------
-    response : TreeResponse
-    table : Table
-    rows : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-    features : sequence of int
-        Which may move.
-    order : int
-        How many of them at once, at most.
-    """
-
-    def __init__(self, response, table, rows, weights, features, order):
-        self.response, self.table = response, table
-        self.rows, self.weights, self.order = rows, weights, order
-        self.means, self._members = self._means(features, order), {}
-
-    def _means(self, features, order):
-        """`Means` of some features; None where masses of too many sets were kept."""
-        response = self.response
-        moving = np.zeros(len(response.trees.columns), dtype=bool)
-        moving[features] = True
-        paths = Paths(response.trees, moving)
-        if paths.n_sets(order) > numbers_at_once(HELD):
-            return None
-        codes = response.codes(self.table)[self.rows]
-        return Means(paths, codes, self.weights, order, response.mass_counter)
-
-    def __call__(self, move):
-        """The mean curve of a move, (n_outputs, n_values)."""
-        response, trees = self.response, self.response.trees
-        features, codes = response.grid_codes(self.table, move)
-        if not features:
-            return np.zeros((response.n_outputs, move.n_cells))
-        members = []
-        for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
-            key = feature, of_feature.tobytes()
-            if key not in self._members:
-                self._members[key] = Member(trees, 0, move, [feature], of_feature)
-            members.append(self._members[key])
-        n_cells = np.prod([member.n_cells for member in members], dtype=float)
-        means = self.means
-        if means is None or len(features) > self.order:
-            few = len(features) <= ORDER
-            means = self._means(features, len(features)) if few else None
-        if means is None or n_cells > numbers_at_once(HELD):
-            return response.mean_of_group(
-                self.table, self.rows, self.weights, features, codes
-            )
-        mean = means.mean(members)
-        return mean[(slice(None), *(member.cell_of_value for member in members))]
+def _in_groups(table):
+    """Yield lists of trees that ask `QUESTIONS` together, and their inner nodes."""
+    inner = np.flatnonzero(table.feature >= 0)
+    of_tree = np.searchsorted(table.tree[inner], np.arange(len(table.roots) + 1))
+    trees, nodes = [], []
+    # those that ask about the same features side by side
+    for tree in np.argsort(table.feature[table.roots], kind="stable").tolist():
+        more = inner[of_tree[tree] : of_tree[tree + 1]].tolist()
+        if len(nodes) + len(more) > QUESTIONS:
+            yield trees, nodes
+            trees, nodes = [], []
+        trees, nodes = [*trees, tree], nodes + more
+    yield trees, nodes

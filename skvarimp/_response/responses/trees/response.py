@@ -2,7 +2,7 @@
 
 One walk down all trees finds where each row's curve of each feature steps (`descent`,
 `curves`); the reductions run over the pieces between the steps (`walks`). Means over
-rows alone go by `masses`, other columns that move together by `incidence`.
+rows alone go by `masses`, other columns that move together by `Group`.
 """
 
 from dataclasses import replace
@@ -24,17 +24,14 @@ from skvarimp._response.responses.trees.curves import (
     first_of_each,
     steps_of_rows,
 )
-from skvarimp._response.responses.trees.descent import Descent
-from skvarimp._response.responses.trees.incidence import Group
-from skvarimp._response.responses.trees.links import Linked
-from skvarimp._response.responses.trees.masses import (
-    ORDER,
-    Averaged,
-    add_found,
-    count_masses,
-)
+from skvarimp._response.responses.trees.descent import Descent, Group
+from skvarimp._response.responses.trees.masses import ORDER, add_found, count_masses
+from skvarimp._response.responses.trees.means import Averaged
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memory import HELD, Memo, even_slices
+
+ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
+COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
 
 
 def tree_response(model, form, table):
@@ -47,10 +44,6 @@ def tree_response(model, form, table):
     if form.doubt is not None:
         response.doubt = form.doubt
     return response
-
-
-ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
-COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
 
 
 class TreeResponse(Response):
@@ -338,3 +331,39 @@ class TreeResponse(Response):
     def run(self, walk, task):
         """See `Response.run`."""
         return walks.run(self, walk, task)
+
+
+class Linked:
+    """Response moved minus unmoved, from raw outputs moved minus unmoved.
+
+    Parameters
+    ----------
+    link : Link
+    raw : ndarray of shape (n_raw, n_rows)
+        Unmoved.
+    base : ndarray of shape (n_outputs, n_rows)
+        The model's own response, unmoved.
+    doubt : float
+        A label decided by no more is asked from the model itself, whose sum of the
+        same numbers in another order may decide otherwise.
+    ask : callable or None
+        ask(rows, cells) -> (n_outputs, n), the model's own response at positions among
+        the rows and cells, (n,); of a discrete link.
+    """
+
+    def __init__(self, link, raw, base, doubt=-1.0, ask=None):
+        self.link, self.raw, self.doubt, self.ask = link, raw, doubt, ask
+        # of a smooth link our own, so that what does not move is exactly 0
+        self.unmoved = base if link.discrete else link(raw)[0]
+
+    def __call__(self, moved, rows, cells):
+        """(n_outputs, n) of moved (n_raw, n), rows and cells (n,)."""
+        total = self.raw.take(rows, axis=1) + moved
+        if not self.link.discrete:
+            result, _ = self.link(total)
+        else:
+            result = self.link.decided(total)
+            unsure = np.flatnonzero(self.link.lead(total) <= self.doubt)
+            if len(unsure):
+                result[:, unsure] = self.ask(rows[unsure], cells[unsure])
+        return result - self.unmoved.take(rows, axis=1)

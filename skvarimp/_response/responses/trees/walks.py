@@ -7,8 +7,13 @@ import numpy as np
 
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.reductions.states import Merging, State
-from skvarimp._response.responses.trees import mean_slopes
 from skvarimp._response.responses.trees.curves import Member
+from skvarimp._response.responses.trees.means import (
+    mean_curves,
+    products,
+    serves,
+    with_slopes,
+)
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
@@ -60,7 +65,7 @@ def _means_serve(response, walk, member):
     """Whether the mean curve over all rows is all that is wanted of a member."""
     if not walk.final:
         return member.position in walk.means
-    return mean_slopes.serves(response, walk, member, len(walk.rows))
+    return serves(response, walk, member, len(walk.rows))
 
 
 def _state_bytes(response, walk, member, alone):
@@ -98,9 +103,9 @@ def _means(response, walk, positions, members):
             return None
         if walk.means:
             return walk.means
-        means = mean_slopes.mean_curves(response, walk, members)
+        means = mean_curves(response, walk, members)
         size = np.abs(walk.base).max(axis=1)
-        return mean_slopes.with_slopes(walk, members, means, size)
+        return with_slopes(walk, members, means, size)
 
     return response.plans.get((walk.moves, positions, "means"), found)
 
@@ -166,7 +171,7 @@ def _along(response, walk, task, members):
         return None
     slopes = [means[position][1] for position in task.positions]
     codes = response.codes(walk.table)[walk.rows[task.rows]]
-    products = mean_slopes.products(response, codes, members, slopes)
+    rows = products(response, codes, members, slopes)
     share = walk.weights[task.rows].sum()
     return {
         member.position: [
@@ -175,7 +180,7 @@ def _along(response, walk, task, members):
                 cells=share * means[member.position][0][np.newaxis],
             )
         ]
-        for member, of_rows in zip(members, products)
+        for member, of_rows in zip(members, rows)
     }
 
 

@@ -1,0 +1,334 @@
+"""Means over the rows of a tree ensemble, and each row's share in them, from masses.
+
+With the masses m(L, V) of `masses`, as the features S move to v,
+
+    sum_i w_i (f(x_i with x_iS := v) - f(x_i))
+        = sum_L value(L) (1[v meets L's conditions on S] sum_{V in S} m(L, V)
+                          - m(L, {})).
+
+The difference of two orders of moves is what S does together: summed over all subsets,
+the terms
+
+    I_S(v) = sum_L value(L) sum_{U in S} (-1)^|S - U| 1[v meets L's conditions on U]
+                            sum_{V in U} m(L, V)
+
+of the leaves L below splits on all of S give the mean above, and I_S = 0 where no tree
+splits on all of S. No row's curve is formed: what remains is a sum over leaves.
+
+Once the mean curves of partial dependence are known, so is how much their flatness
+depends on each of their values, and a row's influence is the product of that slope and
+the row's own curve. As feature j moves, the slopes s_j of the values v that meet leaf
+L's conditions on j add up to s_j(L), and the product is
+
+    sum_v s_j(v) (f(x_i with x_ij := v) - f(x_i))
+        = sum of value(L) (s_j(L) - s_j(all)), L the leaves that row i reaches unmoved,
+        + sum of value(L) s_j(L), L those that it reaches by violating j alone,
+
+so that no row's curve is formed. The lists of rows that count the masses add it up.
+"""
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+
+from skvarimp._response.reductions.reductions import PartialDependence
+from skvarimp._response.responses.trees.curves import Member, first_of_each
+from skvarimp._response.responses.trees.masses import (
+    KINDS,
+    ORDER,
+    Paths,
+    alike,
+    count_masses,
+    set_number,
+)
+from skvarimp._running.memory import HELD, numbers_at_once
+
+ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
+
+
+class Means:
+    """Mean curves of rows as up to three features move.
+
+    Parameters
+    ----------
+    paths : Paths
+    codes : ndarray of shape (n_rows, n_features)
+    weights : ndarray of shape (n_rows,)
+    order : int
+        How many features move at once, at most.
+    count : callable, default=count_masses
+        What counts the masses.
+    """
+
+    def __init__(self, paths, codes, weights, order, count=count_masses):
+        self.table, self.paths = paths.table, paths
+        self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
+        codes, unit = np.ascontiguousarray(codes.T), 1.0
+        weights = np.ascontiguousarray(weights, float)
+        if np.all(weights == weights[0]):  # numbers of rows are exact
+            weights, unit = None, weights[0]
+        for roots, kind, codes_of in alike(self.table, codes):
+            of_rows = weights
+            if kind is not None:
+                of_rows = np.bincount(kind, weights, KINDS).astype(float)
+            count(paths, roots, codes_of, of_rows, self.masses)
+        self.masses = [unit * of_order for of_order in self.masses]
+        self.values = paths.values
+        self._sets, self._alone = {}, {}
+
+    def below(self, features):
+        """The leaves below splits on some features, and the ranks of these there.
+
+        Returns
+        -------
+        leaf : ndarray of shape (n_leaves,)
+        ranks : ndarray of shape (len(features), n_leaves)
+        """
+        order, n_features = len(features), len(self.table.columns)
+        if order not in self._sets:
+            leaf, ranks = self.paths.sets(order)
+            on = self.table.edge_feature[self._edges(leaf, ranks)]
+            turn = np.argsort(on, axis=0)
+            on, ranks = (np.take_along_axis(a, turn, axis=0) for a in (on, ranks))
+            key = np.ravel_multi_index(tuple(on), [n_features] * order)
+            by_key = np.argsort(key, kind="stable")
+            self._sets[order] = key[by_key], leaf[by_key], ranks[:, by_key]
+        keys, leaf, ranks = self._sets[order]
+        key = np.ravel_multi_index(tuple(np.sort(features)), [n_features] * order)
+        mine = slice(*np.searchsorted(keys, [key, key + 1]))
+        return leaf[mine], ranks[np.argsort(np.argsort(features)), mine]
+
+    def _edges(self, leaf, ranks):
+        return self.paths.edges[self.paths.first(1)[leaf] + ranks]
+
+    def mean(self, members):
+        """Mean moved minus unmoved as some features move, one member each.
+
+        Parameters
+        ----------
+        members : list of Member
+
+        Returns
+        -------
+        ndarray of shape (n_raw, n_cells of the first member, ...)
+        """
+        positions = range(len(members))
+        result = np.zeros((self.table.n_raw, *(m.n_cells for m in members)))
+        for size in range(1, len(members) + 1):
+            for some in combinations(positions, size):
+                others = tuple(p + 1 for p in positions if p not in some)
+                joint = self.joint([members[p] for p in some])
+                result += np.expand_dims(joint, others)
+        return result
+
+    def joint(self, members):
+        """I_S of the module's formula, of shape as `mean`; that of one is kept."""
+        if len(members) > 1:
+            return self._joint(members)
+        (member,) = members
+        if member not in self._alone:
+            self._alone[member] = self._joint(members)
+        return self._alone[member]
+
+    def _joint(self, members):
+        """Sums over steps: each factor is 1[v meets] for features in U, else -1."""
+        leaf, ranks = self.below([member.feature for member in members])
+        amounts = self._masses(leaf, ranks) * self.values[:, np.newaxis, leaf]
+        edges = self.table.edge_rank[self._edges(leaf, ranks)]
+        which, sign = np.arange(len(leaf)), np.ones(len(leaf))
+        place, inside = np.zeros((2, len(leaf)), dtype=np.intp)
+        for member, edge in zip(members, edges):
+            start, count, steps = member.factors
+            first, count = start[edge[which]], count[edge[which]]
+            each = np.arange(len(which)).repeat(count)
+            turn = np.arange(len(each)) - (np.cumsum(count) - count)[each]
+            which, sign = which[each], sign[each] * (2 * (turn % 2) - 1)
+            place = place[each] * member.n_cells + steps[first[each] + turn]
+            inside = 2 * inside[each] + (turn > 0)
+        shape = [member.n_cells for member in members]
+        sums = [
+            np.bincount(place, sign * of_raw[inside, which], np.prod(shape))
+            for of_raw in amounts
+        ]
+        sums = np.reshape(sums, (len(amounts), *shape))
+        for axis in range(1, sums.ndim):
+            np.cumsum(sums, axis=axis, out=sums)
+        return sums
+
+    def _masses(self, leaf, ranks):
+        """The mass of the rows that violate features in U alone, (2^n, n_leaves)."""
+        masses = np.empty((2,) * len(ranks) + leaf.shape)
+        for violated in product((0, 1), repeat=len(ranks)):
+            some = np.sort(ranks[np.flatnonzero(violated)], axis=0)
+            at = self.paths.first(len(some))[leaf] + set_number(some)
+            masses[violated] = self.masses[len(some)][at]
+        for axis in range(len(ranks)):
+            np.cumsum(masses, axis=axis, out=masses)
+        return masses.reshape(2 ** len(ranks), len(leaf))
+
+
+class Averaged:
+    """Mean curves of many moves of the same rows; see `Response.averaged`.
+
+    Parameters
+    ----------
+    response : TreeResponse
+    table : Table
+    rows : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,)
+    features : sequence of int
+        Which may move.
+    order : int
+        How many of them at once, at most.
+    """
+
+    def __init__(self, response, table, rows, weights, features, order):
+        self.response, self.table = response, table
+        self.rows, self.weights, self.order = rows, weights, order
+        self.means, self._members = self._means(features, order), {}
+
+    def _means(self, features, order):
+        """`Means` of some features; None where masses of too many sets were kept."""
+        response = self.response
+        moving = np.zeros(len(response.trees.columns), dtype=bool)
+        moving[features] = True
+        paths = Paths(response.trees, moving)
+        if paths.n_sets(order) > numbers_at_once(HELD):
+            return None
+        codes = response.codes(self.table)[self.rows]
+        return Means(paths, codes, self.weights, order, response.mass_counter)
+
+    def __call__(self, move):
+        """The mean curve of a move, (n_outputs, n_values)."""
+        response, trees = self.response, self.response.trees
+        features, codes = response.grid_codes(self.table, move)
+        if not features:
+            return np.zeros((response.n_outputs, move.n_cells))
+        members = []
+        for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
+            key = feature, of_feature.tobytes()
+            if key not in self._members:
+                self._members[key] = Member(trees, 0, move, [feature], of_feature)
+            members.append(self._members[key])
+        n_cells = np.prod([member.n_cells for member in members], dtype=float)
+        means = self.means
+        if means is None or len(features) > self.order:
+            few = len(features) <= ORDER
+            means = self._means(features, len(features)) if few else None
+        if means is None or n_cells > numbers_at_once(HELD):
+            return response.mean_of_group(
+                self.table, self.rows, self.weights, features, codes
+            )
+        mean = means.mean(members)
+        return mean[(slice(None), *(member.cell_of_value for member in members))]
+
+
+def serves(response, walk, member, n_rows):
+    """Whether the mean curve over `n_rows` rows is all that is wanted of a member."""
+    if response.link is not None or member.feature < 0 or member.parts is not None:
+        return False
+    n_leaves = np.count_nonzero(response.trees.feature < 0)
+    if n_rows * len(response.trees.roots) < ROWS_OF_LEAF * n_leaves:
+        return False
+    wanted = walk.reductions_of(member.position)
+    return [type(reduction) for reduction in wanted] == [PartialDependence]
+
+
+def mean_curves(response, walk, members):
+    """Weighted sums over the rows of a walk, moved minus unmoved.
+
+    Parameters
+    ----------
+    response : TreeResponse
+    walk : Walk
+    members : list of Member
+
+    Returns
+    -------
+    list of ndarray of shape (n_outputs, n_cells)
+        One per member.
+    """
+    features = [member.feature for member in members]
+    averaged = Averaged(response, walk.table, walk.rows, walk.weights, features, 1)
+    return [
+        averaged(walk.moves[m.position])[:, first_of_each(m.cell_of_value)]
+        for m in members
+    ]
+
+
+def with_slopes(walk, members, means, size):
+    """Position of each member -> its mean curve over all rows, and the slope of that.
+
+    Parameters
+    ----------
+    walk : Walk
+        Over any rows.
+    members : list of Member
+    means : list of ndarray of shape (n_outputs, n_cells)
+    size : ndarray of shape (n_outputs,)
+        Of the largest response of all rows.
+
+    Returns
+    -------
+    dict
+        int -> (mean, slope), ndarrays of shape (n_outputs, n_cells).
+    """
+    found = {}
+    for member, mean in zip(members, means):
+        move, cells = walk.moves[member.position], member.cell_of_value
+        sample = walk.sample([move], np.ones(len(mean)), cells)
+        sample = replace(sample, base=size[:, np.newaxis])
+        (reduction,) = walk.reductions_of(member.position)
+        found[member.position] = mean, reduction.slope(mean[np.newaxis], sample)[0]
+    return found
+
+
+def products(response, codes, members, slopes):
+    """Products of rows' curves, moved minus unmoved, with numbers of the cells.
+
+    Parameters
+    ----------
+    response : TreeResponse
+    codes : ndarray of shape (n_rows, n_features)
+    members : list of Member
+        Each with a feature of its own.
+    slopes : list of ndarray of shape (n_raw, n_cells)
+
+    Returns
+    -------
+    ndarray of shape (n_members, n_raw, n_rows)
+    """
+    table, moves = response.trees, [member.feature for member in members]
+    moving, total = np.zeros((2, table.n_raw, len(table.columns)))
+    moving[:, moves] = 1.0
+    of_edges = np.zeros((table.n_raw, len(table.feature)))
+    for member, slope in zip(members, slopes):
+        of_edges[:, table.edges_on(member.feature)] = _over_edges(member, slope)
+        total[:, member.feature] = slope.sum(axis=1)
+    paths = Paths(table, moving[0] > 0)
+    value = paths.values[:, paths.sets(1)[0]]
+    met = of_edges[:, paths.edges]
+    amounts = np.empty((2, *value.shape))
+    amounts[:] = value * (met - total[:, paths.features]), value * met
+    sums = np.zeros((len(table.columns), table.n_raw, len(codes)))
+    for roots, kind, codes_of in alike(table, np.ascontiguousarray(codes.T)):
+        if kind is None:
+            response.add_found(paths, roots, codes_of, amounts, sums)
+            continue
+        of_kinds = np.zeros((*sums.shape[:2], KINDS))
+        response.add_found(paths, roots, codes_of, amounts, of_kinds)
+        for of_feature, found in zip(sums, of_kinds):
+            if found.any():
+                of_feature += found[:, kind]
+    return sums[moves]
+
+
+def _over_edges(member, slope):
+    """Sums of a slope over the cells that each edge admits, (n_raw, n_edges)."""
+    start, count, steps = member.edges
+    behind = np.cumsum(slope[:, ::-1], axis=1)[:, ::-1]
+    turn = np.arange(len(steps)) - start.repeat(count)
+    signed = behind[:, steps] * (1 - 2 * (turn % 2))
+    edge = np.arange(len(count)).repeat(count)
+    return np.stack([np.bincount(edge, s, len(count)) for s in signed])
