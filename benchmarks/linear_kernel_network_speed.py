@@ -34,12 +34,8 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.entries import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
-from skvarimp._response.reductions.reductions import (
-    Observed,
-    Pairs,
-    PartialDependence,
-    Range,
-)
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
 

@@ -6,20 +6,23 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.engine import merged_states, run_walk
-from skvarimp._response.reductions.losses import (
+from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     SquaredErrorLoss,
     Values,
 )
-from skvarimp._response.reductions.reductions import (
+from skvarimp._response.mean_curves import (
+    OwnShare,
+    PartialDependence,
+    TotalShare,
+)
+from skvarimp._response.reductions import (
     IndividualFlatness,
     Loss,
     Observed,
     Pairs,
-    PartialDependence,
     Range,
 )
-from skvarimp._response.reductions.shares import OwnShare, TotalShare
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
 

@@ -33,8 +33,8 @@ from skvarimp import (
     compare_importances,
 )
 from skvarimp._data import partitions
-from skvarimp._response.partitioned import draws, observed
-from skvarimp._response.partitioned.moments import Moments
+from skvarimp._response import partitioned_donors
+from skvarimp._response.partitioned_moments import Moments
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -287,7 +287,7 @@ def test_values_and_names_of_the_user(numbers):
 @pytest.fixture
 def few_values(monkeypatch):
     """As if a column of more than 50 values had too many to be counted."""
-    monkeypatch.setattr(observed, "MOST_VALUES", 50)
+    monkeypatch.setattr(partitioned_donors, "MOST_VALUES", 50)
 
 
 def test_cells_of_trees_have_no_limit(few_values, numbers):
@@ -315,7 +315,7 @@ def test_too_many_values_are_refused_by_name(few_values, numbers):
 @pytest.fixture
 def few_donors(few_values, monkeypatch):
     """A pool of 50 donors."""
-    monkeypatch.setattr(draws, "N_DONORS", 50)
+    monkeypatch.setattr(partitioned_donors, "N_DONORS", 50)
 
 
 def literal_draws(X, y, weight, seed, n_repeats):

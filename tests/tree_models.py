@@ -30,11 +30,11 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
 from skvarimp._response.lowering import lowered
-from skvarimp._response.reductions.reductions import (
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import (
     IndividualFlatness,
     Observed,
     Pairs,
-    PartialDependence,
     Range,
 )
 

@@ -11,7 +11,7 @@ from skvarimp._measures.impurity.tree_reader import check_training
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import Outcome, run_walk
-from skvarimp._response.reductions.losses import LossDraw, make_loss, unmoved_loss
+from skvarimp._response.losses import LossDraw, make_loss, unmoved_loss
 from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import steps_of

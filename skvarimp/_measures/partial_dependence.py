@@ -16,12 +16,10 @@ from skvarimp._measures.interaction.sets import resolve_sets
 from skvarimp._measures.interaction.statistics import MeanCurves, together
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
-from skvarimp._response.curve_influences import curve_influences
+from skvarimp._response.engine import curve_influences
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.reductions.reductions import (
-    IndividualFlatness,
-    PartialDependence,
-)
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import IndividualFlatness
 from skvarimp._running.guards import warn
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp.exceptions import ResponseWarning

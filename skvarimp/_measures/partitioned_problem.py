@@ -13,19 +13,24 @@ from skvarimp._measures.problem import ALL
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.partitioned.draws import draw_in, pool_points, pool_rows
-from skvarimp._response.partitioned.means import after_means
-from skvarimp._response.partitioned.observed import MOST_VALUES, Observed
-from skvarimp._response.partitioned.walk import (
+from skvarimp._response.partitioned_donors import (
+    MOST_VALUES,
+    Observed,
+    draw_in,
+    pool_points,
+    pool_rows,
+)
+from skvarimp._response.partitioned_walk import (
     Count,
     GlobalMove,
     PartitionedWalk,
     PartModel,
     Sums,
+    after_means,
     moves_on,
     spans_of,
 )
-from skvarimp._response.reductions.reductions import Range
+from skvarimp._response.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.sampling import entry_seeds

@@ -19,11 +19,15 @@ from skvarimp._data.statistics import (
     weighted_median,
 )
 from skvarimp._measures.problem import Problem
-from skvarimp._response.partitioned.moments import Moments
-from skvarimp._response.partitioned.observed import Observed
-from skvarimp._response.reductions.losses import loss_of_rows
-from skvarimp._response.scale import STATISTICS, checked_scale, compared_with
-from skvarimp._response.unmoved import unmoved_response
+from skvarimp._response.losses import loss_of_rows
+from skvarimp._response.partitioned_donors import Observed
+from skvarimp._response.partitioned_moments import Moments
+from skvarimp._response.unmoved import (
+    STATISTICS,
+    checked_scale,
+    compared_with,
+    unmoved_response,
+)
 
 BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
 

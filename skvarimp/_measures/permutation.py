@@ -15,7 +15,7 @@ from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import CHEAP_EVALUATIONS, Plan, Request
 from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._measures.scoring import ScoreLost
-from skvarimp._response.reductions.losses import LOSSES, LossDraw, make_loss
+from skvarimp._response.losses import LOSSES, LossDraw, make_loss
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
 
 

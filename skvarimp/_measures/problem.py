@@ -10,15 +10,13 @@ from skvarimp._data.statistics import variance, weighted_median
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_length, check_sample_weight, check_target
 from skvarimp._models.model import Model
-from skvarimp._response.contract import Walk
-from skvarimp._response.engine import run_walk
+from skvarimp._response.engine import Walk, run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
+from skvarimp._response.losses import unmoved_loss
 from skvarimp._response.lowering import lowered, respond
-from skvarimp._response.reductions.losses import unmoved_loss
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
-from skvarimp._response.scale import scale_of
-from skvarimp._response.unmoved import unmoved_response
+from skvarimp._response.unmoved import scale_of, unmoved_response
 from skvarimp._running.tasks import steps_of
 
 CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs

@@ -13,9 +13,8 @@ from skvarimp._data.validation import Interval, StrOptions, grid_constraint
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._response.engine import Outcome
-from skvarimp._response.kalman import Filters, draw_in_rounds
-from skvarimp._response.reductions.reductions import Observed, Pairs, Range
-from skvarimp._response.row_sampling import RowDraws, rows_per_repeat
+from skvarimp._response.reductions import Observed, Pairs, Range
+from skvarimp._response.rounds import Filters, RowDraws, draw_in_rounds, rows_per_repeat
 from skvarimp._response.sampling import (
     DonorDraws,
     entry_seeds,

@@ -14,7 +14,7 @@ from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
-from skvarimp._response.reductions.shares import OwnShare, TotalShare
+from skvarimp._response.mean_curves import OwnShare, TotalShare
 from skvarimp._types import (
     Axes,
     CustomGrid,

@@ -11,129 +11,61 @@ Everything else has a default. A response that serves many entries at once, or r
 without forming curves, overrides `tasks` and `run`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from skvarimp._response.costs import Costs
-from skvarimp._response.reductions.reductions import Reduction
-from skvarimp._response.reductions.states import Joining, Merging, Sample, State
+from skvarimp._response.reductions import Reduction
 from skvarimp._response.shapes.shape import Dense, Margins, reduced
 from skvarimp._response.shapes.steps import StepCurves
+from skvarimp._response.states import Joining, Merging, State
 from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
 
-@dataclass(eq=False)
-class Walk:
-    """Everything that one walk through the engine needs; workers get a copy.
+@dataclass(frozen=True)
+class Costs:
+    """What a response costs. The unit is one number written: about 20 nanoseconds.
 
     Attributes
     ----------
-    response : Response
-    table : Table
-        The donors' rows, all of positive weight.
-    moves : Moves
-        Position -> Move.
-    reductions : list of list of Reduction
-        The reductions of each request; position p belongs to request
-        p // n_entries.
-    rows : ndarray of shape (n_rows,)
-        The evaluated rows of the table.
-    weights : ndarray of shape (n_rows,)
-        Their weights, summing to 1.
-    base : ndarray of shape (n_outputs, n_rows)
-        The response of the evaluated rows, unmoved.
-    total_weight : float
-    y : ndarray of shape (n_rows, ...) or None
-    scales : list of list of ndarray of shape (n_outputs,)
-        What each request's reductions are divided by.
-    keep_rows : bool
-        Whether the numbers of single rows are wanted, too.
-    final : bool
-        Whether all rows are evaluated, and `Response.run` may give `Finished`.
-    means : dict
-        Position -> mean curve of all rows and its slope, where some are evaluated.
+    call : float
+        The model itself, for one row.
+    row : float
+        A row's curve, whatever its number of values.
+    cell : float
+        Each value of a curve.
+    joint : float or None
+        Each joint value of columns that move together; None: the same as `cell`.
     """
 
-    response: object
-    table: object
-    moves: object
-    reductions: list
-    rows: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    total_weight: float
-    y: np.ndarray | None = None
-    scales: list = field(default_factory=list)
-    keep_rows: bool = False
-    final: bool = False
-    means: dict = field(default_factory=dict)
+    call: float = 1.0
+    row: float = 0.0
+    cell: float = 1.0
+    joint: float | None = None
 
-    @property
-    def n_entries(self):
-        """Number of entries."""
-        return len(self.moves.entries)
+    def evaluations(self, n_rows, n_cells):
+        """Cost of curves of one column, in calls of the model; 0 if it is constant."""
+        if n_cells == 1:
+            return 0.0
+        return n_rows * (self.row + self.cell * n_cells) / self.call
 
-    def entry_of(self, position):
-        """The entry of a position, whose move need not be made for it."""
-        return self.moves.entries[position % self.n_entries]
+    @staticmethod
+    def added(parts, n_outputs):
+        """Costs of several members and of one function of their outputs.
 
-    def reductions_of(self, position):
-        """The reductions wanted at a position."""
-        reductions = self.reductions[position // self.n_entries]
-        categorical = self.moves.is_categorical(position)
-        return [reduction.of_kind(categorical) for reduction in reductions]
-
-    def margins(self, rows, probabilities, multiplicity=None):
-        """`Margins` of some evaluated rows and the cells of some entries.
-
-        Rows are a slice, or an array of positions, which are then numbered from 0.
+        Parameters
+        ----------
+        parts : list of Costs
+        n_outputs : int
         """
-        if multiplicity is None:
-            multiplicity = np.ones_like(probabilities)
-        return Margins(
-            self.base[np.newaxis, :, rows],
-            self.weights[rows],
-            rows if isinstance(rows, slice) else slice(0, len(rows)),
-            probabilities,
-            multiplicity,
-            None if self.y is None else self.y[rows],
+        joint = [c.cell if c.joint is None else c.joint for c in parts]
+        return Costs(
+            sum(c.call for c in parts),
+            sum(c.row for c in parts),
+            sum(c.cell for c in parts) + n_outputs,
+            sum(joint) + n_outputs,
         )
-
-    def sample(self, moves, scale, cell_of_value=None):
-        """What `Reduction.finish` needs for the given moves.
-
-        Where one cell of a state holds several values of the grid, it is over the
-        cells.
-        """
-        probabilities = np.stack([move.probabilities for move in moves])
-        multiplicity = np.ones_like(probabilities)
-        codes = parts = None
-        if moves[0].codes is not None:
-            codes = np.stack([move.codes[self.rows] for move in moves])
-        if moves[0].parts is not None:
-            parts = moves[0].parts.of_row[self.rows]
-        if cell_of_value is not None:
-            probabilities = _summed(probabilities, cell_of_value)
-            multiplicity = _summed(multiplicity, cell_of_value)
-            codes = None if codes is None else cell_of_value[codes]
-        return Sample(
-            self.weights,
-            self.total_weight,
-            self.base,
-            codes,
-            probabilities,
-            multiplicity,
-            scale,
-            self.base @ self.weights,
-            self.keep_rows,
-            parts,
-        )
-
-
-def _summed(of_values, cell_of_value):
-    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
 
 
 @dataclass(frozen=True)

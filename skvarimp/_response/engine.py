@@ -2,15 +2,128 @@
 
 from collections import deque
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from skvarimp._response.grid import Moves
-from skvarimp._response.reductions.states import Finished, Merging
-from skvarimp._running.memory import working_bytes
+from skvarimp._response.shapes.shape import Margins
+from skvarimp._response.states import Finished, Merging, Sample
+from skvarimp._running.memory import even_slices, working_bytes
 from skvarimp._running.tasks import in_order
+
+
+@dataclass(eq=False)
+class Walk:
+    """Everything that one walk through the engine needs; workers get a copy.
+
+    Attributes
+    ----------
+    response : Response
+    table : Table
+        The donors' rows, all of positive weight.
+    moves : Moves
+        Position -> Move.
+    reductions : list of list of Reduction
+        The reductions of each request; position p belongs to request
+        p // n_entries.
+    rows : ndarray of shape (n_rows,)
+        The evaluated rows of the table.
+    weights : ndarray of shape (n_rows,)
+        Their weights, summing to 1.
+    base : ndarray of shape (n_outputs, n_rows)
+        The response of the evaluated rows, unmoved.
+    total_weight : float
+    y : ndarray of shape (n_rows, ...) or None
+    scales : list of list of ndarray of shape (n_outputs,)
+        What each request's reductions are divided by.
+    keep_rows : bool
+        Whether the numbers of single rows are wanted, too.
+    final : bool
+        Whether all rows are evaluated, and `Response.run` may give `Finished`.
+    means : dict
+        Position -> mean curve of all rows and its slope, where some are evaluated.
+    """
+
+    response: object
+    table: object
+    moves: object
+    reductions: list
+    rows: np.ndarray
+    weights: np.ndarray
+    base: np.ndarray
+    total_weight: float
+    y: np.ndarray | None = None
+    scales: list = field(default_factory=list)
+    keep_rows: bool = False
+    final: bool = False
+    means: dict = field(default_factory=dict)
+
+    @property
+    def n_entries(self):
+        """Number of entries."""
+        return len(self.moves.entries)
+
+    def entry_of(self, position):
+        """The entry of a position, whose move need not be made for it."""
+        return self.moves.entries[position % self.n_entries]
+
+    def reductions_of(self, position):
+        """The reductions wanted at a position."""
+        reductions = self.reductions[position // self.n_entries]
+        categorical = self.moves.is_categorical(position)
+        return [reduction.of_kind(categorical) for reduction in reductions]
+
+    def margins(self, rows, probabilities, multiplicity=None):
+        """`Margins` of some evaluated rows and the cells of some entries.
+
+        Rows are a slice, or an array of positions, which are then numbered from 0.
+        """
+        if multiplicity is None:
+            multiplicity = np.ones_like(probabilities)
+        return Margins(
+            self.base[np.newaxis, :, rows],
+            self.weights[rows],
+            rows if isinstance(rows, slice) else slice(0, len(rows)),
+            probabilities,
+            multiplicity,
+            None if self.y is None else self.y[rows],
+        )
+
+    def sample(self, moves, scale, cell_of_value=None):
+        """What `Reduction.finish` needs for the given moves.
+
+        Where one cell of a state holds several values of the grid, it is over the
+        cells.
+        """
+        probabilities = np.stack([move.probabilities for move in moves])
+        multiplicity = np.ones_like(probabilities)
+        codes = parts = None
+        if moves[0].codes is not None:
+            codes = np.stack([move.codes[self.rows] for move in moves])
+        if moves[0].parts is not None:
+            parts = moves[0].parts.of_row[self.rows]
+        if cell_of_value is not None:
+            probabilities = _summed(probabilities, cell_of_value)
+            multiplicity = _summed(multiplicity, cell_of_value)
+            codes = None if codes is None else cell_of_value[codes]
+        return Sample(
+            self.weights,
+            self.total_weight,
+            self.base,
+            codes,
+            probabilities,
+            multiplicity,
+            scale,
+            self.base @ self.weights,
+            self.keep_rows,
+            parts,
+        )
+
+
+def _summed(of_values, cell_of_value):
+    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
 
 
 @dataclass
@@ -195,3 +308,47 @@ class _Outcomes:
                 finished = replace(finished, curves=finished.curves[..., cells])
             result.append(finished)
         return result
+
+
+def curve_influences(walk, reduction, curves, n_jobs=None):
+    """Yield (entry, influence of each row) on the flatness of mean curves.
+
+    Parameters
+    ----------
+    walk : Walk
+        Over all rows, of one request with one scale.
+    reduction : PartialDependence
+    curves : dict
+        Entry -> its mean curves, (n_outputs, n_cells).
+    n_jobs : int or None
+
+    Yields
+    ------
+    e : int
+    influences : ndarray of shape (n_rows,)
+        Mean over the outputs, scaled.
+    """
+    tasks = list(curves.items())
+    for (e, _), psi in in_order(_of_entry, tasks, (walk, reduction), n_jobs):
+        yield e, psi
+
+
+def _of_entry(task, walk, reduction):
+    e, curves = task
+    move, response = walk.moves[e], walk.response
+    ((scale, *_),) = walk.scales
+    sample = walk.sample([move], scale)
+    cells = curves - (walk.base @ walk.weights)[:, np.newaxis]
+    kind = reduction.of_kind(move.categorical)
+    (slope,) = kind.slope(cells[np.newaxis], sample)
+    psi = np.empty(walk.base.shape)
+    step = response.block_rows(move.n_cells, walk.table.n_columns)
+    for part in even_slices(len(walk.rows), step):
+        base = walk.base[:, part]
+        ice = response.curves(walk.table, walk.rows[part], move, base)
+        psi[:, part] = np.einsum("oik,ok->oi", ice - base[:, :, np.newaxis], slope)
+    psi -= np.sum(slope * cells, axis=1, keepdims=True)
+    importances = kind.spread(cells[np.newaxis], sample) / scale
+    psi = psi + kind.own_influences(cells[np.newaxis], importances, sample)
+    psi = psi.reshape(walk.base.shape)
+    return (psi / scale[:, np.newaxis]).mean(axis=0)

@@ -1,7 +1,9 @@
-"""The response of unmoved rows."""
+"""The response of unmoved rows, and what importances are divided by."""
 
 import numpy as np
 
+from skvarimp._data.statistics import gini_mean_difference
+from skvarimp._data.values import as_columns
 from skvarimp._running.memory import call_rows, even_slices
 
 
@@ -18,3 +20,92 @@ def unmoved_response(model, table):
     first = model.unmoved(table.take(rows[0]).native).T
     others = [model(table.take(part).native).T for part in rows[1:]]
     return np.hstack([first, *others])
+
+
+def spread(values, weights):
+    """Largest minus smallest value (Clementine, step 4)."""
+    return float(np.ptp(values))
+
+
+# D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
+STATISTICS = {"pairs": gini_mean_difference, "range": spread}
+
+
+def scale_of(contrast, model, y, base, weights):
+    """The divisor of each output, for `scale="auto"`.
+
+    It is the statistic of y for values, of y's class indicators for probabilities and
+    labels, and of the response itself for scores.
+
+    Parameters
+    ----------
+    contrast : {"pairs", "observed", "range"}
+    model : Model
+    y : ndarray or None
+    base : ndarray of shape (n_outputs, n_samples)
+    weights : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+    """
+    if contrast not in STATISTICS:
+        return np.ones(len(base))
+    statistic = STATISTICS[contrast]
+    compared = compared_with(model, y, base)
+    return checked_scale(model, [statistic(of_one, weights) for of_one in compared])
+
+
+def compared_with(model, y, base):
+    """What the outputs are compared with, (n_outputs, n_samples)."""
+    if model.kind == "score" or model.clusters:
+        return base
+    return targets_of(model, y, len(base)).T
+
+
+def checked_scale(model, statistics):
+    """The divisors from the statistic of each output's values."""
+    scale = np.array(statistics)
+    if model.kind == "score" or model.clusters:
+        return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
+    if np.any(scale == 0):
+        name = model.output_names[int(np.argmin(scale))]
+        what = "y is" if len(scale) == 1 else f"y's part for output {name!r} is"
+        raise ValueError(f"{what} constant, so scale='auto' is 0. {_WAY_OUT}")
+    return scale
+
+
+_WAY_OUT = "Use scale=None for importances in the units of the response."
+
+
+def targets_of(model, y, n_outputs):
+    """What y gives to compare each output with, (n_samples, n_outputs)."""
+    if y is None:
+        raise ValueError(f"scale='auto' needs y, but y was not given. {_WAY_OUT}")
+    if model.kind in {"probability", "label"}:
+        targets = model.class_indicators(y)
+    else:
+        try:
+            targets = as_columns(y).astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"scale='auto' needs a numeric y, got dtype {y.dtype}."
+                f"{_no_classes(model)} {_WAY_OUT}"
+            ) from None
+    if targets is None or targets.shape[1] != n_outputs:
+        shape = y.shape if targets is None else targets.shape
+        raise ValueError(
+            f"scale='auto' needs one column of y for each output, got y {shape} for "
+            f"{n_outputs} outputs.{_no_classes(model)} {_WAY_OUT}"
+        )
+    return targets
+
+
+def _no_classes(model):
+    """What is missing in a callable whose outputs are meant as scores of classes."""
+    if model.method != "__call__":
+        return ""
+    return (
+        " A callable has no `classes_` that say which class each output stands for: "
+        "pass the classifier itself, or an object with `predict_proba` and `classes_`."
+    )

@@ -16,7 +16,7 @@ from skvarimp._data.validation import StrOptions, check_weights, features_constr
 from skvarimp._data.values import is_missing
 from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
-from skvarimp._response.reductions.losses import LOSSES, make_loss, refused_loss
+from skvarimp._response.losses import LOSSES, make_loss, refused_loss
 from skvarimp._running.guards import warn
 from skvarimp._selection.steps import check_named_columns, check_refittable
 from skvarimp._stability.leave_out_result import LeaveOutImportances

@@ -19,9 +19,9 @@ from skvarimp._measures.firm.estimate import Estimates, method_of
 from skvarimp._measures.firm.scores import Scores
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._measures.partitioned_targets import response_moments
-from skvarimp._response.partitioned.moments import Moments
-from skvarimp._response.partitioned.observed import MOST_VALUES
-from skvarimp._response.partitioned.walk import Count, PartModel
+from skvarimp._response.partitioned_donors import MOST_VALUES
+from skvarimp._response.partitioned_moments import Moments
+from skvarimp._response.partitioned_walk import Count, PartModel
 from skvarimp._response.unmoved import unmoved_response
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from skvarimp._data.statistics import divided
 from skvarimp._measures.interaction.statistics import MeanCurves, friedman_h, together
 from skvarimp._measures.problem import ALL
-from skvarimp._response.partitioned.moments import Moments
-from skvarimp._response.partitioned.observed import MOST_CELLS, MOST_VALUES
-from skvarimp._response.partitioned.walk import Count, GlobalMove, moves_on
+from skvarimp._response.partitioned_donors import MOST_CELLS, MOST_VALUES
+from skvarimp._response.partitioned_moments import Moments
+from skvarimp._response.partitioned_walk import Count, GlobalMove, moves_on
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.unmoved import unmoved_response
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skvarimp._data.entries import check_known
 from skvarimp._measures.problem import Request
-from skvarimp._response.reductions.shares import OwnShare, TotalShare
+from skvarimp._response.mean_curves import OwnShare, TotalShare
 
 MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
 TRIED = 4  # pairs that a screen computes for each that is asked for

@@ -10,9 +10,9 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.statistics import centred, divided, variance
 from skvarimp._data.table import as_table
 from skvarimp._response.grid import make_move, product_move
-from skvarimp._response.reductions.flatness import flatness
-from skvarimp._response.reductions.reductions import Finished, Reduction, State
+from skvarimp._response.reductions import Reduction, flatness
 from skvarimp._response.responses.black_box import BlackBoxResponse, moved_rows
+from skvarimp._response.states import Finished, State
 from skvarimp._running.memory import Memo, working_bytes
 
 # A joint effect with a smaller part of the response's variance is rounding.

@@ -15,8 +15,7 @@ from skvarimp._data.table import as_table
 from skvarimp._data.values import begins_value
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
-from skvarimp._response.contract import Response
-from skvarimp._response.costs import Costs
+from skvarimp._response.contract import Costs, Response
 from skvarimp._response.grid import side_by_side
 from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse

@@ -11,7 +11,7 @@ from skvarimp._data.values import spread_over
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
-from skvarimp._response.costs import Costs
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, numeric_values
 from skvarimp._response.shapes.basis import (
     TOO_MANY,

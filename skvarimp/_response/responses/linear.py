@@ -5,8 +5,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
-from skvarimp._response.contract import Task
-from skvarimp._response.costs import Costs
+from skvarimp._response.contract import Costs, Task
 from skvarimp._response.responses.many_columns import (
     finish_lines,
     line_batches,

@@ -16,10 +16,10 @@ import numpy as np
 
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._data.values import begins_value
-from skvarimp._response.reductions.reductions import Range
-from skvarimp._response.reductions.states import Sample
+from skvarimp._response.reductions import Range
 from skvarimp._response.shapes.line import StraightLines
 from skvarimp._response.shapes.shape import Margins, reduced
+from skvarimp._response.states import Sample
 from skvarimp._running.memory import CACHE, at_once
 
 FEW = 16  # columns with up to so many values go together, whatever the rows

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._compiled import use_compiled
-from skvarimp._response.costs import Costs
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, halved, numeric_values
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import CACHE, at_once, slices

@@ -14,9 +14,8 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.table import SparseTable
 from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
-from skvarimp._response.contract import Task
-from skvarimp._response.costs import Costs
-from skvarimp._response.reductions.reductions import SquaredError
+from skvarimp._response.contract import Costs, Task
+from skvarimp._response.reductions import SquaredError
 from skvarimp._response.responses.many_columns import (
     few_value_batches,
     few_value_curves,

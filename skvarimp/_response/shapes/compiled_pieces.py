@@ -9,17 +9,20 @@ from functools import partial
 import numpy as np
 
 from skvarimp._compiled import piece_sums, pieces
-from skvarimp._response.reductions.reductions import (
+from skvarimp._response.mean_curves import (
+    OwnShare,
+    PartialDependence,
+    TotalShare,
+)
+from skvarimp._response.reductions import (
     AbsoluteError,
     IndividualFlatness,
     Observed,
     Pairs,
-    PartialDependence,
     Range,
     SquaredError,
 )
-from skvarimp._response.reductions.shares import OwnShare, TotalShare
-from skvarimp._response.reductions.states import State
+from skvarimp._response.states import State
 
 
 def summed(reduction, member, walk, rows):

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._response.reductions.flatness import flatness
+from skvarimp._response.reductions import flatness
 from skvarimp._response.shapes.basis import Basis, absolute, relative
 from skvarimp._response.shapes.shape import NeedsValues, Shape, running_sums
 

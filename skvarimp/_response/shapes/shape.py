@@ -51,8 +51,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from skvarimp._response.reductions.flatness import flatness
-from skvarimp._response.reductions.states import Merging
+from skvarimp._response.reductions import flatness
+from skvarimp._response.states import Merging
 from skvarimp._running.memory import CACHE
 
 

@@ -41,12 +41,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.registry import REGISTRY
-from skvarimp._response.reductions.reductions import (
-    Observed,
-    Pairs,
-    PartialDependence,
-    Range,
-)
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import Observed, Pairs, Range
 
 N = 60
 RANDOM = np.random.RandomState(0)

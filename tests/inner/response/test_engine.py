@@ -16,12 +16,12 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
-from skvarimp._response.reductions.reductions import (
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import (
     IndividualFlatness,
     Loss,
     Observed,
     Pairs,
-    PartialDependence,
     Range,
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse

@@ -25,8 +25,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.reductions.losses import CallableLoss, make_loss, unmoved_loss
-from skvarimp._response.reductions.reductions import Loss, SquaredError
+from skvarimp._response.losses import CallableLoss, make_loss, unmoved_loss
+from skvarimp._response.reductions import Loss, SquaredError
 from skvarimp._response.shapes.shape import Chunk, Margins
 
 RANDOM = np.random.RandomState(0)

@@ -25,7 +25,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
-from skvarimp._response.reductions.reductions import PartialDependence
+from skvarimp._response.mean_curves import PartialDependence
 
 CLASSES = np.digitize(Y, [11, 17])
 MODELS = {

@@ -51,12 +51,8 @@ from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import Form
 from skvarimp._response import lowering as _lowering
-from skvarimp._response.reductions.reductions import (
-    Observed,
-    Pairs,
-    PartialDependence,
-    Range,
-)
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.responses import black_box as _black_box
 
 

@@ -40,7 +40,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
 from skvarimp._response.grid import Move
 from skvarimp._response.responses.many_columns import line_batches
-from skvarimp._response.shapes import chebyshev as _chebyshev
+from skvarimp._response.shapes import basis
 from skvarimp._response.shapes.line import distances_to, mean_distances
 from skvarimp._response.shapes.shape import running_sums
 
@@ -356,12 +356,12 @@ def test_nodes_are_enough(slope):
     x, shifts = random.uniform(-3, 5, 200), np.array([0.0, 0.3, -2.0, 7.0])
     half = 4.0
     for function, n in [
-        (lambda z: expit(slope * z), _chebyshev.logistic_nodes(slope * half)),
-        (lambda z: np.tanh(slope * z), _chebyshev.tanh_nodes(slope * half)),
-        (lambda z: np.exp(-slope * z**2), _chebyshev.gaussian_nodes(slope * half**2)),
+        (lambda z: expit(slope * z), basis.logistic_nodes(slope * half)),
+        (lambda z: np.tanh(slope * z), basis.tanh_nodes(slope * half)),
+        (lambda z: np.exp(-slope * z**2), basis.gaussian_nodes(slope * half**2)),
     ]:
-        at = _chebyshev.nodes(-3, 5, n)
-        matrix = _chebyshev.interpolation(x, -3, 5, n)
+        at = basis.nodes(-3, 5, n)
+        matrix = basis.interpolation(x, -3, 5, n)
         for shift in shifts:
             np.testing.assert_allclose(
                 matrix @ function(at + shift), function(x + shift), atol=5e-15

@@ -12,8 +12,8 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from skvarimp import SensitivityImportance
 from skvarimp._compiled import built, use_compiled
 from skvarimp._models.forms import NotReadable
-from skvarimp._response.reductions.losses import SquaredErrorLoss, Values
-from skvarimp._response.reductions.shares import TotalShare
+from skvarimp._response.losses import SquaredErrorLoss, Values
+from skvarimp._response.mean_curves import TotalShare
 from skvarimp._response.responses.many_columns import (
     few_value_batches,
     few_values,

@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import PermutationImportance, SensitivityImportance
-from skvarimp._response.kalman import Batch, Filters
-from skvarimp._response.row_sampling import rows_per_repeat
+from skvarimp._response.rounds import Batch, Filters, rows_per_repeat
 from skvarimp.exceptions import ImportanceWarning
 
 N = 400

@@ -17,14 +17,14 @@ from sklearn.svm import SVR
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request
-from skvarimp._response.reductions.losses import LogLoss, Values
-from skvarimp._response.reductions.reductions import (
+from skvarimp._response.losses import LogLoss, Values
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import (
     AbsoluteError,
     IndividualFlatness,
     Loss,
     Observed,
     Pairs,
-    PartialDependence,
     Range,
     SquaredError,
 )

@@ -32,7 +32,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from skvarimp._response.reductions.reductions import PartialDependence
+from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
     KINDS,

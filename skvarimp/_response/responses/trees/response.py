@@ -14,8 +14,7 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
 from skvarimp._data.values import spread_over
 from skvarimp._models.tree_table import TreeTable
-from skvarimp._response.contract import Response
-from skvarimp._response.costs import Costs
+from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees import walks
 from skvarimp._response.responses.trees.curves import (

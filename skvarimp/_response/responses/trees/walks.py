@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._response.contract import Response, Task
-from skvarimp._response.reductions.states import Merging, State
 from skvarimp._response.responses.trees.curves import Member
 from skvarimp._response.responses.trees.means import (
     mean_curves,
@@ -16,6 +15,7 @@ from skvarimp._response.responses.trees.means import (
 )
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.steps import StepCurves, Steps
+from skvarimp._response.states import Merging, State
 from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
 
 

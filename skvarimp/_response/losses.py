@@ -2,8 +2,7 @@
 
 A loss is called with y of shape (n_rows, 1, ...) and outputs of shape (n_outputs,
 n_rows, n_cells), and gives (n_rows, n_cells). `make_loss` finds the one that fits a
-model's response and refuses targets that do not.
-"""
+model's response and refuses targets that do not."""
 
 from dataclasses import dataclass
 
@@ -12,12 +11,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from skvarimp._data.validation import has_tags
 from skvarimp._data.values import as_columns, indicators, n_watched, positions, watched
-from skvarimp._response.reductions.reductions import (
-    AbsoluteError,
-    Loss,
-    SquaredError,
-)
-from skvarimp._response.reductions.states import Draw
+from skvarimp._response.reductions import AbsoluteError, Loss, SquaredError
+from skvarimp._response.states import Draw
 from skvarimp._running.guards import users_code
 
 LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")

@@ -17,7 +17,7 @@ import numpy as np
 
 from skvarimp._data.partitions import merged
 from skvarimp._data.statistics import divided
-from skvarimp._response.reductions.states import State
+from skvarimp._response.states import State
 
 
 @dataclass

@@ -8,7 +8,6 @@ cell's probability and w[i] the row's weight (both sum to 1):
 Pairs               sum_i w[i] sum_kl p[k] p[l] \\|ICE[i, k] - ICE[i, l]\\|
 Observed            sum_i w[i] sum_k p[k] \\|ICE[i, k] - f[i]\\|
 Range               sum_i w[i] (max_k ICE[i, k] - min_k ICE[i, k])
-PartialDependence   flatness over k of sum_i w[i] ICE[i, k]
 IndividualFlatness  sum_i w[i] flatness over k of ICE[i, k]
 Loss                sum_i w[i] (sum_k p[k] loss(y[i], ICE[i, k]) - loss(y[i], f[i]))
 SquaredError        Loss with loss(y, f) = (y - f)^2
@@ -18,18 +17,13 @@ AbsoluteError       Loss with loss(y, f) = \\|y - f\\|
 `reduce` asks a shape of curves (`shapes/shape.py`) for the sums it needs and makes a
 `State` of them, states merge by `State.merged`, and `finish` gives the importance of
 each output and the standard error of their mean. A new reduction needs nothing else:
-it works for every shape.
-"""
+it works for every shape."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
-from skvarimp._response.reductions.flatness import flatness, flatness_slope
-from skvarimp._response.reductions.signed_groups import SignedRows
-from skvarimp._response.reductions.states import Draw, Finished, State
-from skvarimp._running.memory import working_bytes
+from skvarimp._response.states import Draw, State
 
 
 class Reduction:
@@ -70,7 +64,7 @@ class Reduction:
         return 0.0
 
 
-class _OfStatistic(Reduction):
+class OfStatistic(Reduction):
     """A reduction with a `statistic` that "auto" chooses for each entry."""
 
     def of_kind(self, categorical):
@@ -80,7 +74,7 @@ class _OfStatistic(Reduction):
         return replace(self, statistic="range" if categorical else "std")
 
 
-class _RowMean(Reduction):
+class RowMean(Reduction):
     """Mean over rows of each row's own contribution, with a donor part.
 
     The influence of a row is its projection as evaluated row plus `donor_factor`
@@ -104,7 +98,7 @@ class _RowMean(Reduction):
 
 
 @dataclass(frozen=True)
-class Pairs(_RowMean, Draw):
+class Pairs(RowMean, Draw):
     """Mean over rows of the Gini mean difference of the row's curve (Huh & Lee)."""
 
     n_moves = 2
@@ -120,7 +114,7 @@ class Pairs(_RowMean, Draw):
 
 
 @dataclass(frozen=True)
-class Observed(_RowMean, Draw):
+class Observed(RowMean, Draw):
     """Mean distance of moved and unmoved response (Lemaire & Clérot, eq. 2)."""
 
     n_moves = 1
@@ -136,7 +130,7 @@ class Observed(_RowMean, Draw):
 
 
 @dataclass(frozen=True)
-class Range(_RowMean):
+class Range(RowMean):
     """Mean over rows of the largest minus the smallest response (Clementine)."""
 
     def reduce(self, shape):
@@ -146,7 +140,7 @@ class Range(_RowMean):
 
 
 @dataclass(frozen=True)
-class IndividualFlatness(_OfStatistic, _RowMean):
+class IndividualFlatness(OfStatistic, RowMean):
     """Mean over rows of the flatness of each row's own curve."""
 
     statistic: str = "std"
@@ -158,122 +152,6 @@ class IndividualFlatness(_OfStatistic, _RowMean):
         if self.statistic == "range":
             return Range().reduce(shape)
         return State(shape.deviations())
-
-
-SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
-LEAST_GROUPS = 10  # of rows, whatever memory they take: errors known to a fifth
-
-
-@dataclass(frozen=True)
-class PartialDependence(SignedRows, _OfStatistic):
-    """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
-
-    The standard error needs each row's curve after the mean curve is known. Up to
-    `n_groups` rows are kept apart, and the error is exact. More rows are added up with
-    random signs in `n_groups` groups. This estimates the same sum of squares without
-    bias and with a relative error of about (2 n_groups)^(-1/2). Groups are joined where
-    their sums over all outputs and cells take too much memory.
-    """
-
-    statistic: str = "std"
-    n_groups: int = 200
-    n_rows: int = 0
-    part: slice | None = None
-
-    needs = "moments"
-    merges_rows = True
-    counts_values = True
-
-    @classmethod
-    def over(cls, statistic, n_rows, n_groups=None):
-        """For a known number of rows; at most `n_groups` are kept apart.
-
-        None: 200, or as few as 50 where there are many rows.
-        """
-        if n_groups is None:
-            n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
-        return cls(statistic, min(n_groups, n_rows), n_rows)
-
-    def reduce(self, shape):
-        """See `Reduction.reduce`.
-
-        Sums of differences from the unmoved response: exactly 0 for an unused entry.
-        """
-        rows, weights = shape.margins.rows, shape.margins.weights
-        cells = shape.sums(weights)
-        if shape.parallel:  # the mean curve is each row's: no error
-            return State(cells=cells)
-        n_rows = len(weights)
-        n_numbers = cells.shape[1] * shape.n_summed(cells.shape[2])
-        if self.keeps_apart(n_numbers):
-            own = np.ones(n_rows), np.arange(n_rows), n_rows
-            apart, basis = shape.sums_by_group(*own)
-            return State(cells=cells, apart=apart, basis=basis)
-        signs = self.signs[rows] * np.sqrt(weights)
-        n_groups = self.groups_that_fit(n_numbers)
-        groups = self.groups[rows] % n_groups
-        sketch, basis = shape.sums_by_group(signs, groups, n_groups)
-        return State(cells=cells, sketch=sketch, basis=basis)
-
-    def keeps_apart(self, n_numbers):
-        """Whether each row's curve is kept, of so many numbers."""
-        fits = 8 * n_numbers * self.n_rows <= working_bytes() / 4
-        return self.n_groups == self.n_rows and fits and self.part is None
-
-    def n_kept(self, n_numbers):
-        """How many rows or groups, of so many numbers each, are kept."""
-        if self.keeps_apart(n_numbers):
-            return self.n_rows
-        return self.groups_that_fit(n_numbers)
-
-    def groups_that_fit(self, n_numbers):
-        """How many groups, of so many numbers each, are kept: as many as fit."""
-        room = working_bytes() / 8 // (8 * n_numbers)
-        return int(min(self.n_groups, max(room, LEAST_GROUPS)))
-
-    def finish(self, state, sample):
-        """See `Reduction.finish`."""
-        importances = self.spread(state.cells, sample) / sample.scale
-        curves = state.cells + sample.level[:, np.newaxis]
-        own = self.own_influences(state.cells, importances, sample)
-        if state.sketch is None and state.apart is None:
-            psi = np.zeros((*importances.shape, sample.weights.shape[-1])) + own
-            if state.rows is not None:  # the rows' curves times the slope
-                psi += state.rows - state.rows @ sample.weights[..., np.newaxis]
-            return sample.finished(importances, psi, curves=curves)
-        slope = self.slope(state.cells, sample)
-        own = own - np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
-        if state.basis is not None:  # (sums @ basis) @ slope, the short way
-            slope = np.einsum("bofk,bok->bof", state.basis, slope)
-        if state.apart is not None:
-            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] + own
-            return sample.finished(importances, psi, curves=curves)
-        weights = self.signs * np.sqrt(sample.weights)
-        n_groups = state.sketch.shape[2]
-        psi = np.einsum("bogk,bok->bog", state.sketch, slope)
-        where = np.arange(self.n_rows), self.groups % n_groups
-        add = sparse.csr_array((weights, where), (self.n_rows, n_groups))
-        own = np.broadcast_to(own, (*psi.shape[:2], self.n_rows))
-        psi += (own.reshape(-1, self.n_rows) @ add).reshape(psi.shape)
-        psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
-        errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
-        influences = None
-        if sample.keep_rows and n_groups == self.n_rows:
-            influences = psi[:, self.groups] / weights
-        return Finished(importances, errors, influences=influences, curves=curves)
-
-    def spread(self, cells, sample):
-        """What is asked of mean curves (b, o, k), unscaled."""
-        return flatness(cells, sample.multiplicity, self.statistic)
-
-    def own_influences(self, cells, importances, sample):
-        """Influences by other ways than the rows' own curves, unscaled."""
-        return self.through_scale(importances, sample)
-
-    def slope(self, cells, sample):
-        """How the spread depends on each value of mean curves; sums to 0 over k."""
-        size = np.abs(sample.base).max(axis=1)
-        return flatness_slope(cells, sample.multiplicity, self.statistic, size)
 
 
 @dataclass(frozen=True)
@@ -393,3 +271,78 @@ class AbsoluteError(SquaredError):
     def gained(self, shape):
         """See `Loss.gained`."""
         return shape.distances(self._errors(shape.margins))
+
+
+# Mean responses closer than this, relative to the response's size, count as equal:
+# rounding must not decide which rows make up a standard error.
+_TIED = 1e-12
+
+
+def flatness(curves, multiplicity, statistic):
+    """How much curves vary over the distinct grid values, each counted once.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_entries, ..., n_cells)
+    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
+        Number of distinct values that a cell stands for, perhaps different by row.
+    statistic : {"std", "range"}
+        Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
+        minimum (eq. 6). One value: 0.
+
+    Returns
+    -------
+    ndarray of shape (n_entries, ...)
+    """
+    if statistic == "range":
+        return curves.max(axis=-1) - curves.min(axis=-1)
+    centred, count = _centred(curves, multiplicity)
+    total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
+    return np.sqrt(total / np.maximum(count - 1, 1))
+
+
+def _beside(curves, multiplicity):
+    """Multiplicity in a shape that broadcasts with curves."""
+    n_entries, *rows, n_cells = multiplicity.shape
+    ones = [1] * (curves.ndim - 2 - len(rows))
+    return multiplicity.reshape(n_entries, *ones, *rows, n_cells)
+
+
+def _centred(curves, multiplicity):
+    """Curves minus their mean over the distinct values, and how many there are."""
+    m = _beside(curves, multiplicity)
+    count = m.sum(axis=-1)
+    # from the first value on: a constant curve is centred to exactly 0
+    shifted = curves - curves[..., :1]
+    mean = np.sum(m * shifted, axis=-1) / count
+    return shifted - mean[..., np.newaxis], count
+
+
+def flatness_slope(curves, multiplicity, statistic, size):
+    """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
+
+    Tied extremes share the slope evenly, so that no order of values decides. `size` is
+    the size of the responses, (n_outputs,).
+    """
+    slope = np.zeros_like(curves)
+    top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
+    tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
+    moves = top - bottom > tied
+    if statistic == "range":
+        count = multiplicity[:, np.newaxis]
+        for sign, extreme in (
+            (1.0, curves >= top - tied),
+            (-1.0, curves <= bottom + tied),
+        ):
+            share = extreme * count
+            slope += sign * share / share.sum(axis=-1, keepdims=True)
+        return slope * moves
+    centred, count = _centred(curves, multiplicity)
+    divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
+    np.divide(
+        multiplicity[:, np.newaxis] * centred,
+        divisor[..., np.newaxis],
+        out=slope,
+        where=moves & (divisor[..., np.newaxis] > 0),
+    )
+    return slope

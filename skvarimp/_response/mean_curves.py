@@ -1,0 +1,279 @@
+"""Reductions of mean curves, and shares of the variance of the response.
+
+Index letters as in `reductions`. With F[k] the mean over the rows of ICE[i, k]:
+
+================= ==========================================================
+PartialDependence flatness over k of F[k]
+OwnShare          Var_k F[k] / Var f
+TotalShare        sum_i w[i] Var_k ICE[i, k] / Var f
+================= ==========================================================
+
+where Var_k weighs the cells by p[k]. The shares are Sobol' indices. The variance of f
+over the rows comes as the scale. It is estimated from the same rows, so that a row
+moves a share s = U / Var f by
+
+    psi[i] = (psi_U[i] - s ((f[i] - mean f)^2 - Var f)) / Var f."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy import sparse
+
+from skvarimp._response.reductions import OfStatistic, RowMean, flatness, flatness_slope
+from skvarimp._response.states import Finished, State
+from skvarimp._running.memory import working_bytes
+
+BLOCK_ROWS = 2**16  # drawn together
+
+
+@lru_cache(maxsize=2)  # reductions are made anew for each entry
+def signed_groups(n_rows, n_groups, start, stop):
+    """The signs of some rows, and the groups in which they are added up.
+
+    They are drawn for one block of rows after another, so that a row always gets the
+    same ones, whichever part of the rows is asked for.
+
+    Parameters
+    ----------
+    n_rows : int
+        All rows.
+    n_groups : int
+        At most `n_rows`; with as many groups as rows each holds one row.
+    start, stop : int
+        The first row asked for, and the first one behind.
+
+    Returns
+    -------
+    signs : ndarray of shape (n_part,)
+        -1.0 or 1.0.
+    groups : ndarray of shape (n_part,)
+    """
+    first = start // BLOCK_ROWS * BLOCK_ROWS
+    signs, groups = [], []
+    for block in range(first, stop, BLOCK_ROWS):
+        n_block = min(BLOCK_ROWS, n_rows - block)
+        # fixed seeds: standard errors must not vary between runs
+        random = np.random.RandomState(block // BLOCK_ROWS)
+        groups.append((block + random.permutation(n_block)) % n_groups)
+        signs.append(random.choice([-1.0, 1.0], n_block))
+    mine = slice(start - first, stop - first)
+    return np.concatenate(signs)[mine], np.concatenate(groups)[mine]
+
+
+class SignedRows:
+    """What a reduction of `n_rows` rows in `n_groups` groups knows of their signs.
+
+    Its field `part` says which rows it is for; None: all.
+    """
+
+    def of_part(self, part):
+        """The reduction for a walk over some of the rows, with signs as for all."""
+        return replace(self, part=part)
+
+    def of_sums(self, signed, groups, n_groups):
+        """The reduction for sums of all rows by group, instead of the rows."""
+        reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
+        vars(reduction)["_drawn"] = signed, groups
+        return reduction
+
+    @cached_property
+    def signs(self):
+        """The sign of each row, (n_rows,)."""
+        return self._drawn[0]
+
+    @cached_property
+    def groups(self):
+        """The group of each row, (n_rows,)."""
+        return self._drawn[1]
+
+    @cached_property
+    def _drawn(self):
+        part = self.part or slice(0, self.n_rows)
+        return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
+
+
+SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
+
+
+LEAST_GROUPS = 10  # of rows, whatever memory they take: errors known to a fifth
+
+
+@dataclass(frozen=True)
+class PartialDependence(SignedRows, OfStatistic):
+    """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
+
+    The standard error needs each row's curve after the mean curve is known. Up to
+    `n_groups` rows are kept apart, and the error is exact. More rows are added up with
+    random signs in `n_groups` groups. This estimates the same sum of squares without
+    bias and with a relative error of about (2 n_groups)^(-1/2). Groups are joined where
+    their sums over all outputs and cells take too much memory.
+    """
+
+    statistic: str = "std"
+    n_groups: int = 200
+    n_rows: int = 0
+    part: slice | None = None
+
+    needs = "moments"
+    merges_rows = True
+    counts_values = True
+
+    @classmethod
+    def over(cls, statistic, n_rows, n_groups=None):
+        """For a known number of rows; at most `n_groups` are kept apart.
+
+        None: 200, or as few as 50 where there are many rows.
+        """
+        if n_groups is None:
+            n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
+        return cls(statistic, min(n_groups, n_rows), n_rows)
+
+    def reduce(self, shape):
+        """See `Reduction.reduce`.
+
+        Sums of differences from the unmoved response: exactly 0 for an unused entry.
+        """
+        rows, weights = shape.margins.rows, shape.margins.weights
+        cells = shape.sums(weights)
+        if shape.parallel:  # the mean curve is each row's: no error
+            return State(cells=cells)
+        n_rows = len(weights)
+        n_numbers = cells.shape[1] * shape.n_summed(cells.shape[2])
+        if self.keeps_apart(n_numbers):
+            own = np.ones(n_rows), np.arange(n_rows), n_rows
+            apart, basis = shape.sums_by_group(*own)
+            return State(cells=cells, apart=apart, basis=basis)
+        signs = self.signs[rows] * np.sqrt(weights)
+        n_groups = self.groups_that_fit(n_numbers)
+        groups = self.groups[rows] % n_groups
+        sketch, basis = shape.sums_by_group(signs, groups, n_groups)
+        return State(cells=cells, sketch=sketch, basis=basis)
+
+    def keeps_apart(self, n_numbers):
+        """Whether each row's curve is kept, of so many numbers."""
+        fits = 8 * n_numbers * self.n_rows <= working_bytes() / 4
+        return self.n_groups == self.n_rows and fits and self.part is None
+
+    def n_kept(self, n_numbers):
+        """How many rows or groups, of so many numbers each, are kept."""
+        if self.keeps_apart(n_numbers):
+            return self.n_rows
+        return self.groups_that_fit(n_numbers)
+
+    def groups_that_fit(self, n_numbers):
+        """How many groups, of so many numbers each, are kept: as many as fit."""
+        room = working_bytes() / 8 // (8 * n_numbers)
+        return int(min(self.n_groups, max(room, LEAST_GROUPS)))
+
+    def finish(self, state, sample):
+        """See `Reduction.finish`."""
+        importances = self.spread(state.cells, sample) / sample.scale
+        curves = state.cells + sample.level[:, np.newaxis]
+        own = self.own_influences(state.cells, importances, sample)
+        if state.sketch is None and state.apart is None:
+            psi = np.zeros((*importances.shape, sample.weights.shape[-1])) + own
+            if state.rows is not None:  # the rows' curves times the slope
+                psi += state.rows - state.rows @ sample.weights[..., np.newaxis]
+            return sample.finished(importances, psi, curves=curves)
+        slope = self.slope(state.cells, sample)
+        own = own - np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
+        if state.basis is not None:  # (sums @ basis) @ slope, the short way
+            slope = np.einsum("bofk,bok->bof", state.basis, slope)
+        if state.apart is not None:
+            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] + own
+            return sample.finished(importances, psi, curves=curves)
+        weights = self.signs * np.sqrt(sample.weights)
+        n_groups = state.sketch.shape[2]
+        psi = np.einsum("bogk,bok->bog", state.sketch, slope)
+        where = np.arange(self.n_rows), self.groups % n_groups
+        add = sparse.csr_array((weights, where), (self.n_rows, n_groups))
+        own = np.broadcast_to(own, (*psi.shape[:2], self.n_rows))
+        psi += (own.reshape(-1, self.n_rows) @ add).reshape(psi.shape)
+        psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
+        errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
+        influences = None
+        if sample.keep_rows and n_groups == self.n_rows:
+            influences = psi[:, self.groups] / weights
+        return Finished(importances, errors, influences=influences, curves=curves)
+
+    def spread(self, cells, sample):
+        """What is asked of mean curves (b, o, k), unscaled."""
+        return flatness(cells, sample.multiplicity, self.statistic)
+
+    def own_influences(self, cells, importances, sample):
+        """Influences by other ways than the rows' own curves, unscaled."""
+        return self.through_scale(importances, sample)
+
+    def slope(self, cells, sample):
+        """How the spread depends on each value of mean curves; sums to 0 over k."""
+        size = np.abs(sample.base).max(axis=1)
+        return flatness_slope(cells, sample.multiplicity, self.statistic, size)
+
+
+def _through_variance(shares, sample):
+    """The part of the influences that comes from Var f, times Var f."""
+    squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
+    return -shares[..., np.newaxis] * squares
+
+
+class TotalShare(RowMean):
+    """Sobol's total index: mean over the rows of the variance of the row's curve."""
+
+    needs = "moments"
+    merges_rows = False
+    uses_squares = True
+    donor_factor = 1
+
+    def reduce(self, shape):
+        """See `Reduction.reduce`.
+
+        The mean of (ICE[i, k] - ICE[i, l])^2 / 2 over l is half of the cell's squared
+        deviation plus half of the row's variance: each donor brings one deviation.
+        """
+        return State(*shape.variances())
+
+    def through_scale(self, shares, sample):
+        """See `Reduction.through_scale`."""
+        return _through_variance(shares, sample)
+
+
+@dataclass(frozen=True)
+class OwnShare(PartialDependence):
+    """Sobol's first-order index: the variance of the mean curve."""
+
+    statistic: str = "variance"
+
+    merges_rows = False
+    counts_values = False
+    uses_squares = True
+
+    def spread(self, cells, sample):
+        """See `PartialDependence.spread`."""
+        return np.einsum(
+            "bok,bk->bo", _centred(cells, sample) ** 2, sample.probabilities
+        )
+
+    def slope(self, cells, sample):
+        """See `PartialDependence.slope`."""
+        chances = sample.probabilities[:, np.newaxis]
+        return 2.0 * chances * _centred(cells, sample)
+
+    def through_scale(self, shares, sample):
+        """See `Reduction.through_scale`."""
+        return _through_variance(shares, sample)
+
+    def own_influences(self, cells, importances, sample):
+        """See `PartialDependence.own_influences`; a row is also donor of its value."""
+        through_scale = self.through_scale(importances, sample)
+        if sample.codes is None:
+            return through_scale
+        squares = sample.donated(_centred(cells, sample) ** 2)
+        return through_scale + squares - self.spread(cells, sample)[..., np.newaxis]
+
+
+def _centred(cells, sample):
+    """Mean curves minus their mean over the donors; exactly 0 where constant."""
+    shifted = cells - cells[..., :1]
+    mean = np.einsum("bok,bk->bo", shifted, sample.probabilities)
+    return shifted - mean[..., np.newaxis]

@@ -1,1 +1,0 @@
-"""Walks over partitions: counts first, then states that merge without rows."""

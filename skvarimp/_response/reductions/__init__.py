@@ -1,1 +1,0 @@
-"""From ICE curves to numbers: pairs, observed, range, flatness, losses."""
