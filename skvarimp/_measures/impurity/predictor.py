@@ -139,14 +139,12 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             sample_weight = check_sample_weight(sample_weight, len(matrix))
         trees = reader(self.estimator_)
         columns = SortedColumns(matrix)
-        rows = trees.rows(as_table(matrix))
         target = check_target(target, len(matrix))
-        trainings = trees.trainings(rows, target, sample_weight)
+        trainings = trees.trainings(as_table(matrix), target, sample_weight)
         records = SplitRecords(trees.tables, len(columns))
         for batch in batches(trees.tables, trainings, len(columns)):
-            found = search_batch(batch, columns, None, Rules(), use_compiled())
-            for t, (_, of_tree) in enumerate(found, start=batch[0]):
-                records.add(t, of_tree)
+            for _, found in search_batch(batch, columns, None, Rules(), use_compiled()):
+                records.add(found)
         self.surrogate_splits_ = records.records
         return self
 
@@ -343,7 +341,7 @@ def _reader_of(estimator):
     """The reader of a tree or forest; TypeError for anything else."""
     estimator = _unfrozen(estimator)
     reader = READERS.get(type(estimator))
-    if reader not in (SingleTree, Forest) or not hasattr(estimator, "predict"):
+    if reader not in (SingleTree, Forest):
         got, way_out = type(estimator).__name__, "Impute the missing values for others."
         if isinstance(estimator, type):
             got, way_out = f"the class {estimator.__name__}", "Make an instance."

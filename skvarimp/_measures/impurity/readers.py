@@ -20,7 +20,6 @@ from sklearn.utils import (
 from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._measures.impurity.tree_reader import (
     TREE_TYPES,
-    Rows,
     Training,
     TreeReader,
     declined,
@@ -35,21 +34,12 @@ class SingleTree(TreeReader):
 
     averaging = "tree"
 
-    @staticmethod
-    def _members(estimator):
-        return [estimator]
-
     def _in_bag(self, rows, y, sample_weight):
         yield self._weight(rows, sample_weight) * self._class_weight(self.estimator, y)
 
 
 class Forest(TreeReader):
-    """RandomForest, ExtraTrees, and RandomTreesEmbedding."""
-
-    @property
-    def knows_target(self):
-        """The targets of random embeddings were drawn and not kept."""
-        return type(self.estimator) is not ensemble.RandomTreesEmbedding
+    """RandomForest and ExtraTrees."""
 
     def _in_bag(self, rows, y, sample_weight):
         forest = self.estimator
@@ -59,7 +49,7 @@ class Forest(TreeReader):
             yield from [weight] * len(self.members)
             return
         for drawn in _samples(forest, rows):
-            weight = np.bincount(drawn, minlength=len(rows)).astype(np.float64)
+            weight = np.bincount(drawn, minlength=rows.shape[0]).astype(np.float64)
             # Other class weights are in the probabilities of the draw.
             if getattr(forest, "class_weight", None) == "balanced_subsample":
                 y = self._needed(y, "class_weight='balanced_subsample'")
@@ -79,6 +69,12 @@ class Forest(TreeReader):
         return factor
 
 
+class Embedding(Forest):
+    """RandomTreesEmbedding, whose targets were drawn and not kept."""
+
+    knows_target = False
+
+
 class Bagging(TreeReader):
     """Bagging of trees, on drawn rows and drawn columns."""
 
@@ -86,7 +82,7 @@ class Bagging(TreeReader):
         if y is not None and self.classes is not None:
             y = positions(y, self.classes)[:, 0]  # what the trees were given
         for member, drawn in zip(self.members, _samples(self.estimator, rows)):
-            weight = np.bincount(drawn, minlength=len(rows)).astype(np.float64)
+            weight = np.bincount(drawn, minlength=rows.shape[0]).astype(np.float64)
             yield weight * self._class_weight(member, y)
 
 
@@ -110,7 +106,7 @@ class AdaBoost(TreeReader):
             weight[absent] = 0.0
             yield weight * self._class_weight(member, y)
             # SAMME (Zhu et al. 2009): exp(alpha) for the rows this tree gets wrong.
-            wrong = member.predict(rows.single, check_input=False) != y
+            wrong = member.predict(rows, check_input=False) != y
             grown = np.exp(booster.estimator_weights_[stage] * (wrong & ~absent))
             weight = weight * grown
             weight /= weight.sum()
@@ -123,10 +119,11 @@ def _samples(estimator, rows):
         raise declined(
             estimator, "it kept the draws of its last fit only (warm_start=True)"
         )
-    n_trained = sklearn_trees.n_training_rows(estimator) or len(rows)
-    if n_trained != len(rows):
+    n_samples = rows.shape[0]
+    n_trained = sklearn_trees.n_training_rows(estimator) or n_samples
+    if n_trained != n_samples:
         raise ValueError(
-            f"X is not the training data: it has {len(rows)} rows, but "
+            f"X is not the training data: it has {n_samples} rows, but "
             f"{type(estimator).__name__} was fitted with {n_trained}. Pass what the "
             "estimator was fitted with."
         )
@@ -139,12 +136,7 @@ class GradientBoosting(TreeReader):
     averaging = "boosting"
     knows_target = False
 
-    @staticmethod
-    def _members(estimator):
-        return list(estimator.estimators_.ravel())
-
-    def trainings(self, rows, y, sample_weight):
-        """See `TreeReader.trainings`; without targets."""
+    def _in_bag(self, rows, y, sample_weight):
         booster = self.estimator
         if booster.subsample < 1.0:
             raise declined(
@@ -154,9 +146,8 @@ class GradientBoosting(TreeReader):
         if booster.n_iter_no_change is not None:
             encoded = _encoded(booster, self._needed(y, "the rows put aside"))
             seed = booster.random_state
-            weight = weight * _training_part(booster, encoded, len(rows), seed)
-        for t in range(len(self.members)):
-            yield Training(self._leaf(rows, t), weight)
+            weight = weight * _training_part(booster, encoded, rows.shape[0], seed)
+        yield from [weight] * len(self.members)
 
 
 class HistGradientBoosting(TreeReader):
@@ -170,19 +161,21 @@ class HistGradientBoosting(TreeReader):
         self.form = sklearn_trees.read_trees(estimator, "predict", None)
         self.tables = self.form.trees
         self.weights = np.ones(len(self.tables))
-        self.criterion = self.classes = self.n_classes = None
+        self.nominal = estimator.is_categorical_
+        self.nodes = NodeTable(self.tables, self.form.encoding)
 
-    def rows(self, table):
+    def matrix(self, table):
         """As the trees see them: categories by their positions, float64."""
         columns = [
             self.form.encoding.numbers(j, table.column(j))
             for j in range(table.n_columns)
         ]
-        nominal = self.estimator.is_categorical_
-        return Rows(None, np.column_stack(columns), nominal, table)
+        return np.column_stack(columns)
 
-    def trainings(self, rows, y, sample_weight):
-        """See `TreeReader.trainings`; without targets."""
+    def _rows(self, table):
+        return self.nodes.codes_of(table)
+
+    def _trainings(self, rows, y, sample_weight):
         booster = self.estimator
         n_samples, weight = len(rows), self._weight(rows, sample_weight)
         encoded = None
@@ -198,10 +191,8 @@ class HistGradientBoosting(TreeReader):
                 largest = np.iinfo(np.uint32).max
                 seed = int(check_random_state(seed).randint(largest, dtype="u8"))
             kept = _training_part(booster, encoded, n_samples, seed)
-        nodes = NodeTable(self.tables, self.form.encoding)
-        codes = nodes.codes_of(rows.table)
-        for t, root in enumerate(nodes.roots):
-            (leaves,) = nodes.leaves(codes, np.array([t])) - root
+        for t, root in enumerate(self.nodes.roots):
+            (leaves,) = self.nodes.leaves(rows, np.array([t])) - root
             yield Training(leaves, weight * kept, None, kept)
 
 
@@ -235,7 +226,7 @@ READERS = {
     ensemble.RandomForestRegressor: Forest,
     ensemble.ExtraTreesClassifier: Forest,
     ensemble.ExtraTreesRegressor: Forest,
-    ensemble.RandomTreesEmbedding: Forest,
+    ensemble.RandomTreesEmbedding: Embedding,
     ensemble.BaggingClassifier: Bagging,
     ensemble.BaggingRegressor: Bagging,
     ensemble.AdaBoostClassifier: AdaBoost,

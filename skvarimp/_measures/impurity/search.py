@@ -13,7 +13,6 @@ import numpy as np
 from skvarimp._measures.impurity import numpy_search
 from skvarimp._measures.impurity.grove import LEAF, MISSING, Grove
 from skvarimp._measures.impurity.numpy_search import TOLERANCE
-from skvarimp._measures.impurity.tree_reader import check_training
 from skvarimp._running.memory import CACHE, HELD, at_once, numbers_at_once
 
 
@@ -44,18 +43,17 @@ def batches(tables, trainings, n_features):
 
     Yields
     ------
-    tuple of (int, list of Tree, list of Training)
-        With the number of the first tree.
+    tuple of (list of Tree, list of Training)
     """
-    first, held, size = 0, [], 0
-    for t, (table, training) in enumerate(zip(tables, trainings)):
+    held, size = [], 0
+    for table, training in zip(tables, trainings):
         n_pairs = np.count_nonzero(training.weight) * n_features
         if held and size + n_pairs > numbers_at_once(CACHE):
-            yield first, *map(list, zip(*held))
-            first, held, size = t, [], 0
+            yield tuple(zip(*held))
+            held, size = [], 0
         held.append((table, training))
         size += n_pairs
-    yield first, *map(list, zip(*held))
+    yield tuple(zip(*held))
 
 
 def search_batch(batch, columns, criterion, rules, compiled):
@@ -82,10 +80,7 @@ def search_batch(batch, columns, criterion, rules, compiled):
         (n_nodes,), and its surrogates with what they earn as their `decrease`, see
         `find_surrogates`; None without rules. Nodes are numbered as in the tree.
     """
-    first, tables, trainings = batch
-    for t, (table, training) in enumerate(zip(tables, trainings), start=first):
-        check_training(table, training, t)
-    grove = Grove(tables, trainings)
+    grove = Grove(*batch)
     decrease = grove.decrease
     if criterion is not None:
         decrease = criterion.primary_decreases(grove)
@@ -286,19 +281,19 @@ class SplitRecords:
             ("association", np.float64),
             ("rank", columns),
         ]
-        self.records = np.empty(0, dtype=fields)
+        self.records, self.n_trees = np.empty(0, dtype=fields), 0
 
-    def add(self, tree, found):
-        """Append the surrogates of one tree, see `find_surrogates`."""
+    def add(self, found):
+        """Append the surrogates of the next tree, see `find_surrogates`."""
         old = len(self.records)
         self.records.resize(old + len(found["node"]), refcheck=False)
         new = self.records[old:]
-        new["tree"] = tree
+        new["tree"] = self.n_trees
+        self.n_trees += 1
         for name in new.dtype.names[1:]:
             new[name] = found[name]
 
 
 def _smallest(n):
     """Smallest signed integer type that holds 0 ... n."""
-    types = (np.int8, np.int16, np.int32, np.int64)
-    return next(t for t in types if n <= np.iinfo(t).max)
+    return np.min_scalar_type(-1 - n)

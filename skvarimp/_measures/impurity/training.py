@@ -16,7 +16,7 @@ from skvarimp._measures.impurity.search import (
     search_batch,
 )
 from skvarimp._response.engine import in_order
-from skvarimp._running.guards import users_code, warn
+from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, within_callbacks
 
 
@@ -79,10 +79,9 @@ def _plan(measure, trees):
 
 def _search(measure, criterion, rules, tally, training):
     """Add every tree to the tally, in batches through joblib."""
-    rows, y, sample_weight = training
     tables, compiled = tally.trees.tables, use_compiled()
-    columns = SortedColumns(rows.matrix, rows.nominal)
-    trainings = tally.trees.trainings(rows, y, sample_weight)
+    columns = SortedColumns(tally.trees.matrix(training[0]), tally.trees.nominal)
+    trainings = tally.trees.trainings(*training)
     with Progress([measure], len(tables)) as progress:
         results = in_order(
             search_batch,
@@ -149,7 +148,7 @@ class Tally:
                 found["feature"], np.maximum(found["decrease"], 0), n_features
             )
             self.association.add(table, weight, found)
-            self.records.add(t, found)
+            self.records.add(found)
         n_branches = np.count_nonzero(branch)
         if self.convention == "sklearn":
             if not n_branches and self.skips_stumpless:
@@ -265,12 +264,10 @@ def check_training_data(trees, table, y, sample_weight):
             "own, got None. Pass the X and y the estimator was fitted with."
         )
     validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
-    with users_code():
-        rows = trees.rows(table)
     y = check_target(y, table.n_samples)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, table.n_samples)
-    return rows, y, sample_weight
+    return table, y, sample_weight
 
 
 def check_training_only(measure, tree_weights):

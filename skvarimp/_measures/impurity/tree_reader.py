@@ -1,7 +1,7 @@
 """Trees, and the rows that each of them was grown on.
 
-`TreeReader` is what the readers of all families have in common, `Training` what they
-say about each tree, and `check_training` compares it with the tree.
+`TreeReader` is what the readers of all families have in common, and `Training` what
+they say about each tree.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Training:
     held: str | None = None
 
 
-def check_training(table, training, tree):
+def _check_training(table, training, tree):
     """Raise ValueError unless the rows fill the leaves as they did in training.
 
     By their number, their weight and, where the tree keeps it, the mean or median of
@@ -119,31 +119,6 @@ def _check_target(table, training, tree, weight):
             )
 
 
-@dataclass
-class Rows:
-    """Training data in the forms that trees and the surrogate search read.
-
-    Attributes
-    ----------
-    single : ndarray or CSR matrix of shape (n_samples, n_features)
-        float32, the precision in which scikit-learn's trees compare with thresholds.
-    matrix : ndarray or CSC matrix of shape (n_samples, n_features)
-        float64, for the surrogates' own thresholds.
-    nominal : ndarray of shape (n_features,) or None
-        Columns of unordered categories.
-    table : Table or None
-        The rows as they were given, where trees are not scikit-learn's `tree_`.
-    """
-
-    single: object
-    matrix: object
-    nominal: np.ndarray | None = None
-    table: object = None
-
-    def __len__(self):
-        return self.matrix.shape[0]
-
-
 class TreeReader:
     """One family of trees or ensembles.
 
@@ -166,13 +141,18 @@ class TreeReader:
         How scikit-learn's `feature_importances_` averages trees.
     knows_target : bool
         Whether the trees' own target can be rebuilt; gradients are not kept.
+    nominal : ndarray of shape (n_features,) or None
+        Columns of unordered categories.
     """
 
     averaging = "forest"
     knows_target = True
+    nominal = criterion = classes = n_classes = None
 
     def __init__(self, estimator):
-        self.estimator, self.members = estimator, self._members(estimator)
+        members = getattr(estimator, "estimators_", [estimator])
+        self.members = list(getattr(members, "flat", members))  # by stage and class
+        self.estimator = estimator
         odd = next((m for m in self.members if type(m) not in TREE_TYPES), None)
         if odd is not None:
             raise not_trees(f"{type(estimator).__name__} of {type(odd).__name__}")
@@ -183,38 +163,38 @@ class TreeReader:
         weights = getattr(estimator, "estimator_weights_", np.ones(n_trees))
         self.weights = weights[:n_trees]
         self.criterion = OWN_CRITERIA.get(self.members[0].criterion)
-        self.classes = self.n_classes = None
         if hasattr(self.members[0], "classes_"):
             self.classes = class_lists(estimator.classes_)
             self.n_classes = tuple(len(c) for c in self.classes)
 
-    @staticmethod
-    def _members(estimator):
-        return list(estimator.estimators_)
-
-    def rows(self, table):
-        """Training data from a `Table` of X."""
+    def matrix(self, table):
+        """Numbers that thresholds compare, of the training data, float64."""
         matrix = table.numeric()
         if matrix is None:
             raise ValueError(
                 f"X must be numeric for {type(self.estimator).__name__}. Pass the "
                 "numbers the estimator was fitted with."
             )
-        with np.errstate(over="ignore"):
-            if hasattr(matrix, "tocsr"):
-                single = matrix.tocsr().astype(np.float32)
-                single.indices = single.indices.astype(np.intc, copy=False)
-                single.indptr = single.indptr.astype(np.intc, copy=False)
-            else:
-                single = np.ascontiguousarray(matrix, dtype=np.float32)
-        return Rows(single, matrix)
+        return matrix
 
-    def trainings(self, rows, y, sample_weight):
-        """What each tree was trained on, in the order of `tables`.
+    def _rows(self, table):
+        """As the trees' `apply` takes them, float32."""
+        matrix = self.matrix(table)
+        with np.errstate(over="ignore"):
+            if not hasattr(matrix, "tocsr"):
+                return np.ascontiguousarray(matrix, dtype=np.float32)
+            rows = matrix.tocsr().astype(np.float32)
+        rows.indices = rows.indices.astype(np.intc, copy=False)
+        rows.indptr = rows.indptr.astype(np.intc, copy=False)
+        return rows
+
+    def trainings(self, table, y, sample_weight):
+        """What each tree was trained on, in the order of `tables`, and checked.
 
         Parameters
         ----------
-        rows : Rows
+        table : Table
+            The training rows.
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
         sample_weight : ndarray of shape (n_samples,) or None
 
@@ -223,6 +203,12 @@ class TreeReader:
         Training
             Without a target where y is None, or the trees' own target is not known.
         """
+        trainings = self._trainings(self._rows(table), y, sample_weight)
+        for t, training in enumerate(trainings):
+            _check_training(self.tables[t], training, t)
+            yield training
+
+    def _trainings(self, rows, y, sample_weight):
         target = None
         if y is not None and self.knows_target:
             known = self.classes is not None
@@ -242,8 +228,8 @@ class TreeReader:
 
     def _leaf(self, rows, t):
         columns = self.features[t]
-        single = rows.single if columns is None else rows.single[:, columns]
-        return self.members[t].tree_.apply(single)
+        rows = rows if columns is None else rows[:, columns]
+        return self.members[t].tree_.apply(rows)
 
     def _needed(self, y, what_for):
         if y is None:
@@ -259,7 +245,7 @@ class TreeReader:
 
     def _weight(self, rows, sample_weight):
         """The weight of each row before any class weights, (n_samples,)."""
-        return np.ones(len(rows)) if sample_weight is None else sample_weight
+        return np.ones(rows.shape[0]) if sample_weight is None else sample_weight
 
     def _class_weight(self, member, y):
         """The factor that a member or the whole ensemble puts on the weights."""

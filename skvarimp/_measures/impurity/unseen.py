@@ -17,7 +17,6 @@ from skvarimp._measures.impurity.readers import (
 )
 from skvarimp._measures.impurity.row_credit import RowsInTrees
 from skvarimp._measures.impurity.training import check_training_data
-from skvarimp._measures.impurity.tree_reader import check_training
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
@@ -121,12 +120,9 @@ def out_of_bag_rows(estimator, table, y, sample_weight, kept):
     if reason := not_bagged(estimator):
         raise ValueError(f"{reason}. Use rows='unseen' with rows that were held out.")
     trees = read_trees(estimator)
-    rows, y, sample_weight = check_training_data(trees, table, y, sample_weight)
-    position, outside = np.cumsum(kept) - 1, []
-    trainings = trees.trainings(rows, y, sample_weight)
-    for t, (tree, training) in enumerate(zip(trees.tables, trainings)):
-        check_training(tree, training, t)
-        outside.append(position[(training.weight == 0) & kept])
+    trainings = trees.trainings(*check_training_data(trees, table, y, sample_weight))
+    position = np.cumsum(kept) - 1
+    outside = [position[(training.weight == 0) & kept] for training in trainings]
     if not any(len(out) for out in outside):
         raise ValueError(
             "rows='oob' needs trees with out-of-bag rows; no tree has. Grow the "

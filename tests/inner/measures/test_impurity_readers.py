@@ -128,8 +128,7 @@ def test_rebuilt_training_explains_every_node(model, X, y, sample_weight):
     """Weight, and impurity where targets are rebuilt, of each node follow from them."""
     model = fitted(model, X, y, sample_weight)
     trees = read_trees(model)
-    rows = trees.rows(as_table(X))
-    trainings = list(trees.trainings(rows, np.asarray(y), sample_weight))
+    trainings = list(trees.trainings(as_table(X), np.asarray(y), sample_weight))
     assert len(trainings) == len(trees.tables) == len(trees.members)
     for member, features, training in zip(trees.members, trees.features, trainings):
         seen = X if features is None else X[:, features]
