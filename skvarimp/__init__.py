@@ -28,7 +28,7 @@ from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._measures.sobol import SobolImportance
 from skvarimp._selection.all_relevant import AllRelevantSelector
-from skvarimp._selection.importance_estimator import ImportanceEstimator
+from skvarimp._selection.selector import ImportanceEstimator
 from skvarimp._selection.selectors import BackwardEliminationSelector, ForwardSelector
 from skvarimp._stability.folds import FoldImportances, importance_across_folds
 from skvarimp._stability.leave_out import leave_out_importances

@@ -416,7 +416,7 @@ QUANTITIES = {
 def test_axes_name_the_quantity(name):
     """What the number is, of every measure by name."""
     from skvarimp._display.bars import quantity
-    from skvarimp._selection.named import MEASURES
+    from skvarimp._selection.checks import MEASURES
 
     assert set(QUANTITIES) == set(MEASURES)
     model = LinearRegression()

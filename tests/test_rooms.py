@@ -59,7 +59,7 @@ def test_rooms_import_downwards_only():
     ("line", "room"),
     [
         ("from skvarimp._measures.base import BaseImportance", "_measures"),
-        ("def f():\n    import skvarimp._selection.steps", "_selection"),
+        ("def f():\n    import skvarimp._selection.path", "_selection"),
         ("from skvarimp import filters", "filters"),
     ],
 )

@@ -16,7 +16,7 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.tasks import set_callbacks
-from skvarimp._selection.named import named
+from skvarimp._selection.checks import named
 from skvarimp._types import AnyEstimator, Matrix
 
 if TYPE_CHECKING:  # it needs pandas

@@ -16,7 +16,7 @@ from skvarimp._display.selection import AllRelevantDisplay, SelectionPathDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._selection.all_relevant import AllRelevantSelector
-from skvarimp._selection.named import named
+from skvarimp._selection.checks import named
 from skvarimp._selection.selectors import BackwardEliminationSelector
 from skvarimp._stability.folds import importance_across_folds
 from skvarimp._stability.null_importances import null_importances

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from scipy.stats import binom, false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.shuffled import beside_copies
 from skvarimp._data.validation import (
     Interval,
-    StrOptions,
     n_jobs_constraint,
     random_state_constraint,
 )
 from skvarimp._display.selection import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
-from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._response.engine import in_order
-from skvarimp._running.guards import users_code
-from skvarimp._running.tasks import Progress
-from skvarimp._selection.decisions import SELECTED, TENTATIVE, Decisions
-from skvarimp._selection.named import MEASURES
+from skvarimp._running.tasks import Progress, in_order
+from skvarimp._selection.checks import check_copies_reach, importance_constraint
+from skvarimp._selection.refits import cloned, generator, seeds_of
 from skvarimp._selection.selector import RefittingSelector
-from skvarimp._selection.splits import generator, seeded, seeds_of
-from skvarimp._selection.steps import (
-    check_copies_reach,
-    measured,
-    one_a_column,
-)
 from skvarimp._types import AnyEstimator, Axes, Importance, RandomState
 
+TENTATIVE, SELECTED, REJECTED = 0, 1, -1
 FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
 
 
@@ -143,8 +134,7 @@ class AllRelevantSelector(RefittingSelector):
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "estimator": [object],
-        "importance": [BaseImportance, StrOptions(set(MEASURES)), callable, None],
+        "importance": [*importance_constraint, callable, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
@@ -161,25 +151,25 @@ class AllRelevantSelector(RefittingSelector):
     n_jobs: int | None = None
     random_state: RandomState = None
 
-    def _fit(self, table, y, importance, passed):
+    def _fit(self, refits):
+        table = refits.table
         if table.n_samples < 2:
             raise ValueError(
                 "AllRelevantSelector shuffles rows and needs at least two, got "
                 f"n_samples = {table.n_samples}."
             )
         check_copies_reach(self.estimator)
-        if passed.groups is not None:
+        if refits.passed.groups is not None:
             raise TypeError(
                 "AllRelevantSelector splits no rows and takes no `groups`. Leave them "
                 "out."
             )
-        shared = self.estimator, importance, table, y, passed
         seeds = seeds_of(generator(self.random_state), self.max_iter)
         decisions = Decisions(
             table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
         )
         with Progress([self], self.max_iter, "round") as progress:
-            self._run(shared, seeds, decisions, progress)
+            self._run(refits, seeds, decisions, progress)
         self.support_ = decisions.state == SELECTED
         self.tentative_ = decisions.state == TENTATIVE
         self.n_features_ = int(self.support_.sum())
@@ -191,12 +181,12 @@ class AllRelevantSelector(RefittingSelector):
             "largest_copy": np.array(decisions.largest_copy),
         }
 
-    def _run(self, shared, seeds, decisions, progress):
+    def _run(self, refits, seeds, decisions, progress):
         """Rounds in batches: as many at once as surely bring no decision before."""
         while not decisions.complete():
             first, left = decisions.n_rounds, decisions.left()
             tasks = [(seed, left) for seed in seeds[first:][: decisions.next_batch()]]
-            for _, found in in_order(_of_round, tasks, shared, self.n_jobs):
+            for _, found in in_order(_of_round, tasks, (refits,), self.n_jobs):
                 decisions.add(left, *found)
                 if progress.step():
                     decisions.decide()
@@ -208,7 +198,7 @@ class AllRelevantSelector(RefittingSelector):
         for importance in (ImpurityImportance(rows="oob"), ImpurityImportance()):
             if importance._cannot_serve(self.estimator) is None:
                 return importance
-        return SensitivityImportance(contrast="observed", scale=None)
+        return super()._default_importance()
 
     def plot_history(self, ax: Axes | None = None, **kwargs: Any) -> AllRelevantDisplay:
         """Draw each column's importances over the rounds beside the largest copies'.
@@ -229,29 +219,115 @@ class AllRelevantSelector(RefittingSelector):
         return AllRelevantDisplay.from_selector(self, ax=ax, **kwargs)
 
 
-@users_code()
-def _of_round(task, estimator, importance, table, y, passed):
+def _of_round(task, refits):
     """Importances of the columns left, and the largest of their copies.
 
     Parameters
     ----------
     task : (int, ndarray)
         Seed and the positions of the columns left.
-    estimator : estimator
-    importance : BaseImportance or callable
-    table : Table
-    y : ndarray
-    passed : Passed
+    refits : Refits
+        With all columns.
     """
     seed, left = task
     random = np.random.default_rng(seed)
-    table = table.select(left)
+    table = refits.table.select(left)
     copied = np.resize(np.arange(len(left)), max(len(left), FEWEST_COPIES))
     orders = [(j, random.permutation(table.n_samples)) for j in copied]
-    wide = beside_copies(table, orders)
+    importance = refits.importance
     if isinstance(importance, BaseImportance):
-        importance = seeded(clone(importance), random)
-    estimator = seeded(clone(estimator), random).fit(wide.native, y, **passed.fit)
-    found = measured(importance, estimator, wide, y, passed.importance)
-    values = one_a_column(found, wide)
+        importance = cloned(importance, random)
+    wide = beside_copies(table, orders)
+    wide = replace(refits, table=wide, importance=importance)
+    values = wide.refitted(None, None, random).importances
     return values[: len(left)], values[len(left) :].max()
+
+
+class Decisions:
+    """Hits so far, and what they decide.
+
+    Parameters
+    ----------
+    n_columns : int
+    max_iter, n_iter_no_change : int
+    alpha : float
+
+    Attributes
+    ----------
+    state : ndarray of shape (n_columns,)
+        TENTATIVE, SELECTED or REJECTED.
+    hits : ndarray of shape (n_columns,)
+    n_rounds : int
+    idle_until : int
+        The round after which to stop if none decides anything before.
+    importances : list of ndarray of shape (n_columns,)
+        One a round; NaN for rejected columns.
+    largest_copy : list of float
+    """
+
+    def __init__(self, n_columns, max_iter, n_iter_no_change, alpha):
+        self.max_iter, self.n_iter_no_change = max_iter, n_iter_no_change
+        self.tail = alpha / 2
+        self.state = np.full(n_columns, TENTATIVE)
+        self.hits = np.zeros(n_columns, dtype=np.intp)
+        self.rejected_after = np.zeros(n_columns, dtype=np.intp)
+        # the first round in which all hits, or none, decide, and so many more
+        self.idle_until = int(np.ceil(-np.log2(self.tail))) + n_iter_no_change
+        self.importances, self.largest_copy = [], []
+
+    @property
+    def n_rounds(self):
+        """Rounds so far."""
+        return len(self.largest_copy)
+
+    def left(self):
+        """Positions of the columns that are not rejected."""
+        return np.flatnonzero(self.state != REJECTED)
+
+    def add(self, left, values, largest_copy):
+        """Take over one round."""
+        row = np.full(len(self.state), np.nan)
+        row[left] = values
+        self.hits[left] += values > largest_copy
+        self.importances.append(row)
+        self.largest_copy.append(largest_copy)
+
+    def decide(self):
+        """Select and reject what the hits so far allow."""
+        left, n = self.left(), self.n_rounds
+        hits = self.hits[left]
+        for tails, decision in (
+            (binom.sf(hits - 1, n, 0.5), SELECTED),
+            (binom.cdf(hits, n, 0.5), REJECTED),
+        ):
+            sure = false_discovery_control(tails) <= self.tail
+            sure &= self.state[left] == TENTATIVE
+            self.state[left[sure]] = decision
+            if np.any(sure):
+                self.idle_until = n + self.n_iter_no_change
+        new = (self.state == REJECTED) & (self.rejected_after == 0)
+        self.rejected_after[new] = n
+
+    def complete(self):
+        """Whether nothing is left to decide, or no round has decided for long."""
+        decided = not (self.state == TENTATIVE).any()
+        return decided or self.n_rounds >= min(self.max_iter, self.idle_until)
+
+    def next_batch(self):
+        """Rounds until the first that can bring a decision, at least one."""
+        hits, n = self.hits[self.state == TENTATIVE], self.n_rounds
+        most = min(self.max_iter - n, self.idle_until - n)
+        for more in range(1, most):
+            after = n + more
+            tails = binom.sf(hits + more - 1, after, 0.5), binom.cdf(hits, after, 0.5)
+            if np.min(tails) <= self.tail:
+                return more
+        return most
+
+    def ranking(self):
+        """1 = selected, 2 = tentative, then by the round of rejection, last first."""
+        rounds = np.unique(self.rejected_after[self.state == REJECTED])[::-1]
+        ranks = np.where(self.state == SELECTED, 1, 2)
+        for rank, after in enumerate(rounds, start=3):
+            ranks[self.rejected_after == after] = rank
+        return ranks

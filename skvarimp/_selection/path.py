@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import (
@@ -31,19 +33,13 @@ from skvarimp._data.validation import (
 from skvarimp._display.html import selector_html
 from skvarimp._display.selection import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._measures.scoring import is_finite_number
 from skvarimp._models.delegation import Delegating
-from skvarimp._running.tasks import Progress
-from skvarimp._selection.named import MEASURES
+from skvarimp._running.guards import users_code
+from skvarimp._running.tasks import Progress, in_order
+from skvarimp._selection.checks import importance_constraint
+from skvarimp._selection.refits import Refits, splits_of
 from skvarimp._selection.selector import RefittingSelector
-from skvarimp._selection.splits import splits_of
-from skvarimp._selection.steps import (
-    ONE_STANDARD_ERROR,
-    Evaluation,
-    best_step,
-    score_needed,
-    smallest_good_enough,
-)
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -54,16 +50,25 @@ from skvarimp._types import (
 )
 
 ONE_SPLIT = "one_split"
+ONE_STANDARD_ERROR = "one_standard_error"
 HELD_OUT = 0.3  # share held out then (Lemaire & Clérot, section IV.A)
+LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
 
 @dataclass
 class Path:
     """Evaluates subsets of columns one after the other and keeps the record.
 
+    A subset is cut out of the table fold by fold, so that there are never more copies
+    of X than the rows of one fold.
+
     Attributes
     ----------
-    evaluation : Evaluation
+    refits : Refits
+        With all columns.
+    scorer : callable
+    splits : list of (ndarray, ndarray)
+    n_jobs : int or None
     changes : str
         What sets a subset apart from the one before: columns "dropped" or "added".
     on_step : callable
@@ -74,16 +79,27 @@ class Path:
         Whether a callback asked to stop.
     """
 
-    evaluation: Evaluation
+    refits: Refits
+    scorer: Callable
+    splits: list
+    n_jobs: int | None
     changes: str
     on_step: Callable
     steps: dict = field(default_factory=dict)
     stopped: bool = False
 
+    def folds(self, columns, with_importance):
+        """Some columns' score on each fold, and the mean importances or None."""
+        shared = self.refits, self.scorer, columns, with_importance
+        folds = in_order(_fold, self.splits, shared, self.n_jobs)
+        scores, importances = zip(*(fold for _, fold in folds))
+        mean = np.mean(importances, axis=0) if with_importance else None
+        return np.array(scores), mean
+
     def visit(self, columns, changed, with_importance):
         """The mean importances of a subset, or None; it becomes the next step."""
         start = time.perf_counter()
-        scores, importances = self.evaluation.folds(columns, with_importance)
+        scores, importances = self.folds(columns, with_importance)
         step = {
             "n_features": len(columns),
             "score": float(scores.mean()),
@@ -97,6 +113,38 @@ class Path:
         return importances
 
 
+@users_code()
+def _fold(split, refits, scorer, columns, with_importance):
+    """Score of some columns on a fold, and their importances or None."""
+    train, held_out = split
+    estimator = refits.part(train, columns).fitted()
+    unseen = refits.part(held_out, columns)
+    score = scorer(estimator, unseen.table.native, unseen.y, **unseen.passed.score)
+    if not is_finite_number(score):
+        raise ValueError(
+            f"The scorer returned {score} for {len(held_out)} held-out rows; subsets "
+            "cannot be compared. Use another `scoring`, or a `cv` that holds out more."
+        )
+    if not with_importance:
+        return float(score), None
+    rows = refits.rows_to_measure(train, held_out)
+    part = unseen if rows is held_out else refits.part(rows, columns)
+    with config_context(working_memory=_working_memory(refits.table)):
+        return float(score), part.measured(estimator).importances
+
+
+def _working_memory(table):
+    """MiB for the blocks of a measure: the setting, but not much more than X.
+
+    Of the moved rows that a measure asks a model for at once, it makes an eighth.
+    """
+    X = table.native
+    n_values = X.nnz if sparse.issparse(X) else table.n_samples * table.n_columns
+    half_of_X_at_once = 4 * 8 * n_values / 2**20
+    largest = max(LEAST_WORKING_MEMORY, half_of_X_at_once)
+    return min(get_config()["working_memory"], largest)
+
+
 @dataclass(eq=False, repr=False)
 class PathSelector(Delegating, RefittingSelector):
     """Walks along a path of subsets and keeps the smallest that is good enough.
@@ -107,8 +155,7 @@ class PathSelector(Delegating, RefittingSelector):
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "estimator": [object],
-        "importance": [BaseImportance, StrOptions(set(MEASURES)), callable, None],
+        "importance": [*importance_constraint, callable, None],
         "performance_threshold": [
             Interval(Real, 0, 1, closed="both"),
             StrOptions({ONE_STANDARD_ERROR}),
@@ -143,7 +190,8 @@ class PathSelector(Delegating, RefittingSelector):
     n_jobs: int | None = None
     random_state: RandomState = None
 
-    def _fit(self, table, y, importance, passed):
+    def _fit(self, refits):
+        table, importance = refits.table, refits.importance
         if self.min_features_to_select > table.n_columns:
             raise ValueError(
                 f"`min_features_to_select` is {self.min_features_to_select}, but X has "
@@ -152,38 +200,28 @@ class PathSelector(Delegating, RefittingSelector):
         is_measure = isinstance(importance, BaseImportance)
         if is_measure and getattr(importance, "random_state", 0) is None:
             importance.set_params(random_state=self.random_state)
-        splits = self._splits(table, y, passed.groups)
+        splits = self._splits(refits)
         if self.performance_threshold == ONE_STANDARD_ERROR and len(splits) < 2:
             raise ValueError(
                 "performance_threshold='one_standard_error' needs the scores of "
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
-        evaluation = Evaluation(
-            self.estimator,
-            importance,
-            self._scorer(),
-            table,
-            y,
-            splits,
-            passed,
-            self.n_jobs,
-        )
+        run = refits, self._scorer(), splits, self.n_jobs
         with Progress([self], self._most_steps(table.n_columns), "step") as progress:
-            path = Path(evaluation, self._changes, progress.step)
+            path = Path(*run, self._changes, progress.step)
             self._walk(path)
         self._keep(path.steps)
-        self.estimator_ = evaluation.refit(np.flatnonzero(self.support_))
+        kept = table.select(np.flatnonzero(self.support_))
+        self.estimator_ = replace(refits, table=kept).fitted()
 
     def _scorer(self):
         # `check_scoring` would name itself in the error for an unknown name
         return check_scoring(self.estimator, scoring=get_scorer(self.scoring))
 
-    def _default_importance(self):
-        return SensitivityImportance(contrast="observed", scale=None)
-
-    def _splits(self, table, y, groups):
+    def _splits(self, refits):
         """(train, held-out) rows of each fold."""
+        y, groups = refits.y, refits.passed.groups
         classifier = is_classifier(self.estimator)
         if not isinstance(self.cv, str):
             splitter = check_cv(self.cv, y, classifier=classifier)
@@ -195,7 +233,7 @@ class PathSelector(Delegating, RefittingSelector):
             if isinstance(random_state, np.random.Generator):
                 random_state = int(random_state.integers(2**32))
             splitter = kind(1, test_size=HELD_OUT, random_state=random_state)
-        return splits_of(splitter, table.n_samples, y, groups)
+        return splits_of(splitter, refits.table.n_samples, y, groups)
 
     def _n_steps(self, n_left):
         """How many columns a step takes, of those left."""
@@ -211,10 +249,23 @@ class PathSelector(Delegating, RefittingSelector):
         return n_steps
 
     def _keep(self, path):
-        """Choose the subset and set what depends on it."""
+        """Choose the subset and set what depends on it.
+
+        It is the smallest that scores at least best - (1 - performance_threshold)
+        |best|, or with "one_standard_error" the best minus the standard error of its
+        mean over the folds (Breiman et al. 1984); of several the better one.
+        """
         self.path_ = path
-        self.score_needed_ = float(score_needed(path, self.performance_threshold))
-        chosen = smallest_good_enough(path, self.score_needed_)
+        scores, sizes = np.asarray(path["score"]), np.asarray(path["n_features"])
+        best = best_step(path)
+        if self.performance_threshold == ONE_STANDARD_ERROR:
+            folds = path["fold_scores"][best]
+            less = folds.std(ddof=1) / np.sqrt(len(folds))
+        else:
+            less = (1.0 - self.performance_threshold) * abs(scores[best])
+        self.score_needed_ = float(scores[best] - less)
+        good = np.flatnonzero(scores >= self.score_needed_)
+        chosen = good[np.lexsort((-scores[good], sizes[good]))[0]]
         self.ranking_ = np.ones(self.n_features_in_, dtype=np.intp)
         for rank, columns in enumerate(self._not_kept(chosen), start=2):
             self.ranking_[columns] = rank
@@ -273,3 +324,8 @@ class PathSelector(Delegating, RefittingSelector):
             scorer=self._scorer(),
             method_mapping=MethodMapping().add(caller="fit", callee="score"),
         )
+
+
+def best_step(path):
+    """Position of the best score on a path; of several the smallest subset."""
+    return np.lexsort((path["n_features"], -np.asarray(path["score"])))[0]

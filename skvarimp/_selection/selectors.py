@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from skvarimp._selection.checks import check_named_columns
 from skvarimp._selection.path import PathSelector
-from skvarimp._selection.steps import check_named_columns
 
 
 class BackwardEliminationSelector(PathSelector):
@@ -105,7 +105,7 @@ class BackwardEliminationSelector(PathSelector):
 
     def _walk(self, path):
         """Eliminate down to `min_features_to_select`."""
-        table = path.evaluation.table
+        table = path.refits.table
         columns = np.arange(table.n_columns)
         dropped = columns[:0]
         while True:
@@ -213,9 +213,9 @@ class ForwardSelector(PathSelector):
 
     def _walk(self, path):
         """Grow from `min_features_to_select` along the ranking of all columns."""
-        table = path.evaluation.table
+        table = path.refits.table
         everything = np.arange(table.n_columns)
-        _, importances = path.evaluation.folds(everything, with_importance=True)
+        _, importances = path.folds(everything, with_importance=True)
         order = np.argsort(-importances, kind="stable")
         high = importances >= self.importance_threshold * importances.max()
         n_used = self.min_features_to_select

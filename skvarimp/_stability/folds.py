@@ -14,7 +14,8 @@ from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.guards import warn
-from skvarimp._stability.refits import check_parameters, prepare, run_refits
+from skvarimp._selection.refits import check_comparable
+from skvarimp._stability.prepare import check_parameters, prepare, run_refits
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -146,8 +147,7 @@ def importance_across_folds(
     folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
     if len(folds) < len(tasks):
         warn(f"A callback stopped {caller}: {len(folds)} of {len(tasks)} folds done.")
-    for number, fold in enumerate(folds[1:], start=2):
-        folds[0].check_agrees(fold, f"refit {number}")
+    check_comparable(folds)
     return FoldImportances(
         folds[0].entry_names,
         np.array([fold.importances for fold in folds]),
@@ -159,7 +159,7 @@ def importance_across_folds(
 
 def _of_fold(task, refits):
     train, rows, seed = task
-    return refits.measure(train, rows, np.random.default_rng(seed))
+    return refits.refitted(train, rows, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,8 +17,14 @@ from skvarimp._data.values import encoded
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.guards import warn
-from skvarimp._selection.splits import generator, seeded_splitter, seeds_of, splits_of
-from skvarimp._stability.refits import check_parameters, prepare, run_refits
+from skvarimp._selection.refits import (
+    check_comparable,
+    generator,
+    seeded_splitter,
+    seeds_of,
+    splits_of,
+)
+from skvarimp._stability.prepare import check_parameters, prepare, run_refits
 from skvarimp._types import (
     AnyEstimator,
     CrossValidation,
@@ -255,8 +261,8 @@ def _of_permutation(task, refits, splitter, blocks, n_repeats):
     results = []
     for _ in range(n_repeats):
         for train, held_out in _splits(refits, splitter, random):
-            results.append(refits.measure(train, held_out, random))
-            results[0].check_agrees(results[-1], f"refit {len(results)}")
+            results.append(refits.refitted(train, held_out, random))
+    check_comparable(results)
     values = np.mean([result.importances for result in results], axis=0)
     return results[0].entry_names, values
 

@@ -1,0 +1,250 @@
+"""What is checked before refits: the importance, the estimator and metadata."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.validation import has_fit_parameter
+
+from skvarimp._data.validation import StrOptions, as_array, check_sample_weight
+from skvarimp._measures.accumulated_local_effects import ALEImportance
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.coefficients.coefficients import CoefficientImportance
+from skvarimp._measures.coefficients.connection_weights import (
+    ConnectionWeightImportance,
+)
+from skvarimp._measures.derivative import DerivativeImportance
+from skvarimp._measures.filter_importance import FilterImportance
+from skvarimp._measures.firm.firm import FIRMImportance
+from skvarimp._measures.impurity.impurity import ImpurityImportance
+from skvarimp._measures.interaction.interaction import InteractionImportance
+from skvarimp._measures.partial_dependence import PartialDependenceImportance
+from skvarimp._measures.permutation import PermutationImportance
+from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._measures.sobol import SobolImportance
+from skvarimp._running.private_sklearn import validate_params
+
+MEASURES = {
+    "ale": ALEImportance,
+    "coefficient": CoefficientImportance,
+    "connection_weight": ConnectionWeightImportance,
+    "derivative": DerivativeImportance,
+    "filter": FilterImportance,
+    "firm": FIRMImportance,
+    "impurity": ImpurityImportance,
+    "interaction": InteractionImportance,
+    "partial_dependence": PartialDependenceImportance,
+    "permutation": PermutationImportance,
+    "sensitivity": SensitivityImportance,
+    "sobol": SobolImportance,
+}
+
+
+importance_constraint = [BaseImportance, StrOptions(set(MEASURES))]
+
+
+def named(importance, parameter="importance"):
+    """An instance with default parameters for a name; anything else as it is.
+
+    Parameters
+    ----------
+    importance : object
+        As the user gave it.
+    parameter : str
+        What it was given as.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, with a list of those that are known.
+    TypeError
+        For a class in place of an instance.
+    """
+    if isinstance(importance, str):
+        if importance not in MEASURES:
+            raise ValueError(
+                f"`{parameter}` names no measure: {importance!r}. Names are "
+                f"{sorted(MEASURES)}."
+            )
+        return MEASURES[importance]()
+    if isinstance(importance, type):
+        name = importance.__name__
+        raise TypeError(
+            f"`{parameter}` must be an instance, got the class {name}. Use {name}()."
+        )
+    return importance
+
+
+def checked_instance(importance):
+    """The instance of a measure given by name or as it is, its parameters in range."""
+    importance = named(importance)
+    if isinstance(importance, BaseImportance):
+        validate_params(importance)
+    return importance
+
+
+def check_one_a_column(importance):
+    """A copy of the instance; raises unless it gives one number per column."""
+    importance = checked_instance(importance)
+    if not isinstance(importance, BaseImportance):
+        return importance
+    if importance.get_params(deep=False).get("features") is not None:
+        raise ValueError(
+            "The importance of a selector gives one number per column. Use it with "
+            "features=None."
+        )
+    reason = importance._not_per_column()
+    if reason:
+        raise TypeError(reason)
+    return clone(importance)
+
+
+def check_refittable(estimator):
+    """Raise TypeError unless an estimator can be cloned and fitted."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            "`estimator` must be an estimator with a `fit` method, which is cloned and "
+            f"refitted, got {estimator!r:.60}. For one model fitted already use the "
+            "importance's own `fit`."
+        )
+
+
+def check_named_columns(estimator, table, dropped):
+    """Raise where a ColumnTransformer asks for a column that was dropped.
+
+    Also where it asks by position: positions shift when a column goes.
+    """
+    if len(dropped) == 0:
+        return
+    gone = {table.column_names()[j] for j in dropped}
+    for part, columns in _parts_that_name_columns(estimator):
+        names = [column for column in columns if isinstance(column, str)]
+        lost = sorted(gone.intersection(names))
+        if lost:
+            what = f"asks for the dropped column {lost[0]!r} by name"
+        elif len(names) < len(columns):
+            what = "asks for columns by position, which shifts when others go"
+        else:
+            continue
+        raise ValueError(
+            f"The ColumnTransformer inside the estimator {what} (its part {part!r}). "
+            "Select columns by type with make_column_selector instead."
+        )
+
+
+def check_copies_reach(estimator):
+    """Raise where a ColumnTransformer would not see copies of columns."""
+    for part, _ in _parts_that_name_columns(estimator):
+        raise ValueError(
+            "The ColumnTransformer inside the estimator asks for the columns of its "
+            f"part {part!r} by name or position, so that their shuffled copies would "
+            "not reach the model. Select columns by type with make_column_selector "
+            "instead."
+        )
+
+
+def _parts_that_name_columns(estimator):
+    """(name, list of columns) of the parts of ColumnTransformers in an estimator."""
+    inside = [estimator]
+    if hasattr(estimator, "get_params"):
+        inside += estimator.get_params(deep=True).values()
+    for transformer in inside:
+        if isinstance(transformer, ColumnTransformer):
+            for part, _, columns in transformer.transformers:
+                if not callable(columns):
+                    several = np.iterable(columns) and not isinstance(columns, str)
+                    yield part, list(columns) if several else [columns]
+
+
+@dataclass
+class Passed:
+    """Metadata for each part, one array per parameter with an entry per row."""
+
+    fit: dict
+    importance: dict
+    score: dict
+    groups: np.ndarray | None
+
+    def take(self, rows):
+        """The entries of some rows; of groups, which the splits need, all."""
+        parts = [
+            {name: value[rows] for name, value in part.items()}
+            for part in (self.fit, self.importance, self.score)
+        ]
+        return Passed(*parts, self.groups)
+
+
+def routed(router, estimator, params, n_samples):
+    """Sort the metadata given to `fit`, with scikit-learn's routing on or off.
+
+    Raises where weights, given without routing, would not reach the estimator.
+
+    Parameters
+    ----------
+    router : MetadataRouter, or an object that has one
+    estimator : estimator or None
+    params : dict
+    n_samples : int
+    """
+    given = {name: value for name, value in params.items() if value is not None}
+    params = {name: as_array(value, f"`{name}`") for name, value in given.items()}
+    for name, value in params.items():
+        if value.shape[:1] != (n_samples,):
+            raise ValueError(
+                f"`{name}` must have {n_samples} entries, one per row of X, got shape "
+                f"{value.shape}."
+            )
+    if "sample_weight" in params:
+        weight = check_sample_weight(params["sample_weight"], n_samples)
+        params["sample_weight"] = weight
+    if get_config()["enable_metadata_routing"]:
+        by_part = process_routing(router, "fit", **params)
+
+        def of(part, method):
+            return by_part.get(part, {}).get(method, {})
+
+        return Passed(
+            of("estimator", "fit"),
+            of("importance", "fit"),
+            of("scorer", "score"),
+            of("splitter", "split").get("groups"),
+        )
+    unknown = sorted(set(params) - {"sample_weight", "groups"})
+    if unknown:
+        raise TypeError(
+            f"Only sample_weight and groups are passed on, got {unknown}. Other "
+            "metadata needs sklearn.set_config(enable_metadata_routing=True)."
+        )
+    groups = params.pop("groups", None)
+    takes = estimator is None or has_fit_parameter(estimator, "sample_weight")
+    if params and not takes:
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight. Leave it out, or "
+            "route it after sklearn.set_config(enable_metadata_routing=True)."
+        )
+    return Passed(params, params, params, groups)
+
+
+def router_of(owner, estimator, importance):
+    """A router of metadata to the fit of an estimator and of a measure; None has none.
+
+    Parameters
+    ----------
+    owner : object or str
+    estimator : estimator or None
+    importance : BaseImportance, str, callable or None
+    """
+    router, importance = MetadataRouter(owner=owner), named(importance)
+    to_fit = MethodMapping().add(caller="fit", callee="fit")
+    if estimator is not None:
+        router.add(estimator=estimator, method_mapping=to_fit)
+    if isinstance(importance, BaseImportance):
+        router.add(importance=importance, method_mapping=to_fit)
+    return router

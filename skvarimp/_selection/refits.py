@@ -1,0 +1,239 @@
+"""Refit an estimator and measure it: what selectors and refits have in common.
+
+Seeds and splits are the same for any order of the work.
+"""
+
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.base import clone
+
+from skvarimp._data.table import Table
+from skvarimp._measures.base import BaseImportance
+from skvarimp._response.sampling import entry_seeds
+from skvarimp._running.guards import users_code
+from skvarimp._selection.checks import Passed
+
+
+@dataclass(frozen=True)
+class Refits:
+    """An estimator and a measure, validated, with the rows to refit them on.
+
+    Attributes
+    ----------
+    estimator : estimator or None
+        None: nothing to fit, the measure looks at the data alone.
+    importance : BaseImportance, callable or None
+        None: nothing to measure, only `fitted` is asked.
+    table : Table
+    y : ndarray or None
+    passed : Passed
+        Metadata for the estimator, the measure and the scorer.
+    """
+
+    estimator: object
+    importance: object
+    table: Table
+    y: np.ndarray | None
+    passed: Passed
+
+    def part(self, rows, columns=None):
+        """The same on some rows (None: all of them), and on some columns."""
+        if rows is None:
+            return self
+        table = self.table
+        table = table.take(rows) if columns is None else table.part(rows, columns)
+        y = None if self.y is None else self.y[rows]
+        return replace(self, table=table, y=y, passed=self.passed.take(rows))
+
+    def with_targets_of(self, order):
+        """Row i gets the target and the sample weight of row order[i]."""
+        fit, importance = (
+            {k: v[order] if k == "sample_weight" else v for k, v in part.items()}
+            for part in (self.passed.fit, self.passed.importance)
+        )
+        passed = replace(self.passed, fit=fit, importance=importance)
+        return replace(self, y=self.y[order], passed=passed)
+
+    @users_code()
+    def fitted(self, random=None):
+        """The estimator, cloned and fitted; see `cloned`."""
+        target = () if self.y is None else (self.y,)
+        estimator = cloned(self.estimator, random)
+        estimator.fit(self.table.native, *target, **self.passed.fit)
+        return estimator
+
+    def rows_to_measure(self, train, rows):
+        """`train` for measures that read the fit itself, `rows` for all others."""
+        reads = getattr(self.importance, "_reads_training_rows", False)
+        return train if reads else rows
+
+    @users_code()
+    def measured(self, estimator, random=None):
+        """The importances of an estimator; NaN and infinity raise."""
+        X, found = self.table.native, self.importance
+        if isinstance(found, BaseImportance):
+            found = cloned(found, random)
+            found.fit(estimator, X, self.y, **self.passed.importance)
+        else:
+            found = found(estimator, X, self.y)
+        return Measured.of(found, self.table)
+
+    def refitted(self, train, rows, random):
+        """Fit on the rows `train`, measure on `rows` (None: all of them).
+
+        Every `random_state` that is None gets a seed from the Generator `random`.
+        """
+        estimator = None
+        if self.estimator is not None:
+            estimator = self.part(train).fitted(random)
+        rows = self.rows_to_measure(train, rows)
+        return self.part(rows).measured(estimator, random)
+
+    def splits(self, splitter):
+        """(train, held-out) positions of each split, see `splits_of`."""
+        passed = self.passed
+        weight = (passed.fit | passed.importance).get("sample_weight")
+        return splits_of(splitter, self.table.n_samples, self.y, passed.groups, weight)
+
+    def seeded_splits(self, splitter, random_state):
+        """(train, held-out, seed) of each split."""
+        random = generator(random_state)
+        splits = self.splits(seeded_splitter(splitter, random))
+        seeds = seeds_of(random, len(splits))
+        return [(*split, seed) for split, seed in zip(splits, seeds)]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The importances of one refit.
+
+    Attributes
+    ----------
+    entry_names : list of str
+    output_names : list of str
+    importances : ndarray of shape (n_entries,)
+    per_output : ndarray of shape (n_entries, n_outputs)
+    """
+
+    entry_names: list
+    output_names: list
+    importances: np.ndarray
+    per_output: np.ndarray
+
+    @classmethod
+    def of(cls, found, table):
+        """From a fitted measure, or one number per column of a table."""
+        if isinstance(found, BaseImportance):
+            values, per_output = found.importances_, found.importances_per_output_
+            result = cls(found.entry_names_, found.output_names_, values, per_output)
+        else:
+            values = np.asarray(found, dtype=np.float64)
+            if values.shape != (table.n_columns,):
+                raise ValueError(
+                    "The importance must give one number for each of the "
+                    f"{table.n_columns} columns, got shape {values.shape}."
+                )
+            per_output = values[:, np.newaxis]
+            result = cls(table.column_names(), ["importance"], values, per_output)
+        finite = np.isfinite(values)
+        if not finite.all():
+            bad = result.entry_names[finite.argmin()]
+            raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
+        return result
+
+
+def check_comparable(results):
+    """Raise ValueError where a `Measured` has other entries or outputs than the first.
+
+    Parameters
+    ----------
+    results : list of Measured
+    """
+    for number, other in enumerate(results[1:], start=2):
+        for what, name in (("entries", "entry_names"), ("outputs", "output_names")):
+            first, of_other = getattr(results[0], name), getattr(other, name)
+            if first != of_other:
+                raise ValueError(
+                    f"The first refit has the {what} {first}, refit {number} has "
+                    f"{of_other}: their importances cannot be compared. Use a splitter "
+                    "that leaves every class in each training set, such as "
+                    "StratifiedKFold."
+                )
+
+
+def generator(random_state):
+    """One Generator from a seed, RandomState or Generator, which is consumed."""
+    return np.random.default_rng(int(entry_seeds(random_state, 1)[0]))
+
+
+def seeds_of(random, n):
+    """One seed per refit, so that nothing depends on the order of the work."""
+    return random.integers(2**63, size=n).tolist()
+
+
+def cloned(part, random=None):
+    """A clone, in which every `random_state` that is None gets a seed of its own.
+
+    Parameters
+    ----------
+    part : estimator or BaseImportance
+    random : Generator or None
+        None: nothing gets a seed.
+    """
+    part = clone(part)
+    if random is not None:
+        for name, value in sorted(part.get_params(deep=True).items()):
+            if value is None and name.split("__")[-1] == "random_state":
+                part.set_params(**{name: int(random.integers(2**31))})
+    return part
+
+
+def seeded_splitter(splitter, random):
+    """The splitter; one that shuffles without a seed of its own gets one."""
+    shuffles = getattr(splitter, "shuffle", True)
+    if shuffles and getattr(splitter, "random_state", 0) is None:
+        splitter = copy(splitter)
+        splitter.random_state = int(random.integers(2**31))
+    return splitter
+
+
+def splits_of(splitter, n_samples, y, groups, sample_weight=None):
+    """(train, held-out) positions of each split.
+
+    Raises ValueError for parts that are empty, foreign or without any weight.
+    """
+    rows = np.zeros((n_samples, 1))  # splitters look at the length only
+    try:
+        splits = list(splitter.split(rows, y, groups))
+    except (TypeError, ValueError) as error:
+        if "unpack" not in str(error):
+            raise
+        raise ValueError(
+            "`cv` must give the positions of training and held-out rows, two arrays "
+            f"per split, got {splitter.cv!r:.60}. Use for example cv=5."
+        ) from None
+    if not splits:
+        raise ValueError("`cv` makes no split. Use for example cv=5.")
+    splits = [tuple(_positions(part, n_samples) for part in split) for split in splits]
+    if sample_weight is not None:
+        for number, split in enumerate(splits):
+            for part, rows in zip(("training", "held-out"), split):
+                if not np.any(sample_weight[rows]):
+                    raise ValueError(
+                        f"In fold {number} of `cv` the `sample_weight` of all "
+                        f"{part} rows is 0. Use folds that share the rows with weight."
+                    )
+    return splits
+
+
+def _positions(rows, n_samples):
+    rows = np.asarray(rows)
+    if rows.dtype == bool and len(rows) == n_samples:
+        rows = np.flatnonzero(rows)
+    if rows.size == 0:
+        raise ValueError("`cv` makes a split without training or held-out rows.")
+    if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_samples:
+        raise ValueError(f"`cv` makes a split with rows that X does not have: {rows}.")
+    return rows

@@ -1,0 +1,91 @@
+"""What functions over refits are given, checked, and how they run their refits."""
+
+from sklearn import get_config
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MethodMapping
+
+from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import as_table
+from skvarimp._data.validation import (
+    check_class_labels,
+    check_target,
+    has_tags,
+    n_jobs_constraint,
+    random_state_constraint,
+)
+from skvarimp._measures.base import BaseImportance
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_parameter_constraints,
+)
+from skvarimp._running.tasks import set_callbacks, steps_of, within_callbacks
+from skvarimp._selection.checks import (
+    check_refittable,
+    checked_instance,
+    importance_constraint,
+    routed,
+    router_of,
+)
+from skvarimp._selection.refits import Refits
+
+CONSTRAINTS = {
+    "importance": [*importance_constraint, callable],
+    "cv": ["cv_object"],
+    "n_jobs": n_jobs_constraint,
+    "random_state": random_state_constraint,
+}
+
+
+def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, params):
+    """Check what the user gave; returns the `Refits` and the splitter, or None."""
+    importance = checked_instance(importance)
+    if estimator is not None:
+        check_refittable(estimator)
+    table = as_table(X)
+    y = check_target(y, table.n_samples, structured=True)
+    if y is None and has_tags(estimator) and get_tags(estimator).target_tags.required:
+        raise ValueError(
+            f"y is required: {type(estimator).__name__} is refitted and learns from it."
+        )
+    classifier = estimator is not None and is_classifier(estimator)
+    if classifier:
+        check_class_labels(y)
+    if isinstance(importance, BaseImportance):
+        features = importance.get_params(deep=False).get("features")
+        resolve_features(features, table.names, table.n_columns)
+    splitter = None if isinstance(cv, str) else check_cv(cv, y, classifier=classifier)
+    given = {"sample_weight": sample_weight, "groups": groups, **(params or {})}
+    router = None
+    if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
+        router = router_of(caller, estimator, importance)
+        if splitter is not None:
+            to_split = MethodMapping().add(caller="fit", callee="split")
+            router.add(splitter=splitter, method_mapping=to_split)
+    passed = routed(router, estimator, given, table.n_samples)
+    return Refits(estimator, importance, table, y, passed), splitter
+
+
+def check_parameters(caller, constraints, given):
+    """Raise in scikit-learn's style for a parameter that is out of its range."""
+    validate_parameter_constraints(CONSTRAINTS | constraints, given, caller)
+
+
+class Refitting(CallbackSupportMixin, BaseEstimator):
+    """What callbacks are told about: functions have no `set_callbacks`."""
+
+
+def run_refits(function, tasks, arguments, n_jobs, callbacks):
+    """The results of function(task, *arguments), in order.
+
+    Fewer than tasks where a callback asks to stop.
+    """
+    runner = Refitting()
+    set_callbacks(runner, callbacks)
+
+    def run():
+        done = steps_of([runner], function, tasks, arguments, n_jobs, "refit")
+        return [result for _, result in done]
+
+    return within_callbacks([runner], run)
