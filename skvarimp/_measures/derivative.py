@@ -133,31 +133,28 @@ default="auto"
 
     def _conclude(self, plan, outcomes):
         problem, entries = plan.problem, plan.entries
-        model, table = problem.model, problem.table
         columns = [entry.columns[0] for entry in entries]
-        moments = _Moments(
-            table, problem.weights, columns, len(problem.base), self.keep_rows
-        )
-        with Progress([self], len(columns)) as progress:
+        moments, n_done = _Moments(problem, columns, self.keep_rows), len(columns)
+        with Progress([self], n_done) as progress:
             if self.method_ == "analytic":
-                for rows, block in gradient_blocks(model, table, columns=columns):
+                table = problem.table
+                for rows, block in gradient_blocks(
+                    problem.model, table, columns=columns
+                ):
                     moments.add(rows, slice(None), block)
-                progress.step(len(columns))
+                progress.step(n_done)
             else:
-                self._by_differences(problem, entries, columns, moments, progress)
-        outcome = Outcome(*moments.finish(problem.total_weight), [])
-        if self.keep_rows:
-            outcome.influences = moments.influences()
-        self._store_outcome(plan, outcome)
+                n_done = self._by_differences(problem, entries, moments, progress)
+        self._store_outcome(plan, moments.outcome(n_done, problem.total_weight))
 
-    def _by_differences(self, problem, entries, columns, moments, progress):
-        """Entry by entry, so that callbacks see them pass and may stop."""
-        model, table = problem.model, problem.table
+    def _by_differences(self, problem, entries, moments, progress):
+        """Entry by entry, so that callbacks see them pass and may stop; how many."""
+        model, table, columns = problem.model, problem.table, moments.columns
         steps = central_steps(model, table, columns)
         for e, j in enumerate(columns):
             for rows, block in central_blocks(model, table, [j], steps):
                 moments.add(rows, slice(e, e + 1), block)
-            if not moments.squares[e].any() and _jumps(problem, entries[e]):
+            if not moments.first[:-1, e].any() and _jumps(problem, entries[e]):
                 raise ValueError(
                     f"The derivative by {entries[e].name!r} is 0 at every row of X, "
                     "but the response changes between its values: it is piecewise "
@@ -165,6 +162,7 @@ default="auto"
                 )
             if progress.step():
                 break
+        return e + 1
 
 
 def _check_column(entry, table):
@@ -194,74 +192,53 @@ def _jumps(problem, entry):
 
 
 class _Moments:
-    """Weighted moments of squared derivatives g^2 and squared deviations d^2.
+    """Weighted moments of z: squared derivatives g^2, one per output, and last d^2.
 
-    With A = E g^2 and B = E d^2 the importance is theta = (A B)^(1/2) (eq. 3), and the
-    influence of a row on it theta / 2 (g^2 / A + d^2 / B - 2). Its mean square, over
-    the mean of the outputs, follows from the second moments of g^2 and d^2.
+    Here d is the deviation of a row's value from the mean. With A = E g^2 and B = E d^2
+    the importance is theta = (A B)^(1/2) (eq. 3), and the influence of a row on it
+    theta / 2 (g^2 / A + d^2 / B - 2). Its mean square, over the mean of the outputs,
+    follows from the second moments of z.
     """
 
-    def __init__(self, table, weights, columns, n_outputs, keep_rows):
-        self.table, self.weights, self.columns = table, weights, np.asarray(columns)
-        n = len(columns)
+    def __init__(self, problem, columns, keep_rows):
+        self.table, self.weights = problem.table, problem.weights
+        self.columns = np.asarray(columns)
+        n_numbers, n = len(problem.base) + 1, len(columns)
+        self.first = np.zeros((n_numbers, n))
+        self.second = np.zeros((n_numbers, n_numbers, n))
         self.kept = None
         if keep_rows:
-            self.kept = np.full((table.n_samples, n, n_outputs), np.nan)
-        self.seen = np.zeros(n)  # weight of the rows added
-        self.squares = np.zeros((n, n_outputs))
-        self.products = np.zeros((n, n_outputs, n_outputs))
-        self.crossed = np.zeros((n, n_outputs))
-        self.means, self.variances, self.fourth = np.zeros((3, n))
+            self.kept = np.full((n_numbers, self.table.n_samples, n), np.nan)
+        # apart, so that a constant has variance 0 exactly
+        self.origins, self.means = np.zeros((2, n))
         for e, j in enumerate(columns):
-            values = table.column(j).astype(np.float64)
-            shifted = values - values[0]  # a constant has variance 0 exactly
-            mean = weights @ shifted
-            deviations = (shifted - mean) ** 2
-            self.means[e] = values[0] + mean
-            self.variances[e] = weights @ deviations if shifted.any() else 0.0
-            self.fourth[e] = weights @ deviations**2
+            values = self.table.column(j).astype(np.float64)
+            self.origins[e] = values[0]
+            self.means[e] = self.weights @ (values - values[0])
 
     def add(self, rows, entries, derivatives):
         """Add rows of some entries; `derivatives` (n_rows, n_entries, n_outputs)."""
-        w = self.weights[rows]
         values = [self.table.column(j)[rows] for j in self.columns[entries]]
-        deviations = (np.column_stack(values) - self.means[entries]) ** 2
-        g = derivatives**2
+        shifted = np.column_stack(values) - self.origins[entries]
+        z = np.stack([*np.moveaxis(derivatives, -1, 0), shifted - self.means[entries]])
+        z **= 2
         if self.kept is not None:
-            self.kept[rows, entries] = g
-        self.seen[entries] += w.sum()
-        self.squares[entries] += np.einsum("i,ieo->eo", w, g)
-        self.products[entries] += np.einsum("i,iea,ieb->eab", w, g, g, optimize=True)
-        self.crossed[entries] += np.einsum("i,ieo,ie->eo", w, g, deviations)
+            self.kept[:, rows, entries] = z
+        weighted = self.weights[rows, np.newaxis] * z
+        self.first[:, entries] += weighted.sum(axis=1)
+        self.second[..., entries] += np.einsum("yie,zie->yze", weighted, z)
 
-    def finish(self, total_weight):
-        """Importances (n_entries, n_outputs) and errors; NaN for entries not added."""
-        theta = self._theta()
-        mean, by_g, by_d = self._factors(theta)
-        # E z^2
-        square = np.einsum("ea,eab,eb->e", by_g, self.products, by_g)
-        square += 2 * by_d * np.einsum("eo,eo->e", by_g, self.crossed)
-        square += by_d**2 * self.fourth
+    def outcome(self, n_done, total_weight):
+        """The `Outcome`; NaN for the entries after the first `n_done`."""
+        theta = np.sqrt(self.first[:-1] * self.first[-1])
+        theta[:, n_done:] = np.nan
+        mean = theta.mean(axis=0)
+        # of a sum over z whose mean is 2 mean(theta)
+        factors = divided(np.vstack([theta / len(theta), mean]), self.first)
+        square = np.einsum("ye,yze,ze->e", factors, self.second, factors)
         variance = np.maximum(square / 4 - mean**2, 0.0)
-        return theta, np.sqrt(variance / total_weight)
-
-    def _theta(self):
-        """Importances, (n_entries, n_outputs); NaN for entries not added."""
-        theta = np.sqrt(self.squares * self.variances[:, np.newaxis])
-        theta[self.seen < 0.5] = np.nan
-        return theta
-
-    def _factors(self, theta):
-        """Of z = sum_o by_g[o] g_o^2 + by_d d^2, whose mean is 2 mean(theta)."""
-        mean = theta.mean(axis=1)
-        by_g = divided(theta / theta.shape[1], self.squares)
-        return mean, by_g, divided(mean, self.variances)
-
-    def influences(self):
-        """(z - 2 mean(theta)) / 2 of each row, (n_rows, n_entries)."""
-        mean, by_g, by_d = self._factors(self._theta())
-        psi = np.einsum("ieo,eo->ie", self.kept, by_g)
-        for e, j in enumerate(self.columns):
-            values = self.table.column(j).astype(np.float64)
-            psi[:, e] += by_d[e] * (values - self.means[e]) ** 2
-        return psi / 2 - mean
+        outcome = Outcome(theta.T, np.sqrt(variance / total_weight), [])
+        if self.kept is not None:
+            psi = np.einsum("zie,ze->ie", self.kept, factors)
+            outcome.influences = psi / 2 - mean
+        return outcome
