@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data.table import ArrayTable, SparseTable
+from skvarimp._data.table import as_table
 from skvarimp._data.values import positions
 from skvarimp._measures.impurity.readers import READERS, read_trees
-from skvarimp._measures.problem import Request, make_problem
+from skvarimp._measures.problem import CHEAP_EVALUATIONS, Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import Outcome, run_walk
 from skvarimp._response.losses import LossDraw, make_loss, unmoved_loss
@@ -59,21 +59,13 @@ class OutOfBag:
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         return problem, loss
 
-    def evaluations(self, entries):
-        """(exact, sampled in one repeat): about the cost of all trees, from the first.
-
-        In calls of a tree for one row.
-        """
-        problem, _ = self.problem(0)
-        response = problem.response(entries)
-        n = [len(rows) for rows in self.rows]
-        groups = sum(len(entry.columns) > 1 for entry in entries)
-        exact = sum(
-            (len(entries) - groups) * response.evaluations(m, m)
-            + groups * response.evaluations_of_group(m, m)
-            for m in n
-        )
-        return exact, sum(n) * len(entries)
+    def exact_is_cheap(self, entries, n_repeats):
+        """See `Problem.exact_is_cheap`; of all trees, judged by the first."""
+        problem, loss = self.problem(0)
+        kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
+        every = np.ones(len(entries), dtype=np.intp)
+        exact = sum(problem.exact_cost(entries, kind, m, m * every) for m in n)
+        return exact <= max(CHEAP_EVALUATIONS, n_repeats * len(entries) * sum(n))
 
     @property
     def name(self):
@@ -149,11 +141,7 @@ def out_of_bag(problem, loss, response_method):
     numeric = problem.table.numeric()
     if numeric is None:
         raise TypeError("subset='oob' needs numeric columns, as the trees do.")
-    table = (
-        ArrayTable(numeric)
-        if isinstance(numeric, np.ndarray)
-        else SparseTable(numeric.tocsr())
-    )
+    table = as_table(numeric)
     position = np.full(len(problem.kept), -1)
     position[problem.kept] = np.arange(table.n_samples)
     in_bag = _in_bag(forest, position)

@@ -12,25 +12,11 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._measures.out_of_bag import out_of_bag
-from skvarimp._measures.problem import CHEAP_EVALUATIONS, Plan, Request
+from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._measures.scoring import ScoreLost
 from skvarimp._response.losses import LOSSES, LossDraw, make_loss
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
-
-
-@dataclass
-class PermutationPlan(Plan):
-    """The plan of `PermutationImportance`.
-
-    Attributes
-    ----------
-    lost : LossGained, ScoreLost or OutOfBag
-        What an entry is worth. It has the `name` of the loss or scorer, the `baseline`
-        of the unmoved rows, and `outcome(plan, measure)` where there is no shared walk.
-    """
-
-    lost: object = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -224,7 +210,7 @@ default=None
             drawn = self.n_repeats * problem.n_rows * len(entries)
             cheap = problem.exact_is_cheap(entries, request, drawn)
             estimation = "exact" if cheap else "sampled"
-        return PermutationPlan(problem, entries, [request], estimation, lost)
+        return Plan(problem, entries, [request], estimation, lost)
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""
@@ -241,10 +227,10 @@ default=None
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        lost = ScoreLost.of(self.scoring, problem)
+        lost = ScoreLost(self.scoring, problem)
         grid = self._grid_in_parts(problem, entries, "all")
         lost.parts = {} if self.conditional is None else grid.parts
-        return PermutationPlan(problem, entries, [], "sampled", lost)
+        return Plan(problem, entries, [], "sampled", lost)
 
     def _plan_trees(self, problem, entries):
         """Each tree of a forest over its own out-of-bag rows."""
@@ -257,10 +243,9 @@ default=None
         forest = out_of_bag(problem, self.loss, self.response_method)
         estimation = self.estimation
         if estimation == "auto":
-            exact, repeat = forest.evaluations(entries)
-            limit = max(CHEAP_EVALUATIONS, repeat * self.n_repeats)
-            estimation = "exact" if exact <= limit else "sampled"
-        return PermutationPlan(problem, entries, [], estimation, forest)
+            cheap = forest.exact_is_cheap(entries, self.n_repeats)
+            estimation = "exact" if cheap else "sampled"
+        return Plan(problem, entries, [], estimation, forest)
 
     def _check_ratio(self, baseline):
         if self.relative and baseline == 0:
@@ -270,7 +255,7 @@ default=None
             )
 
     def _conclude(self, plan, outcomes):
-        lost = plan.lost
+        lost = plan.own  # LossGained, ScoreLost or OutOfBag
         outcome = outcomes[0][0] if outcomes else lost.outcome(plan, self)
         self.baseline_ = lost.baseline
         self.monte_carlo_errors_ = outcome.monte_carlo_errors

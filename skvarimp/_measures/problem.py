@@ -128,23 +128,22 @@ class Problem:
         drawn : float
             Cost of the drawn numbers of all entries, in calls of the model for one row.
         """
-        limit = max(CHEAP_EVALUATIONS, drawn)
+        limit, (reduction,) = max(CHEAP_EVALUATIONS, drawn), request.reductions
         most = np.full(len(entries), self.n_rows)
-        if self._exact_cost(entries, request, most) <= limit:
+        if self.exact_cost(entries, reduction, self.n_rows, most) <= limit:
             return True
         sizes = self.grid_sizes(entries, request)
-        return self._exact_cost(entries, request, sizes) <= limit
+        return self.exact_cost(entries, reduction, self.n_rows, sizes) <= limit
 
-    def _exact_cost(self, entries, request, sizes):
-        response, n = self.response(entries), self.n_rows
-        (reduction,) = request.reductions
+    def exact_cost(self, entries, reduction, n_rows, sizes):
+        """Cost of all grid values, of which each entry has so many, at some rows."""
+        response, cost = self.response(entries), 0.0
         grouped = [len(entry.columns) > 1 for entry in entries]
-        cost = 0.0
         for (group, k), count in Counter(zip(grouped, sizes.tolist())).items():
             if group:
-                cost += count * response.evaluations_of_group(n, k)
+                cost += count * response.evaluations_of_group(n_rows, k)
             else:
-                cost += count * response.evaluations_for(reduction, n, k)
+                cost += count * response.evaluations_for(reduction, n_rows, k)
         return cost
 
     @property
@@ -252,7 +251,7 @@ ALL = Request("all", [], [])  # through all observed values
 
 @dataclass
 class Plan:
-    """What a measure asks of the shared walk; subclasses add what it concludes from.
+    """What a measure asks of the shared walk.
 
     Attributes
     ----------
@@ -262,12 +261,15 @@ class Plan:
         None for a measure that watches the response in its own way.
     estimation : {"exact", "sampled", "rows"}
         Requests for exact numbers go into the shared walk.
+    own : object
+        What else the measure concludes from.
     """
 
     problem: Problem
     entries: list
     requests: list | None
     estimation: str = "exact"
+    own: object = None
 
     @property
     def walked(self):

@@ -141,13 +141,8 @@ class ConditionalImportance(ResponseImportance):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
         (request,), problem, n = plan.requests, plan.problem, len(plan.entries)
         self.response_path_ = problem.drawing().path
-        outcome = Outcome.empty(n, len(scale))
-        outcome.monte_carlo_errors = np.full(n, np.nan)
-        outcome.n_draws = np.zeros(n, dtype=np.intp)
         drawn = problem.drawn(plan.entries, request, draw, scale, self)
-        for e, finished in drawn:
-            outcome.store([e], finished)
-        return outcome
+        return drawn_outcome(n, len(scale), drawn)
 
     def _labels(self, problem, entries):
         """Entry name -> the part of each row, as the user's labels say."""
@@ -222,6 +217,7 @@ def _carry_out(measures, plans):
     for measure, plan, of_measure in zip(measures, plans, places):
         if plan.requests is not None:
             measure.estimation_ = plan.estimation
+        if plan.requests:
             measure.response_path_ = problem.response(entries).path
         measure._watched = problem.model.method
         of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
@@ -266,6 +262,16 @@ def warn_stopped(measure, missing=None):
             f"A callback stopped {type(measure).__name__}: {missing} of "
             f"{len(measure.importances_)} entries have no importance (NaN)."
         )
+
+
+def drawn_outcome(n_entries, n_outputs, drawn):
+    """The `Outcome` of drawn numbers, (position, `Finished`) each."""
+    outcome = Outcome.empty(n_entries, n_outputs)
+    outcome.monte_carlo_errors = np.full(n_entries, np.nan)
+    outcome.n_draws = np.zeros(n_entries, dtype=np.intp)
+    for e, finished in drawn:
+        outcome.store([e], finished)
+    return outcome
 
 
 def _fitted(task, problem, tree, predictors, labels, categorical):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -49,19 +49,6 @@ from skvarimp._types import (
 )
 
 Statistic = Literal["conditional_std", "h", "h_overall", "h_total"]
-
-
-@dataclass
-class SetsPlan(Plan):
-    """The plan of a statistic of mean curves, which walks by itself.
-
-    Attributes
-    ----------
-    sets : list of tuple of int
-        Positions of the entries of each pair or triple; none where a screen finds them.
-    """
-
-    sets: list = field(default_factory=list)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -224,7 +211,7 @@ default="auto"
         check_asked(self.statistic, self.pairs, self.triples)
         if self.statistic == "h_total":
             check_disjoint(entries, "Leave one of them out of `features`.")
-            return SetsPlan(problem, entries, [])
+            return Plan(problem, entries, [], own=[])
         if self.statistic == "h_overall":
             scale = np.ones(len(problem.base))
             request = Request("all", [OverallInteraction()], [scale])
@@ -232,14 +219,14 @@ default="auto"
             return Plan(problem, entries, [request])
         if isinstance(self.pairs, Integral):
             check_several(entries)
-            return SetsPlan(problem, entries, [])
+            return Plan(problem, entries, [], own=[])
         if self.triples is not None:
             sets = resolve_sets(self.triples, entries, "triples")
         elif self.pairs is not None:
             sets = resolve_sets(self.pairs, entries, "pairs")
         else:
             sets = all_pairs(entries)
-        return SetsPlan(problem, entries, [], sets=sets)
+        return Plan(problem, entries, [], own=sets)
 
     def _conclude(self, plan, outcomes):
         self.statistic_, self.pairs_, self.triples_ = self.statistic, None, None
@@ -248,12 +235,12 @@ default="auto"
             return
         n_strongest = self.pairs if isinstance(self.pairs, Integral) else None
         if n_strongest:
-            plan.sets = screened_pairs(
+            plan.own = screened_pairs(
                 plan.problem, plan.entries, self.grid, n_strongest, self.n_jobs
             )
         strengths = self._strengths(plan)
         self.matrix_names_ = names = [entry.name for entry in plan.entries]
-        sets = [tuple(names[e] for e in members) for members in plan.sets]
+        sets = [tuple(names[e] for e in members) for members in plan.own]
         if n_strongest:
             order = np.argsort(-strengths.mean(axis=1), kind="stable")[:n_strongest]
             strengths, sets = strengths[order], [sets[s] for s in order]
@@ -291,7 +278,7 @@ default="auto"
 
     def _strengths(self, plan):
         """Statistic of each set and output; NaN from where a callback stopped."""
-        problem, entries, sets = plan.problem, plan.entries, plan.sets
+        problem, entries, sets = plan.problem, plan.entries, plan.own
         members = [[entries[e] for e in of_set] for of_set in sets]
         joint = [together(of_set) for of_set in members]
         response = problem.response(joint or entries)
