@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.feature_selection import SelectKBest, r_regression
+from sklearn.feature_selection import SelectKBest, f_classif, f_regression, r_regression
 from sklearn.linear_model import LinearRegression
 
 from skvarimp import FilterImportance
@@ -37,6 +37,18 @@ def test_filter_importance_has_the_common_attributes():
     assert_array_equal(importance.feature_names_in_, ["a", "b", "c"])
     assert importance.to_frame()["entry"].iloc[0] == "b"
     assert clone(importance).score_func is group_statistic
+
+
+@pytest.mark.parametrize(
+    ("classes", "score"), [(True, f_classif), (False, f_regression)]
+)
+def test_the_kind_of_y_chooses_the_score_without_a_model(classes, score):
+    """By default: classes are told by the values of y."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    y = (y > 0).astype(int) if classes else y
+    found = FilterImportance().fit(None, X, y)
+    assert_array_equal(found.importances_, score(X, y)[0])
 
 
 def test_filter_importance_does_not_look_at_the_estimator():

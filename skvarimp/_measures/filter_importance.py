@@ -11,7 +11,7 @@ from sklearn.feature_selection import f_classif, f_regression
 from sklearn.utils.multiclass import type_of_target
 
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.validation import check_sample_weight, check_target, has_tags
 from skvarimp._measures.base import BaseImportance
 from skvarimp._running.guards import users_code
 
@@ -145,7 +145,7 @@ class FilterImportance(BaseImportance):
 
 def _are_classes(estimator, y):
     """Whether y holds classes: as its estimator says, else by its values."""
-    if is_classifier(estimator) or is_regressor(estimator):
+    if has_tags(estimator) and (is_classifier(estimator) or is_regressor(estimator)):
         return is_classifier(estimator)
     return type_of_target(y) in ("binary", "multiclass")
 
