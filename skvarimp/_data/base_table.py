@@ -28,13 +28,10 @@ class Table:
         self.n_samples, self.n_columns = native.shape
 
     def __getstate__(self):
-        made_again = {
-            name
-            for kind in type(self).__mro__
-            for name, value in vars(kind).items()
-            if isinstance(value, cached_property)
-        }
-        return {k: v for k, v in self.__dict__.items() if k not in made_again}
+        def is_made_again(name):
+            return isinstance(getattr(type(self), name, None), cached_property)
+
+        return {k: v for k, v in vars(self).items() if not is_made_again(k)}
 
     def column_names(self):
         """Names of the columns, `x0, x1, ...` where there are none."""
@@ -89,6 +86,20 @@ class Table:
         ----------
         moves : list of (rows, columns, donors, values)
             Arguments of `moved`.
+        """
+        raise NotImplementedError
+
+    def beside_copies(self, orders):
+        """The table with copies of its columns on the right, each in another order.
+
+        Parameters
+        ----------
+        orders : list of (int, ndarray of shape (n_samples,))
+            For each copy the column and the rows its values come from.
+
+        Returns
+        -------
+        Table of n_columns + len(orders) columns
         """
         raise NotImplementedError
 
@@ -180,6 +191,11 @@ class ArrayTable(Table):
         """See `Table.moved_together`."""
         return np.concatenate([self.moved(*move) for move in moves])
 
+    def beside_copies(self, orders):
+        """See `Table.beside_copies`."""
+        copies = [self.native[order, j] for j, order in orders]
+        return ArrayTable(np.column_stack([self.native, *copies]))
+
     def numeric(self):
         """See `Table.numeric`."""
         if self.native.dtype.kind in "fbiu":
@@ -244,6 +260,17 @@ class SparseTable(Table):
     def moved_together(self, moves):
         """See `Table.moved_together`."""
         return self._like(sparse.vstack([self.moved(*move) for move in moves]))
+
+    def beside_copies(self, orders):
+        """See `Table.beside_copies`."""
+        copies = self.csc[:, [j for j, _ in orders]]
+        place = np.empty(self.n_samples, dtype=np.intp)
+        for (_, order), start, end in zip(orders, copies.indptr, copies.indptr[1:]):
+            place[order] = np.arange(len(order))
+            copies.indices[start:end] = place[copies.indices[start:end]]
+        copies.has_sorted_indices = False
+        copies.sort_indices()
+        return SparseTable(self._like(sparse.hstack([self.csc, copies], format="csc")))
 
     def _like(self, X):
         """In the format of X as given, index type included (some models insist).

@@ -36,10 +36,6 @@ class FrameTable(Table):
         self._labels = labels
 
     @cached_property
-    def _dtypes(self):
-        return list(self.frame.schema.values())
-
-    @cached_property
     def _array(self):
         """X as one array, where its columns are numbers of one type; else None."""
         types = set(self.types())
@@ -60,7 +56,7 @@ class FrameTable(Table):
         if self._array is not None:
             return dict(enumerate(_double(self._array).T))
         of_type, numbers = {}, {}
-        for j, dtype in enumerate(self._dtypes):
+        for j, dtype in enumerate(self.frame.schema.values()):
             if dtype.is_numeric():
                 of_type.setdefault(dtype, []).append(j)
         for dtype, columns in of_type.items():
@@ -166,7 +162,9 @@ class FrameTable(Table):
         """See `Table.moved_together`."""
         among_donors = all(donors is not None for _, _, donors, _ in moves)
         if self._array is not None and (among_donors or self._array.dtype == float):
-            return self._framed(ArrayTable(self._array).moved_together(moves))
+            array = ArrayTable(self._array).moved_together(moves)
+            library = self.frame.implementation
+            return self.handed_out(nw.from_numpy(array, self._labels, backend=library))
         rows = np.concatenate([own for own, _, _, _ in moves])
         sources, given, start = {}, {}, 0
         for own, columns, donors, values in moves:
@@ -178,10 +176,10 @@ class FrameTable(Table):
                     source[part] = donors
                 else:
                     given.setdefault(j, []).append((part, values[:, member]))
-        moved = {}
+        parts = []  # frames to be put side by side
         for j, source in sources.items():
             if j not in given:
-                moved[j] = self._rows(self.frame.select(self._labels[j]), source)
+                parts.append(self._rows(self.frame.select(self._labels[j]), source))
                 continue
             numbers = given[j][0][1]
             if len(numbers) < len(rows):  # the column stays in other moves
@@ -193,28 +191,34 @@ class FrameTable(Table):
                 np.ascontiguousarray(numbers),
                 backend=self.frame.implementation,
             )
-            moved[j] = series.to_frame()
-        return self._with_columns(rows, moved)
-
-    def _framed(self, array):
-        """An array as a frame of X's library with X's labels."""
-        library = self.frame.implementation
-        return self.handed_out(nw.from_numpy(array, self._labels, backend=library))
-
-    def _with_columns(self, rows, moved):
-        """The rows with some columns, position -> frame of one column, replaced.
-
-        Pandas is slow at setting columns of a wide frame, and fast at putting frames
-        side by side.
-        """
-        parts = list(moved.values())
-        if len(moved) < self.n_columns:
-            others = self.frame.drop([self._labels[j] for j in moved])
+            parts.append(series.to_frame())
+        if len(parts) < self.n_columns:
+            others = self.frame.drop([self._labels[j] for j in sources])
             parts.append(self._rows(others, rows))
-        # without pandas' row labels, so that rows meet by position
+        # Pandas is slow at setting columns of a wide frame, and fast at putting frames
+        # side by side: without its row labels, so that rows meet by position.
         parts = [nw.maybe_reset_index(part) for part in parts]
         frame = nw.concat(parts, how="horizontal")
         return self.handed_out(frame.select(self._labels))
+
+    def beside_copies(self, orders):
+        """See `Table.beside_copies`.
+
+        Names of copies start with "shuffled"; numbered columns get further numbers.
+        """
+        frame = nw.maybe_reset_index(self.frame)
+        names, copies = set(frame.columns), []
+        for j, order in orders:
+            name = f"shuffled {self._labels[j]}"
+            while name in names:
+                name += "'"
+            names.add(name)
+            source = frame.select(self._labels[j])[order]
+            copies.append(nw.maybe_reset_index(source)[self._labels[j]].alias(name))
+        wide = frame.with_columns(*copies).to_native()
+        if self.names is None:  # labels that are no strings stay of one type
+            wide = wide.set_axis(range(wide.shape[1]), axis=1)
+        return FrameTable(wide)
 
     def numeric(self):
         """See `Table.numeric`."""
@@ -286,25 +290,21 @@ def as_table(X, feature_names=None):
     feature_names : sequence of str, default=None
         Names for the columns of an X that has none.
     """
-    table = _wrapped(X)
-    if feature_names is not None:
-        table.names = check_feature_names(feature_names, table)
-    return table
-
-
-def _wrapped(X):
     if isinstance(X, Table):
-        return X
-    if sparse.issparse(X) and X.ndim == 2:
-        return SparseTable(X)
-    if is_frame(X):
-        return FrameTable(X)
-    values = as_array(X, "X")
-    if values.ndim != 2:
+        table = X
+    elif sparse.issparse(X) and X.ndim == 2:
+        table = SparseTable(X)
+    elif is_frame(X):
+        table = FrameTable(X)
+    elif (values := as_array(X, "X")).ndim == 2:
+        table = ArrayTable(values)
+    else:
         raise ValueError(
             f"X must be 2-dimensional, (n_samples, n_features), got {_shape(X, values)}"
         )
-    return ArrayTable(values)
+    if feature_names is not None:
+        table.names = check_feature_names(feature_names, table)
+    return table
 
 
 def stacked(tables):

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.stats import binom, false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.shuffled import beside_copies
 from skvarimp._data.validation import (
     Interval,
     n_jobs_constraint,
@@ -237,7 +236,7 @@ def _of_round(task, refits):
     importance = refits.importance
     if isinstance(importance, BaseImportance):
         importance = cloned(importance, random)
-    wide = beside_copies(table, orders)
+    wide = table.beside_copies(orders)
     wide = replace(refits, table=wide, importance=importance)
     values = wide.refitted(None, None, random).importances
     return values[: len(left)], values[len(left) :].max()
