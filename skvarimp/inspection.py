@@ -12,6 +12,7 @@ Models without a fast response are called as scikit-learn calls them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from inspect import unwrap
 from types import FunctionType
 from typing import Any, Literal
@@ -105,14 +106,12 @@ def permutation_importance(
     """
     given = dict(locals())
     function = sklearn.inspection.permutation_importance
-    name = "_calculate_permutation_scores"
-    original = slow_part(function, name)
-    if original is None or not hasattr(X, "shape"):
+    if not hasattr(X, "shape"):
         return function(**given)
     checked(function, given)
-    together = effective_n_jobs(n_jobs) == 1
-    scores = PermutedScores(original, estimator, X, scoring, together)
-    return rebound(function, name, scores)(**given)
+    how = estimator, X, scoring, effective_n_jobs(n_jobs) == 1
+    name = "_calculate_permutation_scores"
+    return rebound(function, name, lambda old: PermutedScores(old, *how))(**given)
 
 
 def partial_dependence(
@@ -186,11 +185,8 @@ def partial_dependence(
     """
     given = dict(locals())
     function, name = sklearn.inspection.partial_dependence, "_partial_dependence_brute"
-    original = slow_part(function, name)
-    if original is None:
-        return function(**given)
     checked(function, given)
-    return rebound(function, name, FastCurves(original, kind))(**given)
+    return rebound(function, name, lambda old: partial(fast_curves, old, kind))(**given)
 
 
 class PartialDependenceDisplay(sklearn.inspection.PartialDependenceDisplay):
@@ -226,40 +222,33 @@ class PartialDependenceDisplay(sklearn.inspection.PartialDependenceDisplay):
             The drawn display.
         """
         method = sklearn.inspection.PartialDependenceDisplay.from_estimator.__func__
-        if slow_part(method, "partial_dependence") is not None:
-            method = rebound(method, "partial_dependence", partial_dependence)
+        method = rebound(method, "partial_dependence", lambda _: partial_dependence)
         return method(cls, *args, **kwargs)
 
 
-def slow_part(function, name):
-    """What a function of scikit-learn calls by a (private) name, or None.
+def rebound(function, name, make):
+    """A copy of a function of scikit-learn that calls a replacement of what it calls.
+
+    scikit-learn's own module is not touched, so that other threads and callers see
+    nothing of it.
 
     Parameters
     ----------
     function : callable
-        Perhaps wrapped by scikit-learn's decorators.
+        Perhaps wrapped by scikit-learn's decorators. It is returned itself where it
+        calls nothing by the name.
     name : str
-        One of `SLOW_PARTS`.
+        One of `SLOW_PARTS`, by which it calls a (private) function.
+    make : callable
+        make(original function) -> its replacement.
     """
     assert name in SLOW_PARTS
-    return unwrap(function).__globals__.get(name)
-
-
-def rebound(function, name, replacement):
-    """A copy of a function that calls a replacement by one of its global names.
-
-    scikit-learn's own module is not touched, so that other threads and callers see
-    nothing of it.
-    """
     inner = unwrap(function)
-    copy = FunctionType(
-        inner.__code__,
-        {**inner.__globals__, name: replacement},
-        inner.__name__,
-        inner.__defaults__,
-        inner.__closure__,
-    )
-    copy.__kwdefaults__ = inner.__kwdefaults__
+    if name not in inner.__globals__:
+        return function
+    known = inner.__globals__ | {name: make(inner.__globals__[name])}
+    copy = FunctionType(inner.__code__, known, closure=inner.__closure__)
+    copy.__defaults__, copy.__kwdefaults__ = inner.__defaults__, inner.__kwdefaults__
     return copy
 
 
@@ -270,7 +259,7 @@ def checked(function, params):
         validate_parameter_constraints(constraints, params, function.__name__)
 
 
-class FastCurves:
+def fast_curves(original, kind, *given):
     """Takes the place of the function that moves X through a grid.
 
     Parameters
@@ -279,53 +268,51 @@ class FastCurves:
         scikit-learn's, which serves where this cannot.
     kind : {"average", "individual", "both"}
         Whether the curves of single rows are wanted.
+    *given : tuple
+        As for the original.
+
+    Returns
+    -------
+    (averages, predictions)
+        Of shapes (n_outputs, n_points) and as scikit-learn's.
     """
+    found = _fast(kind, *given)
+    return original(*given) if found is None else found
 
-    def __init__(self, original, kind):
-        self.original, self.kind = original, kind
 
-    def __call__(self, *given):
-        """Averages (n_outputs, n_points) and predictions, as scikit-learn's."""
-        found = self._fast(*given)
-        return self.original(*given) if found is None else found
-
-    def _fast(self, est, grid, features, X, response_method, sample_weight):
-        grid = np.asarray(grid)
-        if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
-            return None
-        table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
-        entry = Entry("moved", columns, len(columns) > 1)
-        if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
-            return None
-        problem, response = Responses(est, table, [entry]).of(response_method)
-        if response is None:
-            return None
-        grid = grid.astype(np.float64)
-        values, back = np.unique(grid, axis=0, return_inverse=True)
-        back = np.ravel(back)
-        if len(columns) == 1:
-            values = values[:, 0]
-        equal = np.full(len(values), 1.0 / len(values))
-        move = Move(entry, values, None, equal, None, False)
-        n = problem.table.n_samples
-        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
-        weights = weights / weights.sum()
-        base = problem.base
-        if self.kind == "average":
-            rows = np.arange(n)
-            means = response.mean_curves(problem.table, rows, weights, move, base)
-            means = means + (base @ weights)[:, np.newaxis]
-            predictions = np.zeros((len(base), n, len(back)))
-        else:
-            curves = np.empty((len(base), n, len(values)))
-            step = max(1, HELD // len(values))
-            for part in even_slices(n, step):
-                rows = np.arange(part.start, part.stop)
-                curves[:, part] = response.curves(
-                    problem.table, rows, move, base[:, part]
-                )
-            means = np.einsum("onk,n->ok", curves, weights)
-            predictions = curves[:, :, back]
-        if len(base) == 1:
-            predictions = predictions[0]
-        return means[:, back], predictions
+def _fast(kind, est, grid, features, X, response_method, sample_weight):
+    grid = np.asarray(grid)
+    if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
+        return None
+    table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
+    entry = Entry("moved", columns, len(columns) > 1)
+    if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
+        return None
+    problem, response = Responses(est, table, [entry]).of(response_method)
+    if response is None:
+        return None
+    grid = grid.astype(np.float64)
+    values, back = np.unique(grid, axis=0, return_inverse=True)
+    back = np.ravel(back)
+    if len(columns) == 1:
+        values = values[:, 0]
+    equal = np.full(len(values), 1.0 / len(values))
+    move = Move(entry, values, None, equal, None, False)
+    n = problem.table.n_samples
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+    weights = weights / weights.sum()
+    base, rows = problem.base, np.arange(n)
+    if kind == "average":
+        means = response.mean_curves(problem.table, rows, weights, move, base)
+        means = means + (base @ weights)[:, np.newaxis]
+        predictions = np.zeros((len(base), n, len(back)))
+    else:
+        curves = np.empty((len(base), n, len(values)))
+        for part in even_slices(n, max(1, HELD // len(values))):
+            some = problem.table, rows[part], move, base[:, part]
+            curves[:, part] = response.curves(*some)
+        means = np.einsum("onk,n->ok", curves, weights)
+        predictions = curves[:, :, back]
+    if len(base) == 1:
+        predictions = predictions[0]
+    return means[:, back], predictions
