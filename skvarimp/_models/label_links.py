@@ -4,38 +4,45 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._models.links import IDENTITY, LOGISTIC, Link, Softmax, tolerance
-
-
-class LabelLink(Link):
-    """Base of links to labels that are decided by the scores; see `Link`.
-
-    Attributes
-    ----------
-    threshold : float
-        What scores are compared with, besides each other.
-    """
-
-    discrete = True
-    convex = True
-    threshold = 0.0
-
-    def __call__(self, scores):
-        """See `links.py`."""
-        close = self.lead(scores) <= tolerance(scores, self.threshold)
-        return self.decided(scores), close
+from skvarimp._models.links import (
+    IDENTITY,
+    LOGISTIC,
+    SECOND,
+    Link,
+    Softmax,
+    Then,
+    any_close,
+    tolerance,
+)
 
 
 @dataclass(frozen=True)
-class AboveThreshold(LabelLink):
-    """Label indicators of scores that stand for one yes or no each.
+class LabelLink(Link):
+    """Base of links to labels that are decided by the scores; see `Link`.
 
     Parameters
     ----------
     threshold : float
+        What scores are compared with, besides each other.
+    exact : bool
+        Whether scores are whole numbers: rounding decides nothing, also in ties.
     """
 
     threshold: float = 0.0
+    exact: bool = False
+    discrete = True
+    convex = True
+
+    def __call__(self, scores):
+        """See `links.py`."""
+        if self.exact:
+            return self.decided(scores), None
+        close = self.lead(scores) <= tolerance(scores, self.threshold)
+        return self.decided(scores), close
+
+
+class AboveThreshold(LabelLink):
+    """Label indicators of scores that stand for one yes or no each."""
 
     def decided(self, scores):
         """See `Link`."""
@@ -59,7 +66,8 @@ class LargestScore(LabelLink):
 
     def decided(self, scores):
         """See `Link`."""
-        return _indicators(scores)
+        which = np.arange(len(scores)).reshape(-1, *[1] * (scores.ndim - 1))
+        return (scores.argmax(axis=0) == which).astype(np.float64)
 
     def lead(self, scores):
         """See `Link`."""
@@ -80,37 +88,92 @@ class LargestNumber(LargestScore):
         return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
 
 
-def score_link(method, two_classes):
+@dataclass(frozen=True)
+class EachOutput(Link):
+    """Scores of all classes of several outputs; the first of two classes is dropped.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        Classes of each output.
+    label : Link
+        From the scores of one output to its label indicators.
+    """
+
+    counts: tuple
+    label: object = IDENTITY
+
+    def n_outputs(self, n_scores):
+        """See `Link.n_outputs`."""
+        return sum(1 if count == 2 else count for count in self.counts)
+
+    @property
+    def discrete(self):
+        """See `Link`."""
+        return self.label.discrete
+
+    def __call__(self, scores):
+        """See the module."""
+        outputs, doubts = [], []
+        for own in self._parts(scores):
+            own, doubt = self.label(own)
+            outputs.append(shown(own))
+            doubts.append(doubt)
+        return np.concatenate(outputs), any_close(*doubts)
+
+    def _parts(self, scores):
+        return np.split(scores, np.cumsum(self.counts)[:-1])
+
+    def decided(self, scores):
+        """See `Link`."""
+        labels = [self.label.decided(part) for part in self._parts(scores)]
+        return np.concatenate([shown(part) for part in labels])
+
+    def lead(self, scores):
+        """See `Link`."""
+        return np.min([self.label.lead(part) for part in self._parts(scores)], axis=0)
+
+
+def shown(of_classes):
+    """The rows of the classes that are outputs: the second of two, or else all."""
+    return of_classes[1:] if len(of_classes) == 2 else of_classes
+
+
+def class_link(method, n_scores, chances=None, threshold=0.0):
     """The link of a classifier by log-odds, or by the logarithms of likelihoods.
 
     Parameters
     ----------
     method : {"decision_function", "predict", "predict_proba"}
-    two_classes : bool
-        Whether there is one score, that of the second class.
+    n_scores : int
+        1: of the second of two classes.
+    chances : Link, default=None
+        To the probabilities of all classes, or of the second one where n_scores is 1.
+        None: a logistic function, or a softmax.
+    threshold : float, default=0.0
+        Above it one score stands for the second class.
     """
     if method == "decision_function":
         return IDENTITY
     if method == "predict":
-        return AboveThreshold() if two_classes else LargestScore()
-    return LOGISTIC if two_classes else Softmax()
-
-
-def _indicators(scores):
-    which = np.arange(len(scores)).reshape(-1, *[1] * (scores.ndim - 1))
-    return (scores.argmax(axis=0) == which).astype(np.float64)
+        if n_scores == 1:
+            return AboveThreshold(threshold)
+        largest = LargestScore()
+        return EachOutput((2,), largest) if n_scores == 2 else largest
+    chances = chances or (LOGISTIC if n_scores == 1 else Softmax())
+    return Then(chances, SECOND) if n_scores == 2 else chances
 
 
 @dataclass(frozen=True)
 class PairwiseVotes(Link):
-    """Classes from the scores of all pairs of classes, larger for the first.
+    """Votes of all pairs of classes, whose scores are larger for the first.
 
     Parameters
     ----------
     n_classes : int
-    what : {"votes", "decision"}
-        Label indicators of the most votes (the first of equal ones); votes plus
-        c / (3 (\\|c\\| + 1)) with c the sum of a class's scores.
+    confident : bool
+        Whether c / (3 (\\|c\\| + 1)) is added, with c the sum of a class's scores.
+        Votes alone have no gradient and are for labels.
     threshold : float
         Above it a pair's score votes for the first class.
     sign : float
@@ -118,7 +181,7 @@ class PairwiseVotes(Link):
     """
 
     n_classes: int
-    what: str
+    confident: bool = True
     threshold: float = 0.0
     sign: float = 1.0
 
@@ -139,15 +202,12 @@ class PairwiseVotes(Link):
             confidence[l] -= score
         near = tolerance(scores, self.threshold)
         close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
-        if self.what == "votes":
-            return _indicators(votes), close
-        votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
+        if self.confident:
+            votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
         return votes, close
 
     def chain(self, scores, slopes):
         """See the module; votes are piecewise constant."""
-        if self.what == "votes":
-            return super().chain(scores, slopes)
         sides = np.zeros((self.n_classes, len(scores)))
         first, second = np.triu_indices(self.n_classes, 1)
         pairs = np.arange(len(scores))
@@ -157,23 +217,3 @@ class PairwiseVotes(Link):
         steepness = 1.0 / (3.0 * (np.abs(confidence) + 1.0) ** 2)
         changes = np.tensordot(sides, slopes, 1)
         return changes * steepness[:, :, np.newaxis]
-
-
-@dataclass(frozen=True)
-class MostVotes(Link):
-    """Label indicators of the class with most votes, the first of equal ones.
-
-    Parameters
-    ----------
-    n_votes : float or None
-        How many votes there are, for two classes: the scores then count the votes for
-        the second one. None: the scores count the votes for each class.
-    """
-
-    n_votes: float | None = None
-
-    def __call__(self, scores):
-        """See the module; sums of whole numbers are exact, and so are their ties."""
-        if self.n_votes is not None:
-            return (2.0 * scores > self.n_votes).astype(np.float64), None
-        return _indicators(scores), None

@@ -86,25 +86,18 @@ class Elementwise(Link):
     ----------
     name : {"identity", "exponential", "logistic"}
         All are strictly increasing. Linear responses have closed forms for them.
-    factor : float
-        What the scores are multiplied by first.
     """
 
     name: str
-    factor: float = 1.0
     smooth = True
 
     def __reduce__(self):
-        if self.factor == 1.0:  # a constant below, so that `is` works in workers
-            return self.name.upper()
-        return Elementwise, (self.name, self.factor)
+        return self.name.upper()  # a constant below, so that `is` works in workers
 
     def __call__(self, scores):
         """See the module."""
         if self.name == "identity":
             return scores, None
-        if self.factor != 1.0:
-            scores = self.factor * scores
         return np.exp(scores) if self.name == "exponential" else logistic(scores), None
 
     def inverse(self, outputs):
@@ -124,7 +117,7 @@ class Elementwise(Link):
         steepness = outputs
         if self.name == "logistic":
             steepness = outputs * (1.0 - outputs)
-        return slopes * (self.factor * steepness)[:, :, np.newaxis]
+        return slopes * steepness[:, :, np.newaxis]
 
 
 IDENTITY = Elementwise("identity")
@@ -143,25 +136,21 @@ class Each(Link):
         return self.function(scores), None
 
 
-@dataclass(frozen=True)
 class Softmax(Link):
-    """exp(factor s_q) / sum_r exp(factor s_r)."""
+    """exp(s_q) / sum_r exp(s_r)."""
 
-    factor: float = 1.0
     smooth = True
 
     def __call__(self, scores):
         """See the module."""
-        if self.factor != 1.0:
-            scores = self.factor * scores
         powers = np.exp(scores - scores.max(axis=0))
         powers /= powers.sum(axis=0)
         return powers, None
 
     def chain(self, scores, slopes):
-        """See the module; dp_k = factor p_k (ds_k - sum_m p_m ds_m)."""
+        """See the module; dp_k = p_k (ds_k - sum_m p_m ds_m)."""
         p = self(scores)[0][:, :, np.newaxis]
-        return self.factor * p * (slopes - (p * slopes).sum(axis=0))
+        return p * (slopes - (p * slopes).sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -295,6 +284,11 @@ class Then(Link):
         """See `Link`."""
         return self.first.smooth and self.second.smooth
 
+    @property
+    def convex(self):
+        """See `Link`."""
+        return isinstance(self.first, Mixed) and self.second.convex
+
     def n_outputs(self, n_scores):
         """See `Link.n_outputs`."""
         return self.second.n_outputs(self.first.n_outputs(n_scores))
@@ -342,6 +336,11 @@ class Mixed(Link):
 
 
 SECOND = Mixed(np.array([[0.0, 1.0]]))  # of two scores
+
+
+def scaled(factor, link):
+    """The link of scores that are multiplied by a number first."""
+    return link if factor == 1.0 else Then(Mixed(np.array([[factor]])), link)
 
 
 @dataclass(frozen=True, eq=False)

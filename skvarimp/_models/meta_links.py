@@ -9,41 +9,16 @@ from functools import reduce
 
 import numpy as np
 
-from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import (
     CLOSE,
-    IDENTITY,
     SECOND,
     Link,
     Mixed,
     Softmax,
     Then,
     any_close,
-    logistic,
+    scaled,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class NearestCode(Link):
-    """The label whose code is nearest to the scores.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_classes, n_scores)
-    """
-
-    codes: np.ndarray
-    convex = True
-
-    def n_outputs(self, n_scores):
-        """One per class; of two classes only the second's."""
-        return 1 if len(self.codes) == 2 else len(self.codes)
-
-    def __call__(self, scores):
-        """See the module; |s - c|^2 is least where s'c - |c|^2 / 2 is largest."""
-        nearness = Mixed(self.codes, -0.5 * np.sum(self.codes**2, axis=1))
-        labels, close = Then(nearness, LargestScore())(scores)
-        return shown(labels), close
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,156 +134,31 @@ class Chain(Link):
         return np.stack(outputs)[self.order]
 
 
-@dataclass(frozen=True)
-class EachOutput(Link):
-    """Scores of all classes of several outputs; the first of two classes is dropped.
-
-    Parameters
-    ----------
-    counts : tuple of int
-        Classes of each output.
-    label : Link
-        From the scores of one output to its label indicators.
-    """
-
-    counts: tuple
-    label: object = IDENTITY
-
-    def n_outputs(self, n_scores):
-        """See `Link.n_outputs`."""
-        return sum(1 if count == 2 else count for count in self.counts)
-
-    @property
-    def discrete(self):
-        """See `Link`."""
-        return self.label.discrete
-
-    def __call__(self, scores):
-        """See the module."""
-        outputs, doubts = [], []
-        for own in self._parts(scores):
-            own, doubt = self.label(own)
-            outputs.append(shown(own))
-            doubts.append(doubt)
-        return np.concatenate(outputs), any_close(*doubts)
-
-    def _parts(self, scores):
-        return np.split(scores, np.cumsum(self.counts)[:-1])
-
-    def decided(self, scores):
-        """See `Link`."""
-        labels = [self.label.decided(part) for part in self._parts(scores)]
-        return np.concatenate([shown(part) for part in labels])
-
-    def lead(self, scores):
-        """See `Link`."""
-        return np.min([self.label.lead(part) for part in self._parts(scores)], axis=0)
-
-
-def shown(of_classes):
-    """The rows of the classes that are outputs: the second of two, or else all."""
-    return of_classes[1:] if len(of_classes) == 2 else of_classes
-
-
-def classifier_link(method, n_raw, link, zero_is_second=False):
-    """From a boosted classifier's raw outputs to what one of its methods returns.
-
-    Parameters
-    ----------
-    method : str
-    n_raw : int
-        1: of the second of two classes.
-    link : Link
-        To the probabilities of all classes, or of the second one where n_raw is 1.
-    zero_is_second : bool, default=False
-        Whether a raw output of 0 stands for the second of two classes.
-
-    Returns
-    -------
-    Link or None
-    """
-    if method == "decision_function":
-        return None
-    if method != "predict":
-        return Then(link, EachOutput((2,))) if n_raw == 2 else link
-    if n_raw == 1:
-        return AboveThreshold(-np.finfo(np.float64).tiny if zero_is_second else 0.0)
-    return EachOutput((n_raw,), LargestScore())
-
-
 EPS = 1e-12  # what scikit-learn adds before it takes logarithms
 SMALL = 1e-6  # probabilities below it show their rounding in a logarithm
 
 
-@dataclass(frozen=True)
-class Sigmoid:
-    """1 / (1 + exp(slope score + intercept)): Platt's calibration."""
-
-    slope: float
-    intercept: float
-
-    def __call__(self, score):
-        """The calibrated probability."""
-        return logistic(-(self.slope * score + self.intercept))
-
-    def close(self, score):
-        """See `Interpolated.close`."""
-        return
-
-    def steepness(self, score):
-        """Its derivative by the score."""
-        p = self(score)
-        return -self.slope * p * (1.0 - p)
-
-
 @dataclass(frozen=True, eq=False)
-class Interpolated:
+class Interpolated(Link):
     """Linear between points and flat beyond them: isotonic calibration."""
 
     x: np.ndarray
     y: np.ndarray
 
-    def __call__(self, score):
-        """The calibrated probability."""
-        return np.interp(score, self.x, self.y)
-
-    def close(self, score):
-        """Where rounding of the score shows, or None."""
+    def __call__(self, scores):
+        """See `links.py`; close where rounding of the score shows."""
+        outputs = np.interp(scores, self.x, self.y)
         rounding = 1e-13 * np.abs(self.x).max()
         if np.all(np.diff(self.y) * rounding <= CLOSE * np.diff(self.x)):
-            return None
-        return self(score + rounding) - self(score - rounding) > CLOSE
-
-    def steepness(self, score):
-        """Its derivative by the score."""
-        slopes = np.diff(self.y) / np.diff(self.x)
-        slopes = np.concatenate([[0.0], slopes, [0.0]])
-        return slopes[np.searchsorted(self.x, score)]
-
-
-@dataclass(frozen=True, eq=False)
-class EachClass(Link):
-    """Scores calibrated one by one.
-
-    Parameters
-    ----------
-    calibrators : list of (Sigmoid or Interpolated)
-        One per score.
-    """
-
-    calibrators: list
-
-    def __call__(self, scores):
-        """See `links.py`."""
-        pairs = list(zip(self.calibrators, scores))
-        calibrated = np.stack([c(score) for c, score in pairs])
-        return calibrated, any_close(*(c.close(score) for c, score in pairs))
+            return outputs, None
+        near = [np.interp(scores + r, self.x, self.y) for r in (rounding, -rounding)]
+        return outputs, np.any(near[0] - near[1] > CLOSE, axis=0)
 
     def chain(self, scores, slopes):
         """See `links.py`."""
-        pairs = zip(self.calibrators, scores)
-        steep = np.stack([c.steepness(score) for c, score in pairs])
-        return slopes * steep[:, :, np.newaxis]
+        steepness = np.diff(self.y) / np.diff(self.x)
+        steepness = np.concatenate([[0.0], steepness, [0.0]])
+        return slopes * steepness[np.searchsorted(self.x, scores)][:, :, np.newaxis]
 
 
 class Logarithm(Link):
@@ -340,7 +190,8 @@ def temperature(beta, two_classes, of_probabilities):
     -------
     Link
     """
-    links = [Logarithm(), Softmax(beta)] if of_probabilities else [Softmax(beta)]
+    links = [Logarithm()] if of_probabilities else []
+    links += [scaled(beta, Softmax())]
     if two_classes:
         first = np.array([float(of_probabilities), 0.0])  # 1 - p, or -score
         links = [Mixed(np.array([[-1.0], [1.0]]), first), *links, SECOND]
@@ -348,33 +199,29 @@ def temperature(beta, two_classes, of_probabilities):
 
 
 @dataclass(frozen=True, eq=False)
-class Calibrated(Link):
-    """Mean over members of their calibrated scores.
+class Blocks(Link):
+    """Links of equal blocks of scores, their outputs one after another.
 
     Parameters
     ----------
-    members : list of Link
-        Each takes as many scores.
+    links : list of Link
     """
 
-    members: list
+    links: list
 
     def n_outputs(self, n_scores):
-        """See `Link.n_outputs`: those of one member."""
-        return n_scores // len(self.members)
+        """See `Link.n_outputs`."""
+        n_own = n_scores // len(self.links)
+        return sum(link.n_outputs(n_own) for link in self.links)
 
     def __call__(self, scores):
         """See `links.py`."""
-        outputs, doubts = zip(
-            *(m(own) for m, own in zip(self.members, self._blocks(scores)))
-        )
-        return sum(outputs) / len(self.members), any_close(*doubts)
+        blocks = np.split(scores, len(self.links))
+        outputs, doubts = zip(*(link(own) for link, own in zip(self.links, blocks)))
+        return np.concatenate(outputs), any_close(*doubts)
 
     def chain(self, scores, slopes):
         """See `links.py`."""
-        blocks = zip(self.members, self._blocks(scores), self._blocks(slopes))
-        changes = [member.chain(own, changes) for member, own, changes in blocks]
-        return sum(changes) / len(self.members)
-
-    def _blocks(self, values):
-        return values.reshape(len(self.members), -1, *values.shape[1:])
+        n = len(self.links)
+        blocks = zip(self.links, np.split(scores, n), np.split(slopes, n))
+        return np.concatenate([link.chain(*of_block) for link, *of_block in blocks])

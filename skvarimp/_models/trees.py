@@ -1,8 +1,4 @@
-"""The form of trees and their ensembles: nodes, how splits see the columns, a link.
-
-Encoders are functions of a column's values, (n,) -> (n,), before splits compare it. All
-categories that no split names share one position, after those of the named categories.
-"""
+"""The form of trees and their ensembles: nodes, how splits see the columns, a link."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,90 +6,8 @@ import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import as_table
-from skvarimp._data.values import factorized, is_missing
 from skvarimp._models.forms import Form, NotReadable
-
-
-@dataclass(frozen=True)
-class Recoded:
-    """Categories by their numbers, NaN where there is none.
-
-    Attributes
-    ----------
-    number_of : dict
-        Category -> number.
-    """
-
-    number_of: dict
-
-    def __call__(self, values):
-        """(n,) float64 of values of any type."""
-        codes, first = factorized(values)
-        numbers = [
-            np.nan if is_missing(level) else self.number_of.get(level, np.nan)
-            for level in values[first].tolist()
-        ]
-        return np.array(numbers, dtype=np.float64)[codes]
-
-
-@dataclass(frozen=True)
-class Marked:
-    """A number that stands for a missing value, told in single precision.
-
-    Attributes
-    ----------
-    marker : float
-    """
-
-    marker: float
-
-    def __call__(self, values):
-        """(n,) float64 of numbers."""
-        values = np.asarray(values, dtype=np.float64)
-        same = single(values) == np.float32(self.marker)
-        return np.where(same, np.nan, values)
-
-
-@dataclass(frozen=True)
-class Band:
-    """Numbers near 0, which stand for 0 or for a missing value.
-
-    Attributes
-    ----------
-    width : float
-        Largest distance from 0.
-    number : float
-        What they stand for.
-    """
-
-    width: float
-    number: float
-
-    def __call__(self, values):
-        """(n,) float64 of numbers."""
-        values = np.asarray(values, dtype=np.float64)
-        return np.where(np.abs(values) <= self.width, self.number, values)
-
-
-@dataclass(frozen=True)
-class Positions:
-    """Categories' numbers, cut to integers, by their positions among the named ones.
-
-    Attributes
-    ----------
-    named : ndarray of shape (n_named,)
-        Ascending; other numbers have the position n_named.
-    """
-
-    named: np.ndarray
-
-    def __call__(self, values):
-        """(n,) float64 of numbers; NaN stays."""
-        values = np.trunc(np.asarray(values, dtype=np.float64))
-        position = np.searchsorted(self.named, values)
-        found = np.append(self.named, np.nan)[position] == values
-        position = np.where(found, position, len(self.named)).astype(np.float64)
-        return np.where(np.isnan(values), np.nan, position)
+from skvarimp._models.links import IDENTITY
 
 
 @dataclass
@@ -107,7 +21,9 @@ class Encoding:
     n_categories : dict
         Categorical column -> how many positions its categories have.
     encoders : dict
-        Column -> the encoders of its values, applied one after the other.
+        Column -> the encoders of its values, applied one after the other. They are
+        functions (n,) -> (n,). All categories that no split names share one position,
+        after those of the named categories.
     """
 
     single: bool = True
@@ -260,6 +176,7 @@ class Trees(Form):
     doubt: float | None = None
 
     def __post_init__(self):
+        self.link = None if self.link is IDENTITY else self.link
         if self.stages is None and self.shares is None:
             self.shares = np.full(len(self.trees), 1.0 / len(self.trees))
 

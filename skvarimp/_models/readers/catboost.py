@@ -16,11 +16,10 @@ import numpy as np
 from skvarimp._data.table import Table
 from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import AboveThreshold, LargestScore
-from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax, Then
-from skvarimp._models.meta_links import EachOutput
-from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.trees import Encoding, Tree, Trees
+from skvarimp._models.label_links import AboveThreshold, class_link
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, SECOND, Softmax, Then
+from skvarimp._models.readers.tree_columns import encoding_of
+from skvarimp._models.trees import Tree, Trees
 
 NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
 SOFTMAX = ("MultiClass",)
@@ -29,18 +28,18 @@ EACH_CLASS = ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy")
 
 def read(model, table):
     """The form of a CatBoost model."""
-    with tempfile.TemporaryDirectory() as folder, reading("CatBoost"):
+    with tempfile.TemporaryDirectory() as folder:
         content = _written(model.estimator, Path(folder) / "model.json")
         features = _Features(content, _order(model.estimator, table))
         scale, bias = content["scale_and_bias"]
         trees = [_tree(tree, features, scale) for tree in _expanded(content)]
         if not trees:
             raise NotReadable("the model has no trees")
-        number_categories(trees, True)
-        encoding = Encoding(single=True)
-        if set(used_columns(trees)) & set(features.splits):
+        encoders = {}
+        if features.splits:
             stub = _stub(content, features, Path(folder) / "stub.json")
-            encoding = _encoding(stub, features, table)
+            encoders = _encoders(stub, features, table)
+        encoding = encoding_of(trees, True, True, lambda j, _: encoders.get(j, ()))
         link, shift = _link(content, model, table, trees[0].values.shape[1])
     offset = np.atleast_1d(bias) - shift
     stages = np.arange(len(trees))
@@ -159,8 +158,7 @@ def _tree(root, features, scale):
         split = node["split"]
         column[m] = features.column(split)
         if split["split_type"] == CATEGORY:
-            number = features.number(split)
-            sets[m] = np.arange(number + 1) != number
+            sets[m] = [features.number(split)]
         else:
             threshold[m] = np.float32(split["border"])
             missing_left[m] = features.nan_left[split["float_feature_index"]]
@@ -186,18 +184,17 @@ def _stub(content, features, path):
     return CatBoost().load_model(str(path), format="json")
 
 
-def _encoding(stub, features, table):
-    """Of the columns with splits on categories."""
-    encoding, first = Encoding(single=True), 0
+def _encoders(stub, features, table):
+    """Those of the columns with splits on categories, by column."""
+    encoders, first = {}, 0
     for j, of_column in features.splits.items():
         trees = slice(first, first + len(of_column))
         first = trees.stop
         encoder = OneOfNamed(stub, trees, table.take([0]), j, {})
         _, donors = table.factorize([j])
         encoder.learn(_keys(table.column(j)[donors]), table.take(donors).native)
-        encoding.encoders[j] = (encoder,)
-        encoding.n_categories[j] = len(of_column) + 1
-    return encoding
+        encoders[j] = [encoder]
+    return encoders
 
 
 @dataclass
@@ -265,7 +262,7 @@ def _link(content, model, table, n_raw):
             return EXPONENTIAL, 0.0
         raise NotReadable(f"the predictions of the loss {loss} are not read")
     if n_raw > 1 and loss not in ("MultiLogloss", "MultiCrossEntropy"):
-        return EachOutput((n_raw,), LargestScore()), 0.0
+        return class_link("predict", n_raw), 0.0
     threshold = model.estimator.get_probability_threshold() if n_raw == 1 else 0.5
     return AboveThreshold(), np.log(threshold) - np.log1p(-threshold)
 
@@ -274,7 +271,7 @@ def _probability_link(loss, n_raw, n_outputs):
     if n_raw > 1 and loss not in (*SOFTMAX, *EACH_CLASS):
         raise NotReadable(f"probabilities of the loss {loss} are not read")
     link = Softmax() if n_raw > 1 and loss in SOFTMAX else LOGISTIC
-    return Then(link, EachOutput((2,))) if n_raw == 2 and n_outputs == 1 else link
+    return Then(link, SECOND) if n_raw == 2 and n_outputs == 1 else link
 
 
 def _loss_function(content):

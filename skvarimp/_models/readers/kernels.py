@@ -25,12 +25,12 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Polynomial, Radial, Sigmoid, TermProduct
 from skvarimp._models.label_links import (
     AboveThreshold,
+    EachOutput,
     LargestScore,
     PairwiseVotes,
     Sign,
 )
 from skvarimp._models.links import IDENTITY, PlattCoupling, Shares, Then
-from skvarimp._models.meta_links import EachOutput
 from skvarimp._models.training_rows import KernelSum
 from skvarimp._running.private_sklearn import private
 
@@ -93,10 +93,10 @@ def _support_link(model, estimator, n_classes):
         return IDENTITY if model.method == "decision_function" else AboveThreshold()
     by_class = estimator.decision_function_shape == "ovr"
     if model.method == "decision_function":
-        return PairwiseVotes(n_classes, "decision") if by_class else IDENTITY
+        return PairwiseVotes(n_classes) if by_class else IDENTITY
     if estimator.break_ties and by_class:
-        return Then(PairwiseVotes(n_classes, "decision"), LargestScore())
-    return PairwiseVotes(n_classes, "votes")
+        return Then(PairwiseVotes(n_classes), LargestScore())
+    return Then(PairwiseVotes(n_classes, confident=False), LargestScore(exact=True))
 
 
 def read_kernel_ridge(model, table):

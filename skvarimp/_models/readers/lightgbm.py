@@ -6,16 +6,14 @@ with 0 (none), in the direction that the split says (NaN), or there together wit
 (zero). A category goes left if the split names it. Missing categories go right.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax
-from skvarimp._models.meta_links import classifier_link
-from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.trees import Band, Encoding, Positions, Recoded, Tree, Trees
+from skvarimp._models.label_links import class_link
+from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax, scaled
+from skvarimp._models.readers.tree_columns import Band, Recoded, encoding_of
+from skvarimp._models.trees import Tree, Trees
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
@@ -61,19 +59,17 @@ def read(model, table):
     if given.get("pred_early_stop") or given.get("prediction_early_stop"):
         raise NotReadable("pred_early_stop leaves trees out of a sum")
     _refuse_rounded_integers(table)
-    with reading("LightGBM"):
-        header, *blocks = _blocks(booster)
-        averaged = "average_output" in header
-        # `decision_function` leaves the mean over a random forest to the caller
-        divided = averaged and model.method != "decision_function"
-        trees = _trees(header, blocks, divided)
-        stages = np.arange(len(trees)) // int(header["num_tree_per_iteration"])
-        encoding = _encoding(booster, trees, blocks, table)
-        link = _link(header, model, native)
-        loss = None if averaged else _loss(header, booster)
+    header, *blocks = _blocks(booster)
+    averaged = "average_output" in header
+    # `decision_function` leaves the mean over a random forest to the caller
+    divided = averaged and model.method != "decision_function"
+    trees = _trees(header, blocks, divided)
+    encoding = _encoding(booster, trees, blocks, table)
+    link = _link(header, model, native)
     if averaged:
-        stages = None
-    return Trees(trees, encoding, link, stages=stages, loss=loss)
+        return Trees(trees, encoding, link)
+    stages = np.arange(len(trees)) // int(header["num_tree_per_iteration"])
+    return Trees(trees, encoding, link, stages=stages, loss=_loss(header, booster))
 
 
 def _refuse_rounded_integers(table):
@@ -149,14 +145,14 @@ def _children(block, key, n_inner):
 
 
 def _sets(block, nominal, threshold):
-    """Sets of categories by their numbers, from words of 32 bits."""
+    """Node -> the numbers of the categories that it names, from words of 32 bits."""
     words = _numbers(block, "cat_threshold", np.uint32)
     bounds = _numbers(block, "cat_boundaries", np.intp)
     bits = (words[:, np.newaxis] >> np.arange(32, dtype=np.uint32)) & 1
     sets = {}
     for node in np.flatnonzero(nominal).tolist():
         start, stop = bounds[int(threshold[node]) :][:2]
-        sets[node] = bits[start:stop].ravel().astype(bool)
+        sets[node] = np.flatnonzero(bits[start:stop]).tolist()
     return sets
 
 
@@ -167,21 +163,16 @@ def _encoding(booster, trees, blocks, table):
     """Of the columns that trees split on."""
     labels = _pandas_labels(booster, table)
     missing_zero = _where_zero_is_missing(blocks)
-    named = number_categories(trees, False)
-    encoding = Encoding(single=False)
-    for j in used_columns(trees):
-        steps = []
+
+    def encoders_of(j, nominal):
         if j in labels:
-            steps.append(Recoded({label: k for k, label in enumerate(labels[j])}))
-        if j in named:
-            steps.append(Positions(named[j]))
-            encoding.n_categories[j] = len(named[j]) + 1
-        elif j in missing_zero:
-            steps.append(Band(ZERO, np.nan))
-        elif _drops_near_zero(table):
-            steps.append(Band(ZERO, 0.0))
-        encoding.encoders[j] = tuple(steps)
-    return encoding
+            yield Recoded(labels[j])
+        if j in missing_zero:
+            yield Band(ZERO, np.nan)
+        elif not nominal and _drops_near_zero(table):
+            yield Band(ZERO, 0.0)
+
+    return encoding_of(trees, False, False, encoders_of)
 
 
 def _drops_near_zero(table):
@@ -231,14 +222,14 @@ def _link(header, model, native):
     link, _, _ = OBJECTIVES[objective]
     for option, _, number in (option.partition(":") for option in options):
         if option == "sigmoid":
-            link = replace(link, factor=float(number))
+            link = scaled(float(number), link)
         if option == "sqrt":
             link = Each(signed_square)
     if native or not model.classifier:
         return link
     if objective == "custom":
         raise NotReadable("a classifier with an objective of its own has no classes")
-    return classifier_link(model.method, int(header["num_tree_per_iteration"]), link)
+    return class_link(model.method, int(header["num_tree_per_iteration"]), link)
 
 
 def _loss(header, booster):

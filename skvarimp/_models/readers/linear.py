@@ -8,7 +8,7 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers, dense, is_single
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign, score_link
+from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign, class_link
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
@@ -81,7 +81,7 @@ def _class_link(model, table, n_scores):
         labels = model.raw(table.take([0]).native)
         if np.ndim(labels) == 2:  # several labels of yes or no
             return AboveThreshold()
-    return score_link(model.method, n_scores == 1)
+    return class_link(model.method, n_scores)
 
 
 def read_perceptron(model, table):

@@ -8,14 +8,19 @@ from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import NotReadable, Read, combined, weighted_sum
 from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
-from skvarimp._models.links import IDENTITY, SECOND, Elementwise, Mixed, Shares, Then
+from skvarimp._models.links import (
+    IDENTITY,
+    LOGISTIC,
+    SECOND,
+    Elementwise,
+    Mixed,
+    Shares,
+    Then,
+)
 from skvarimp._models.meta_links import (
-    Calibrated,
+    Blocks,
     Chain,
-    EachClass,
     Interpolated,
-    NearestCode,
-    Sigmoid,
     Through,
     temperature,
 )
@@ -85,9 +90,9 @@ def read_calibrated(model, table):
             beta = float(member.calibrators[0].beta_)
             links.append(temperature(beta, two, of_probabilities=not decides))
         else:
-            link = EachClass([_calibrator(c) for c in member.calibrators])
+            link = Blocks([_calibrator(c) for c in member.calibrators])
             links.append(link if two else Then(link, Shares(uniform=True)))
-    link = Calibrated(links)
+    link = Then(Blocks(links), Mixed(np.full((1, len(links)), 1.0 / len(links))))
     if model.method == "predict":
         link = Then(link, AboveThreshold(0.5) if two else LargestScore())
     return combined(members, link, "calibration of")
@@ -95,7 +100,8 @@ def read_calibrated(model, table):
 
 def _calibrator(fitted):
     if hasattr(fitted, "a_"):
-        return Sigmoid(float(fitted.a_), float(fitted.b_))
+        # 1 / (1 + exp(a s + b)): Platt's calibration
+        return Then(Mixed(np.array([[-fitted.a_]]), -fitted.b_), LOGISTIC)
     if fitted.out_of_bounds != "clip":
         raise NotReadable("isotonic calibration that does not clip")
     x, y = np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_)
@@ -143,7 +149,7 @@ def _votes_of_pairs(n_classes, threshold, labels):
     Link
     """
     two = n_classes == 2
-    link = PairwiseVotes(n_classes, "decision", threshold, sign=-1.0)
+    link = PairwiseVotes(n_classes, threshold=threshold, sign=-1.0)
     if two:
         link = Then(link, SECOND)
     if not labels:
@@ -156,7 +162,13 @@ def read_output_code(model, table):
     whole = model.estimator
     members, _ = _confidences(whole.estimators_, table)
     codes = np.asarray(whole.code_book_, dtype=np.float64)
-    return side_by_side(members, NearestCode(codes), "output code of")
+    # |s - c|^2 is least where s'c - |c|^2 / 2 is largest
+    nearness = Mixed(codes, -0.5 * np.sum(codes**2, axis=1))
+    if len(codes) == 2:
+        label = Then(Mixed(np.array([[-1.0, 1.0]])), AboveThreshold())
+    else:
+        label = LargestScore()
+    return side_by_side(members, Then(nearness, label), "output code of")
 
 
 def _confidences(estimators, table):

@@ -12,8 +12,8 @@ import numpy as np
 
 from skvarimp._models.array_forms import Additive, dense, is_single
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import score_link
-from skvarimp._models.links import NoGradient
+from skvarimp._models.label_links import class_link
+from skvarimp._models.links import NoGradient, Softmax
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -213,7 +213,8 @@ def contrast_and_link(model, n_classes):
     contrast = np.eye(n_classes)
     if n_classes == 2:  # one score, as other classifiers have
         contrast = np.array([[-1.0], [1.0]])
-    return contrast, score_link(model.method, n_classes == 2)
+    chances = Softmax() if n_classes == 1 else None
+    return contrast, class_link(model.method, contrast.shape[1], chances)
 
 
 def read_constant(model, table):

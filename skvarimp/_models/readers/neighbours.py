@@ -7,9 +7,8 @@ from scipy import sparse
 
 from skvarimp._models.array_forms import is_single
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import LargestScore, MostVotes
+from skvarimp._models.label_links import EachOutput, LargestScore
 from skvarimp._models.links import IDENTITY
-from skvarimp._models.meta_links import EachOutput
 from skvarimp._models.training_rows import Neighbours, Outliers, WithinRadius
 from skvarimp._running.private_sklearn import private
 
@@ -73,5 +72,5 @@ def _indicators(model, codes):
     label = IDENTITY
     if model.method == "predict":
         uniform = model.estimator.weights == "uniform"
-        label = MostVotes() if uniform else LargestScore()
+        label = LargestScore(exact=uniform)  # votes, or weights of votes
     return np.hstack(columns), EachOutput(tuple(counts), label)

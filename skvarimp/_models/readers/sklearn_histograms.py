@@ -6,10 +6,10 @@
 
 import numpy as np
 
-from skvarimp._data.values import is_missing
-from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
-from skvarimp._models.meta_links import classifier_link
-from skvarimp._models.trees import Encoding, Recoded, Tree, Trees
+from skvarimp._models.label_links import class_link
+from skvarimp._models.links import EXPONENTIAL
+from skvarimp._models.readers.tree_columns import Recoded
+from skvarimp._models.trees import Encoding, Tree, Trees
 from skvarimp._running.private_sklearn import private
 
 
@@ -32,8 +32,7 @@ def read_hist_boosting(estimator, method, table):
         for k, predictor in enumerate(stage)
     ]
     if hasattr(estimator, "classes_"):
-        chances = LOGISTIC if n_raw == 1 else Softmax()
-        link = classifier_link(method, n_raw, chances)
+        link = class_link(method, n_raw)
     else:
         link = EXPONENTIAL if estimator.loss in ("poisson", "gamma") else None
     return Trees(
@@ -41,18 +40,13 @@ def read_hist_boosting(estimator, method, table):
         Encoding(
             False,
             {j: len(known) for j, known in categories.items()},
-            {j: (_positions(known),) for j, known in categories.items()},
+            {j: (Recoded(known),) for j, known in categories.items()},
         ),
         link,
         np.ravel(private(estimator, "_baseline_prediction")).astype(np.float64),
         np.repeat(np.arange(len(stages)), n_raw),
         loss=loss_arguments(estimator, n_raw),
     )
-
-
-def _positions(categories):
-    """The encoder of categories; those never seen are as good as missing."""
-    return Recoded({c: k for k, c in enumerate(categories) if not is_missing(c)})
 
 
 def _hist_tree(predictor, columns, k, n_raw):

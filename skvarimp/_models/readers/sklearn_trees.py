@@ -1,19 +1,21 @@
 """scikit-learn's trees and ensembles of trees."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from skvarimp._models.column_sources import replaced
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import LargestScore, Sign
-from skvarimp._models.links import LOGISTIC, Each, Elementwise, Softmax
-from skvarimp._models.meta_links import (
+from skvarimp._models.label_links import (
     EachOutput,
-    WeightedMedian,
-    classifier_link,
+    LargestScore,
+    Sign,
+    class_link,
     shown,
 )
+from skvarimp._models.links import IDENTITY, LOGISTIC, Each, Softmax, scaled
+from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.readers.sklearn_histograms import (
     in_column,
@@ -115,58 +117,48 @@ def grown_trees(members, columns):
     list of Tree
         Values are shares of all classes of each output, or means.
     """
-    pairs = zip(members, columns)
-    return [_tree(member.tree_, _grown(member), of_one) for member, of_one in pairs]
+    return [
+        _tree(member.tree_, _grown(member), of_one)
+        for member, of_one in zip(members, columns)
+    ]
 
 
 def _grown(member):
-    values = member.tree_.value
-    if not hasattr(member, "classes_"):
-        return values[:, :, 0]
-    return np.hstack(_votes(member.tree_, _n_classes(member)))
+    """Means, or shares of all classes, outputs side by side."""
+    value = member.tree_.value
+    counts = _n_classes(member) or [1] * value.shape[1]
+    return np.hstack([value[:, o, :count] for o, count in enumerate(counts)])
 
 
 def _n_classes(estimator):
+    """Of each output; none of a regressor."""
+    if not hasattr(estimator, "classes_"):
+        return ()
     return tuple(np.atleast_1d(estimator.n_classes_).tolist())
 
 
-def _votes(tree, n_classes):
-    """Class probabilities at the nodes, label columns side by side."""
-    return [tree.value[:, o, :k] for o, k in enumerate(n_classes)]
-
-
-def _shown(blocks):
-    return np.hstack([shown(block.T).T for block in blocks])
-
-
 def _read_tree(estimator, method, table):
-    tree = estimator.tree_
-    if method == VOTES or not hasattr(estimator, "classes_"):
-        return Trees([_tree(tree, _grown(estimator))])
-    blocks = _votes(tree, _n_classes(estimator))
-    if method == "predict":  # each leaf has its label
-        blocks = [np.eye(b.shape[1])[b.argmax(axis=1)] for b in blocks]
-    return Trees([_tree(tree, _shown(blocks))])
+    values, n_classes = _grown(estimator), _n_classes(estimator)
+    if n_classes and method != VOTES:  # at "predict" each leaf has its label
+        label = LargestScore() if method == "predict" else IDENTITY
+        values = EachOutput(n_classes, label)(values.T)[0].T
+    return Trees([_tree(estimator.tree_, values)])
 
 
 def _read_forest(estimator, method, table):
-    members = estimator.estimators_
-    for member in members:
-        _refuse_replaced(member)
-    trees = [member.tree_ for member in members]
-    n = len(trees)
-    if not hasattr(estimator, "classes_"):
-        return Trees([_tree(tree, tree.value[:, :, 0] / n) for tree in trees])
-    n_classes = _n_classes(estimator)
-    votes = [_votes(tree, n_classes) for tree in trees]
-    if method == "predict":
+    link, n_classes = None, _n_classes(estimator)
+    if n_classes and method == "predict":
         # sums, not means: whole numbers where leaves are pure, whose ties are exact
-        values = [np.hstack(blocks) for blocks in votes]
-        link = EachOutput(n_classes, LargestScore())
+        link, of_member, n = EachOutput(n_classes, LargestScore()), VOTES, 1
     else:
-        join = np.hstack if method == VOTES else _shown
-        values, link = [join(blocks) / n for blocks in votes], None
-    return Trees([_tree(t, v) for t, v in zip(trees, values)], link=link)
+        of_member, n = method, len(estimator.estimators_)
+    members = [read_trees(e, of_member, table) for e in estimator.estimators_]
+    trees = [
+        replace(tree, values=tree.values / n)
+        for member in members
+        for tree in member.trees
+    ]
+    return Trees(trees, link=link)
 
 
 def _read_boosting(estimator, method, table):
@@ -182,8 +174,9 @@ def _read_boosting(estimator, method, table):
     if hasattr(estimator, "classes_"):
         # the exponential loss models half of the log-odds
         factor = 2.0 if estimator.loss == "exponential" else 1.0
-        chances = Elementwise("logistic", factor) if n_raw == 1 else Softmax(factor)
-        link = classifier_link(method, n_raw, chances, zero_is_second=True)
+        chances = scaled(factor, LOGISTIC if n_raw == 1 else Softmax())
+        above = -np.finfo(np.float64).tiny  # 0 stands for the second class
+        link = class_link(method, n_raw, chances, above)
         raw_method = "decision_function"
     stages = np.repeat(np.arange(len(members)), n_raw)
     form = Trees(trees, link=link, stages=stages, loss=loss_arguments(estimator, n_raw))
@@ -226,8 +219,8 @@ def _read_adaboost(estimator, method, table):
             tree.values = np.where(tree.values > 0, share, others)
         trees.append(tree)
     two = n_classes == 2
-    chances = LOGISTIC if two else Softmax(1.0 / (n_classes - 1))
-    link = classifier_link(method, 1 if two else n_classes, chances)
+    chances = LOGISTIC if two else scaled(1.0 / (n_classes - 1), Softmax())
+    link = class_link(method, 1 if two else n_classes, chances)
     # Zhu et al. 2009: the additive model has weights (K - 1)^2 / K alpha, and the loss
     # divides its product with the codes by K
     scale = float(weights.sum()) * (n_classes - 1) ** 2 / n_classes**2
@@ -266,7 +259,7 @@ def _read_bagging(estimator, method, table):
         for tree in form.trees if of_member == VOTES else ():
             votes = np.zeros((len(tree.values), estimator.n_classes_))
             votes[:, np.asarray(member.classes_, dtype=np.intp)] = tree.values
-            tree.values = _shown([votes]) if method == "predict_proba" else votes
+            tree.values = shown(votes.T).T if method == "predict_proba" else votes
         forms.append(form)
     weight = 1.0 if method == "predict" else 1.0 / len(forms)
     form = Trees.summed(forms, [weight] * len(forms), 0.0)

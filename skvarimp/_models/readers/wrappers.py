@@ -18,7 +18,7 @@ from skvarimp._models.forms import (
     combined,
     weighted_sum,
 )
-from skvarimp._models.label_links import AboveThreshold, LargestScore, MostVotes
+from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
@@ -153,9 +153,10 @@ def labels_of_sum(members, weights, n_classes):
     """The label with the largest weighted sum of outputs, the first of equal ones."""
     whole = np.array_equal(weights, np.rint(weights))
     if whole and all(member.model.method == "predict" for member in members):
-        label = MostVotes(weights.sum() if n_classes == 2 else None)
-        link = Then(Mixed(weights[np.newaxis]), label)
-        return combined(members, link, "vote of")
+        two = n_classes == 2
+        label = AboveThreshold if two else LargestScore
+        link = label(0.5 * weights.sum() if two else 0.0, exact=True)
+        return combined(members, Then(Mixed(weights[np.newaxis]), link), "vote of")
     shares = weights[np.newaxis] / weights.sum()
     if n_classes == 2:  # the second's share is above one half
         link = Then(Mixed(shares, -0.5), AboveThreshold())

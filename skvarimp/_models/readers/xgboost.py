@@ -14,21 +14,17 @@ import numpy as np
 from skvarimp._data.table import FrameTable, SparseTable
 from skvarimp._data.values import is_missing, spread_over
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import AboveThreshold, LargestNumber
+from skvarimp._models.label_links import AboveThreshold, LargestNumber, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
-from skvarimp._models.meta_links import classifier_link
 from skvarimp._models.model import missing_marker, rows_for
-from skvarimp._models.readers.tree_dumps import number_categories, reading, used_columns
-from skvarimp._models.tree_table import NodeTable
-from skvarimp._models.trees import (
+from skvarimp._models.readers.tree_columns import (
     Band,
-    Encoding,
     Marked,
-    Positions,
     Recoded,
-    Tree,
-    Trees,
+    encoding_of,
 )
+from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees import Tree, Trees
 
 # Objective -> link of the raw outputs, and name of the loss.
 OBJECTIVES = {
@@ -58,16 +54,15 @@ def read(model, table):
     estimator = model.estimator
     native = type(estimator).__name__ == "Booster"
     booster = estimator if native else estimator.get_booster()
-    with reading("XGBoost"):
-        learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-        # unknown without early stopping
-        best = None if native else getattr(estimator, "best_iteration", None)
-        trees, stages = _trees(learner, best)
-        marker = missing_marker(booster) if native else estimator.missing
-        encoding = _encoding(learner, trees, table, marker)
-        n_raw = trees[0].values.shape[1]
-        link = _link(learner["objective"]["name"], model, native, n_raw)
-        loss = _loss(learner["objective"])
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    # unknown without early stopping
+    best = None if native else getattr(estimator, "best_iteration", None)
+    trees, stages = _trees(learner, best)
+    marker = missing_marker(booster) if native else estimator.missing
+    encoding = _encoding(learner, trees, table, marker)
+    n_raw = trees[0].values.shape[1]
+    link = _link(learner["objective"]["name"], model, native, n_raw)
+    loss = _loss(learner["objective"])
     form = Trees(trees, encoding, link, stages=stages, loss=loss)
     _check(learner, form, table, partial(_asked, estimator, native))
     return form
@@ -130,14 +125,12 @@ def _leaf_values(tree, leaf, right, threshold, group, n_raw):
 
 
 def _sets(tree):
-    """Sets of categories by their numbers, as wide as the largest one named."""
-    sets = {}
+    """Node -> the numbers of the categories that it names."""
     keys = ("categories_nodes", "categories_segments", "categories_sizes")
-    for node, start, size in zip(*(tree.get(key, ()) for key in keys)):
-        named = np.array(tree["categories"][start : start + size], dtype=np.intp)
-        sets[node] = np.ones(named.max() + 1, dtype=bool)
-        sets[node][named] = False
-    return sets
+    return {
+        node: tree["categories"][start : start + size]
+        for node, start, size in zip(*(tree.get(key, ()) for key in keys))
+    }
 
 
 # Columns
@@ -146,21 +139,17 @@ def _sets(tree):
 def _encoding(learner, trees, table, marker):
     """Of the columns that trees split on."""
     absent = _absent_is_missing(table)
-    named = number_categories(trees, True)
-    encoding = Encoding(single=True)
-    for j in used_columns(trees):
-        steps = [Band(0.0, np.nan)] if absent else []
-        number_of = _number_of(learner, j, table)
-        if number_of is not None:
-            steps.append(Recoded(number_of))
+
+    def encoders_of(j, nominal):
+        if absent:
+            yield Band(0.0, np.nan)
+        labels = _labels_in_frame(learner, j, table)
+        if labels:
+            yield Recoded(labels)
         elif marker is not None and not np.isnan(marker):
-            steps.append(Marked(float(marker)))
-        if j in named:  # what no split names goes left
-            steps.append(Positions(named[j]))
-            encoding.n_categories[j] = len(named[j]) + 1
-        if steps:
-            encoding.encoders[j] = tuple(steps)
-    return encoding
+            yield Marked(float(marker))
+
+    return encoding_of(trees, True, True, encoders_of)
 
 
 def _absent_is_missing(table):
@@ -172,22 +161,21 @@ def _absent_is_missing(table):
     return True
 
 
-def _number_of(learner, j, table):
-    """Category -> its number, where X holds categories themselves; else None."""
+def _labels_in_frame(learner, j, table):
+    """The categories in training, where X holds categories themselves; else none."""
     if not isinstance(table, FrameTable) or not table.is_categorical(j):
-        return None
+        return []
     model = learner["gradient_booster"]
     model = model.get("gbtree", model)["model"]
     encoded = model.get("cats", {}).get("enc", [])
     labels = _labels(encoded[j]) if j < len(encoded) else []
     values = table.column(j)
     if not labels and values.dtype.kind == "b":
-        return None
-    number_of = {label: k for k, label in enumerate(labels)}
-    met = (value for value in set(values.tolist()) if not is_missing(value))
-    if not number_of or not all(value in number_of for value in met):
+        return []
+    met = {value for value in set(values.tolist()) if not is_missing(value)}
+    if not labels or not met <= set(labels):
         raise NotReadable(f"the model does not know all categories of column {j}")
-    return number_of
+    return labels
 
 
 def _labels(encoded):
@@ -210,9 +198,9 @@ def _link(objective, model, native, n_raw):
     if native or not model.classifier:
         return LargestNumber() if objective == "multi:softmax" else link
     if link is LOGISTIC:  # of one yes or no each
-        return classifier_link(model.method, 1, link)
+        return class_link(model.method, 1, link)
     if isinstance(link, Softmax):
-        return classifier_link(model.method, n_raw, link)
+        return class_link(model.method, n_raw, link)
     if model.method == "predict" and not isinstance(link, AboveThreshold):
         raise NotReadable(f"labels of the objective {objective} are not read")
     return link

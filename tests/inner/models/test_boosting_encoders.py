@@ -6,7 +6,7 @@ from boosting_models import CAT, frame
 
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
-from skvarimp._models.trees import Band, Marked, Positions, Recoded
+from skvarimp._models.readers.tree_columns import Band, Marked, Positions, Recoded
 from skvarimp._response.lowering import lowered
 
 
@@ -37,5 +37,5 @@ def test_encoders_by_hand():
     named = Positions(np.array([2, 5]))(np.array([2.9, -0.5, 5, 7, np.nan, np.inf]))
     np.testing.assert_array_equal(named, [0, 2, 1, 2, np.nan, 2])
     texts = np.array(["b", None, "c", "a"], dtype=object)
-    numbers = Recoded({"a": 0, "b": 1})(texts)
+    numbers = Recoded(["a", "b"])(texts)
     np.testing.assert_array_equal(numbers, [1, np.nan, np.nan, 0])

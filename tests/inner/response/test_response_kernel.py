@@ -295,8 +295,9 @@ def test_platt_coupling_stops_short_of_the_sigmoid():
 def test_votes_near_a_tie_are_the_models_own():
     """Decisions within rounding of 0 are left to the model."""
     scores = np.array([[1.0, 1e-15, -1.0], [0.5, 0.5, 0.5], [2.0, 2.0, -2.0]])
-    decision = PairwiseVotes(3, "decision")
-    for link in (PairwiseVotes(3, "votes"), decision, Then(decision, LargestScore())):
+    decision, label = PairwiseVotes(3), LargestScore(exact=True)
+    votes = Then(PairwiseVotes(3, confident=False), label)
+    for link in (votes, decision, Then(decision, LargestScore())):
         outputs, close = link(scores)
         assert close.tolist() == [False, True, False]
         assert outputs.shape == (3, 3)
