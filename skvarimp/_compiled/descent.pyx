@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from skvarimp._compiled.bits cimport lowest_bit
-from skvarimp._compiled.tree_walk cimport CUT, FEATURE, TreeWalk
+from skvarimp._compiled.tree_walk cimport TreeWalk
 
 cdef enum:
     BLOCK = 512  # rows that go down a tree together, at most
@@ -36,11 +36,17 @@ cdef class Descent:
     forest : tuple
         roots : ndarray of shape (n_trees,), int32
             Of the trees that rows go down.
-        questions : ndarray of shape (n_trees, n_questions), int32
-            All inner nodes of each tree, then -1; no columns unless the trees are so
-            small that the answers to all their questions are worth remembering.
         depth : int
             Of the deepest leaf of all.
+        n_questions : int
+            Splits of the largest tree; 0 unless the trees are so small that the
+            answers to all their questions are worth remembering.
+        first_slot : ndarray of shape (n_trees + 1,), int64
+            Where the slots of each tree begin.
+        slots : ndarray of shape (n_slots, 2), int64
+            A feature that the tree asks about, and where the answers of its codes begin.
+        bits : ndarray of shape (n_answers,), uint8
+            Answers to the questions of a tree that are about one feature.
     members : tuple
         opens : ndarray of shape (n_nodes,), uint8
             See `TreeWalk`.
@@ -55,20 +61,20 @@ cdef class Descent:
     """
 
     cdef TreeWalk walk
-    cdef const int32_t[:, ::1] questions
     cdef const int32_t[::1] roots, marks
     cdef const double[:, ::1] leaf_values
     cdef const int64_t[:, ::1] spans_of_marks
     cdef const int64_t[::1] first_cell, n_cells
-    cdef Py_ssize_t n_raw, n_trees, n_members, size, n_events, n_pieces
+    cdef Py_ssize_t n_raw, n_trees, n_members, n_questions, size, n_events, n_pieces
     # steps of all trees, row by row: from where to where they are
     cdef int64_t[:, :, ::1] spans
     cdef int32_t[::1] event_cells
     cdef double[:, ::1] event_changes
     # small trees: what each code answers, what answers lead to
-    cdef int64_t[:, ::1] slots
-    cdef int64_t[::1] first_slot
-    cdef uint8_t[::1] bits, given
+    cdef const int64_t[:, ::1] slots
+    cdef const int64_t[::1] first_slot
+    cdef const uint8_t[::1] bits
+    cdef uint8_t[::1] given
     cdef int64_t[:, :, ::1] known
     cdef int32_t[:, ::1] known_own
     # one row's steps, added up
@@ -79,7 +85,8 @@ cdef class Descent:
     cdef double[:, ::1] moved
 
     def __init__(self, trees, forest, members):
-        self.roots, self.questions, depth = forest
+        self.roots, depth, self.n_questions = forest[:3]
+        self.first_slot, self.slots, self.bits = forest[3:]
         self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
         self.walk = TreeWalk(trees, members[0], depth, self.size)
         self.leaf_values = trees[4]
@@ -93,12 +100,11 @@ cdef class Descent:
         self.jumps = np.zeros((n_flat, self.n_raw))
         self.touched = np.zeros(n_flat // WORD, np.uint64)
         self.cells, self.moved = np.empty(0, np.int32), np.empty((0, self.n_raw))
-        n_questions = self.questions.shape[1]
-        if n_questions:
-            self.read_answers()
+        if self.n_questions:
+            n_kinds = 1 << self.n_questions
             self.given = np.empty(self.size, np.uint8)
-            self.known = np.empty((self.n_trees, 1 << n_questions, 2), np.int64)
-            self.known_own = np.full((self.n_trees, 1 << n_questions), -1, np.int32)
+            self.known = np.empty((self.n_trees, n_kinds, 2), np.int64)
+            self.known_own = np.full((self.n_trees, n_kinds), -1, np.int32)
 
     def pieces(self, const int32_t[:, ::1] codes):
         """The pieces of some rows' curves.
@@ -135,7 +141,10 @@ cdef class Descent:
                     for i in range(n):
                         room += self.spans[t, i, 1] - self.spans[t, i, 0]
                 if self.n_pieces + room > self.cells.shape[0]:
-                    self.more_pieces(room)
+                    with gil:
+                        self.cells, self.moved = larger(
+                            self.cells, self.moved, self.n_pieces, room
+                        )
                 for i in range(n):
                     self.add_up(i)
                     starts[first + i, 0] = self.n_pieces
@@ -158,12 +167,11 @@ cdef class Descent:
     ) noexcept nogil:
         """List the steps of n_rows rows in all trees; add their own leaves to raw."""
         cdef Py_ssize_t i, t, o
-        cdef bint remembers = self.questions.shape[1] > 0
         self.walk.take(codes, first, n_rows)
-        if not remembers:
+        if not self.n_questions:
             self.n_events = 0
         for t in range(self.n_trees):
-            if remembers:
+            if self.n_questions:
                 self.recall(t, n_rows)
             else:
                 self.list_steps(t, 0, n_rows)
@@ -197,7 +205,10 @@ cdef class Descent:
             spans[2 * i] = spans[2 * i + 1] = at
             at += n_more
         if at > self.event_cells.shape[0]:
-            self.more_events(at)
+            with gil:
+                self.event_cells, self.event_changes = larger(
+                    self.event_cells, self.event_changes, self.n_events, at - self.n_events
+                )
         self.n_events = at
         if at == 0:
             return
@@ -216,46 +227,7 @@ cdef class Descent:
                 at += 1
             spans[2 * i + 1] = at
 
-    cdef void more_events(self, Py_ssize_t n) noexcept nogil:
-        """Make room for n events, and as many again."""
-        with gil:
-            cells, changes = np.empty(2 * n, np.int32), np.empty((2 * n, self.n_raw))
-            cells[:len(self.event_cells)] = self.event_cells
-            changes[:len(self.event_cells)] = self.event_changes
-            self.event_cells, self.event_changes = cells, changes
-
     # Small trees
-
-    def read_answers(self):
-        """What each code of a feature answers to a tree's questions on that feature."""
-        cdef Py_ssize_t t, q, s, code, n_questions = self.questions.shape[1]
-        cdef int32_t node, feature, cut
-        cdef TreeWalk walk = self.walk
-        slots, first_slot, n_bits = [], np.zeros(self.n_trees + 1, np.int64), 0
-        for t in range(self.n_trees):
-            on = np.asarray(walk.nodes)[np.asarray(self.questions[t]), FEATURE]
-            for feature in np.unique(on[np.asarray(self.questions[t]) >= 0]):
-                slots.append((feature, n_bits))
-                n_bits += walk.missing_code[feature] + 1
-            first_slot[t + 1] = len(slots)
-        self.slots = np.array(slots, np.int64).reshape(-1, 2)
-        self.first_slot, self.bits = first_slot, np.zeros(n_bits, np.uint8)
-        for t in range(self.n_trees):
-            for s in range(self.first_slot[t], self.first_slot[t + 1]):
-                feature = <int32_t>self.slots[s, 0]
-                for q in range(n_questions):
-                    node = self.questions[t, q]
-                    if node < 0 or walk.nodes[node, FEATURE] != feature:
-                        continue
-                    cut = walk.nodes[node, CUT]
-                    for code in range(walk.missing_code[feature] + 1):
-                        if cut < 0:
-                            goes = walk.sets[-1 - cut, code]
-                        elif code == walk.missing_code[feature]:
-                            goes = walk.missing_left[node]
-                        else:
-                            goes = code < cut
-                        self.bits[self.slots[s, 1] + code] |= <uint8_t>(goes << q)
 
     cdef void recall(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
         """As `list_steps`, of all rows; walks only for answers that no row gave yet."""
@@ -335,11 +307,10 @@ cdef class Descent:
                         jumps[cell * n_raw + o] = 0.0
         self.n_pieces = n + 1
 
-    cdef void more_pieces(self, Py_ssize_t more) noexcept nogil:
-        """Make room for so many more pieces, and as many again."""
-        with gil:
-            n = 2 * (self.n_pieces + more)
-            cells, moved = np.empty(n, np.int32), np.empty((n, self.n_raw))
-            cells[:self.n_pieces] = self.cells[:self.n_pieces]
-            moved[:self.n_pieces] = self.moved[:self.n_pieces]
-            self.cells, self.moved = cells, moved
+
+def larger(cells, numbers, Py_ssize_t used, Py_ssize_t more):
+    """Copies with room for so many more, and as many again."""
+    shape = 2 * (used + more), numbers.shape[1]
+    new_cells, new_numbers = np.empty(shape[0], np.int32), np.empty(shape)
+    new_cells[:used], new_numbers[:used] = cells[:used], numbers[:used]
+    return new_cells, new_numbers

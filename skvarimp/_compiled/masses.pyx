@@ -6,12 +6,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 import numpy as np
 
+from skvarimp._compiled.tree_walk cimport CUT, FEATURE, LEFT, RIGHT
+
 cdef enum:
     ORDER = 3  # features violated, at most
-    FEATURE = 0  # columns of `nodes`
-    CUT = 1
-    RIGHT = 2
-    LEFT = 3
 
 ctypedef fused Code:  # small ones are read faster
     uint8_t
@@ -77,12 +75,17 @@ def lists_of_rows(
     cdef const uint8_t[:, ::1] sets = trees[3]
     cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(firsts) - 1
     cdef bint finds = features is not None, alike = weights is None
-    cdef const int64_t[::1] first0, first1, first2, first3
-    cdef double[::1] mass0, mass1, mass2, mass3
+    cdef const int64_t *first_sets[ORDER + 1]
+    cdef const int64_t[::1] first
+    cdef double *masses_of[ORDER + 1]
+    cdef double[::1] of_sets
     cdef double *mass
-    first0, first1, first2, first3 = (firsts + ORDER * firsts[order:])[:ORDER + 1]
-    if not finds:
-        mass0, mass1, mass2, mass3 = (masses + ORDER * masses[order:])[:ORDER + 1]
+    for k in range(order + 1):
+        first = firsts[k]
+        first_sets[k] = &first[0]
+        if not finds:
+            of_sets = masses[k]
+            masses_of[k] = &of_sets[0]
     cdef int32_t[::1] rows = np.empty((depth + 2) * n_rows, np.int32)
     frames = np.empty((4 * depth + 4) * sizeof(Frame), np.uint8)
     cdef uint8_t[::1] room = frames
@@ -92,7 +95,7 @@ def lists_of_rows(
     cdef const Code *of_feature
     cdef bint goes, to_missing
     cdef Py_ssize_t top, n_left, o, n_raw = amounts.shape[1] if finds else 0
-    cdef int64_t r0, r1, r2, s, last
+    cdef int64_t s, last
     cdef double amount
     cdef double *found
     with nogil:
@@ -107,7 +110,7 @@ def lists_of_rows(
                 here = stack[top]
                 feature = nodes[here.node, FEATURE]
                 if feature < 0 and finds:
-                    s, last = first1[here.node], first1[here.node + 1]
+                    s, last = first_sets[1][here.node], first_sets[1][here.node + 1]
                     if here.size:
                         s += here.ranks[0]
                         last = s + 1
@@ -120,17 +123,12 @@ def lists_of_rows(
                         s += 1
                     continue
                 if feature < 0:
-                    r0, r1, r2 = here.ranks[0], here.ranks[1], here.ranks[2]
-                    if here.size == 0:
-                        mass = &mass0[first0[here.node]]
-                    elif here.size == 1:
-                        mass = &mass1[first1[here.node] + r0]
-                    elif here.size == 2:
-                        r0 += r1 * (r1 - 1) // 2
-                        mass = &mass2[first2[here.node] + r0]
-                    else:
-                        r0 += r1 * (r1 - 1) // 2 + r2 * (r2 - 1) * (r2 - 2) // 6
-                        mass = &mass3[first3[here.node] + r0]
+                    mass = masses_of[here.size] + first_sets[here.size][here.node]
+                    for k in range(here.size):
+                        s = 1
+                        for o in range(k + 1):  # how many sets end below this rank
+                            s = s * (here.ranks[k] - o) // (o + 1)
+                        mass += s
                     if alike:
                         mass[0] += here.stop - here.start
                         continue

@@ -205,49 +205,45 @@ class FewValues:
 
 def n_distinct(X):
     """Number of distinct values of each column of a CSC array, zeros included."""
+    column, _, order, begins = _in_order(X)
+    return np.bincount(column[order][begins], minlength=X.shape[1])
+
+
+def _in_order(X):
+    """The numbers of a CSC array column by column, a single zero for those not stored.
+
+    Returns
+    -------
+    column, values : ndarray of shape (n,)
+        Those stored come first, then the zeros.
+    order : ndarray of shape (n,)
+        By column and then by value.
+    begins : ndarray of shape (n,)
+        Where another value begins in this order.
+    """
     sizes = np.diff(X.indptr)
-    has_zero = sizes < X.shape[0]
-    used = np.flatnonzero(sizes)
-    starts = X.indptr[used]
-    smallest, largest = np.zeros((2, len(sizes)))
-    if len(used):
-        smallest[used] = np.minimum.reduceat(X.data, starts)
-        largest[used] = np.maximum.reduceat(X.data, starts)
-    counts = np.where(has_zero, 1, 0)
-    counts += (sizes > 0) & ((smallest != 0) | ~has_zero)
-    several = np.flatnonzero(smallest != largest)
-    if len(several):
-        part = X[:, several]
-        column = np.repeat(np.arange(len(several)), np.diff(part.indptr))
-        order = np.lexsort((part.data, column))
-        column, values = column[order], part.data[order]
-        new = begins_value(column) | begins_value(values)
-        new &= (values != 0) | ~has_zero[several][column]
-        counts[several] = np.bincount(column[new], minlength=len(several))
-        counts[several] += has_zero[several]
-    return counts
+    zeros = np.flatnonzero(sizes < X.shape[0])
+    column = np.concatenate([np.repeat(np.arange(X.shape[1]), sizes), zeros])
+    values = np.concatenate([X.data.astype(np.float64), np.zeros(len(zeros))])
+    order = np.lexsort((values, column))
+    begins = begins_value(column[order]) | begins_value(values[order])
+    return column, values, order, begins
 
 
 def few_values(X, columns, weights):
     """`FewValues` of some columns of a CSC array."""
-    n_samples, n_columns = X.shape[0], len(columns)
-    part = X[:, columns]
-    sizes = np.diff(part.indptr)
-    column = np.repeat(np.arange(n_columns), sizes)
-    zeros = np.flatnonzero(sizes < n_samples)  # columns that hold 0
-    all_columns = np.concatenate([column, zeros])
-    all_values = np.concatenate([part.data.astype(np.float64), np.zeros(len(zeros))])
-    order = np.lexsort((all_values, all_columns))
-    new = begins_value(all_columns[order]) | begins_value(all_values[order])
+    part, n_columns = X[:, columns], len(columns)
+    column, values, order, begins = _in_order(part)
     code = np.empty(len(order), dtype=np.intp)
-    code[order] = np.cumsum(new) - 1
-    values = all_values[order][new].reshape(n_columns, -1)
+    code[order] = np.cumsum(begins) - 1
+    values = values[order][begins].reshape(n_columns, -1)
     n_cells = values.shape[1]
-    code -= n_cells * all_columns
+    code -= n_cells * column
+    stored, zeros = slice(0, part.nnz), slice(part.nnz, None)
     zero = np.zeros(n_columns, dtype=np.intp)
-    zero[zeros] = code[len(column) :]
-    codes = np.repeat(zero[:, np.newaxis], n_samples, axis=1)
-    codes[column, part.indices] = code[: len(column)]
+    zero[column[zeros]] = code[zeros]
+    codes = np.repeat(zero[:, np.newaxis], X.shape[0], axis=1)
+    codes[column[stored], part.indices] = code[stored]
     at = codes + n_cells * np.arange(n_columns)[:, np.newaxis]
     masses = np.broadcast_to(weights, codes.shape)
     probabilities = np.bincount(at.ravel(), masses.ravel(), n_columns * n_cells)

@@ -84,7 +84,7 @@ class Summed:
         of_rows = self.weights[rows], self.points[:, rows], self.rows[:, rows]
         pieces.reduce(self.kind, *curves, self.below, *of_rows, self.sums)
 
-    def state(self):
+    def merged(self):
         """The `State` of all rows."""
         return State(self.rows[np.newaxis], self.cells())
 
@@ -103,8 +103,8 @@ class SummedLoss(Summed):
         unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
         self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
 
-    def state(self):
-        """See `Summed.state`."""
+    def merged(self):
+        """See `Summed.merged`."""
         rows = np.stack([self.rows[0], self.unmoved])
         return State(rows[np.newaxis], self.cells())
 
@@ -117,8 +117,8 @@ class SummedFlatness(Summed):
         kind = "extents" if statistic == "range" else "deviations"
         super().__init__(kind, reduction, member, walk, rows)
 
-    def state(self):
-        """See `Summed.state`."""
+    def merged(self):
+        """See `Summed.merged`."""
         return State(self.rows[np.newaxis])
 
 
@@ -144,8 +144,8 @@ class SummedMeans(Summed):
         of_rows = self.weights[rows], self.signs[rows], self.groups[rows]
         piece_sums.means(*curves, *of_rows, self.sums, self.sketch)
 
-    def state(self):
-        """See `Summed.state`."""
+    def merged(self):
+        """See `Summed.merged`."""
         cells = self.cells()
         sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
         if self.apart:

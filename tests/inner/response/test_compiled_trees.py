@@ -137,9 +137,9 @@ def test_grids_of_one_feature_share_a_strip():
             )
     curves, n_strips = ([], []), []
     for apart in (False, True):
-        plan = compiled_trees().Plan(trees.trees, members, apart)
+        plan = compiled_trees().Plan(trees.trees, members, apart=apart)
         n_strips.append(len(set(plan.strip_of)))
-        for _, pieces, _ in plan.pieces(codes, False):
+        for _, pieces, _ in plan.pieces(codes):
             for m, member in enumerate(members):
                 of_member, _ = plan.curves(pieces, m, codes)
                 steps = Steps.of_pieces(*of_member, member.n_cells)

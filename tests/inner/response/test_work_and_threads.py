@@ -106,7 +106,7 @@ def test_some_entries_cost_compiled_kernels_their_share():
     together = Plan(response.trees, members)
     np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays[0])
     for feature, member in enumerate(members):
-        roots, *_ = Plan(response.trees, [member]).forest(all_trees=False)
+        roots, *_ = Plan(response.trees, [member]).forest
         split = response.trees.feature == feature
         asking = np.unique(response.trees.tree[split])
         np.testing.assert_array_equal(roots, response.trees.roots[asking])

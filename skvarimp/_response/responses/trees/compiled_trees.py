@@ -14,6 +14,7 @@ from skvarimp._compiled import masses as kernels
 from skvarimp._compiled.descent import Descent
 from skvarimp._compiled.piece_sums import within_parts as curves_within
 from skvarimp._response.responses.trees.curves import edge_steps
+from skvarimp._response.responses.trees.masses import goes_left, inner_nodes
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once, slices
 
@@ -77,8 +78,8 @@ class Pieces:
 
 def steps_of_rows(table, codes, members, with_raw=False):
     """As `curves.steps_of_rows`."""
-    plan = Plan(table, members, apart=True)
-    for _, pieces, raw in plan.pieces(codes, with_raw):
+    plan = Plan(table, members, with_raw, apart=True)
+    for _, pieces, raw in plan.pieces(codes):
         curves = [(*pieces.curves(m, n), n) for m, n in enumerate(plan.n_cells)]
         yield [Steps.of_pieces(*of_member) for of_member in curves], raw
 
@@ -147,7 +148,9 @@ class Plan:
     ----------
     table : TreeTable
     members : list of Member
-        Each with a feature.
+        Those without a feature have one cell, to which no edge leads.
+    all_trees : bool, default=False
+        Whether rows go down all trees, or those alone with features that move.
     apart : bool, default=False
         Whether each member has a strip of its own, that of its position in the list.
 
@@ -160,14 +163,17 @@ class Plan:
     n_cells : ndarray of shape (n_strips,), int64
     n_flat : int
         Of all strips, each from a multiple of 64 on.
-    arrays : tuple
+    forest, arrays : tuple
         What `Descent` is given.
     """
 
-    def __init__(self, table, members, apart=False):
-        self.table, self.members, self._forests = table, members, {}
-        self.moving = np.zeros(len(table.columns), dtype=bool)
-        self.moving[[member.feature for member in members]] = True
+    def __init__(self, table, members, all_trees=False, apart=False):
+        self.table, self.members = table, members
+        trees = np.arange(len(table.roots))
+        if not all_trees:
+            moving = [member.feature for member in members]
+            trees = table.trees_with(np.isin(np.arange(len(table.columns)), moving))
+        self.forest = table.roots[trees], table.max_depth, *_answers(table, trees)
         keys = range(len(members)) if apart else [m.feature for m in members]
         strips = {}
         for key, member in zip(keys, members):
@@ -216,32 +222,12 @@ class Plan:
         cells = parts.cell_of if cell_of is None else cell_of[parts.cell_of]
         return cut(curves, spans, cells, parts.own(rows)), spans
 
-    def forest(self, all_trees):
-        """All trees, or those with features that move, as `Descent` reads them."""
-        if all_trees not in self._forests:
-            self._forests[all_trees] = self._forest(all_trees)
-        return self._forests[all_trees]
-
-    def _forest(self, all_trees):
-        table = self.table
-        which = np.arange(len(table.roots))
-        if not all_trees:
-            which = table.trees_with(self.moving)
-        questions = np.empty((len(which), 0), dtype=np.int32)
-        if table.max_leaves - 1 <= QUESTIONS:
-            inner = table.feature[table.feature >= 0]
-            if (table.missing_code + 1)[inner].sum() <= ANSWERS:
-                questions = _inner_nodes(table)[which]
-        return np.ascontiguousarray(table.roots[which]), questions, table.max_depth
-
-    def pieces(self, codes, with_raw):
+    def pieces(self, codes):
         """Yield the curves of rows, some at a time.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, n_features)
-        with_raw : bool
-            Whether the rows' own raw outputs are wanted, too.
 
         Yields
         ------
@@ -249,9 +235,9 @@ class Plan:
         pieces : Pieces
             Of the raw outputs; overwritten by the next.
         raw : ndarray of shape (n_raw, n_rows)
-            Sums of the rows' own leaves.
+            Sums of the rows' own leaves, in the trees that they go down.
         """
-        descent = Descent(self.table.flat, self.forest(with_raw), self.arrays)
+        descent = Descent(self.table.flat, self.forest, self.arrays)
         # all nodes are read once per call: many of them are worth many rows
         most = max(CACHE, min(BLOCK, 4 * len(self.table.feature)))
         codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -263,28 +249,6 @@ class Plan:
             yield rows, Pieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
             first = rows.stop
-
-
-class Unmoved(Plan):
-    """Members that no tree knows: every row's curve is one piece, and 0 on it.
-
-    Parameters
-    ----------
-    members : list of Member
-    n_outputs : int
-    """
-
-    def __init__(self, members, n_outputs):
-        self.members, self.n_outputs = members, n_outputs
-        self.strip_of, self.cell_of = [0] * len(members), [None] * len(members)
-        self.n_cells = [1]
-
-    def pieces(self, codes, with_raw):
-        """As `Plan.pieces`, of the response, of all rows and without `raw`."""
-        starts = np.arange(len(codes))[:, np.newaxis] + np.arange(2)
-        cells = np.zeros(len(codes), dtype=np.int32)
-        moved = np.zeros((self.n_outputs, len(codes)))
-        yield slice(0, len(codes)), Pieces(starts, cells, moved), None
 
 
 def _union(codes):
@@ -311,8 +275,9 @@ def _marks(table, features, used, first_cell):
     marks, spans : ndarray
         See `Descent`.
     """
-    marks, spans, n = [], np.zeros((len(table.feature), 2), dtype=np.int64), 0
-    for feature in np.unique(features):
+    marks, n = [np.empty(0, dtype=np.int32)], 0
+    spans = np.zeros((len(table.feature), 2), dtype=np.int64)
+    for feature in np.unique(features[features >= 0]):
         edges, of_feature = [], []
         for s in np.flatnonzero(features == feature):
             count, cells = edge_steps(table, feature, used[s])
@@ -334,11 +299,24 @@ def _marks(table, features, used, first_cell):
     return np.concatenate(marks).astype(np.int32), spans
 
 
-def _inner_nodes(table):
-    """The inner nodes of each tree, then -1, (n_trees, most of a tree)."""
-    nodes = np.flatnonzero(table.feature >= 0)
-    tree = table.tree[nodes]
-    first = np.searchsorted(tree, np.arange(len(table.roots)))
-    result = np.full((len(table.roots), table.max_leaves - 1), -1, dtype=np.int32)
-    result[tree, np.arange(len(nodes)) - first[tree]] = nodes
-    return result
+def _answers(table, trees):
+    """What small trees ask, and what codes answer, all as `Descent` is given it."""
+    of_trees, n_questions, n_bits = inner_nodes(table), table.max_leaves - 1, 0
+    n_answers = (table.missing_code + 1)[table.feature[table.feature >= 0]].sum()
+    if n_questions > QUESTIONS or n_answers > ANSWERS:
+        n_questions, trees = 0, []
+    first_slot, slots, bits = [0], [], [np.empty(0, dtype=np.uint8)]
+    for tree in trees:
+        answers = {}
+        for q, node in enumerate(of_trees[tree]):
+            feature = table.feature[node]
+            codes = np.arange(table.missing_code[feature] + 1)
+            goes = goes_left(table, node, codes, True).view(np.uint8) << q
+            answers[feature] = answers.get(feature, 0) | goes
+        for feature, of_codes in answers.items():
+            slots.append((feature, n_bits))
+            bits.append(of_codes)
+            n_bits += len(of_codes)
+        first_slot.append(len(slots))
+    slots = np.array(slots, dtype=np.int64).reshape(-1, 2)
+    return n_questions, np.array(first_slot), slots, np.concatenate(bits)

@@ -197,11 +197,6 @@ def lists_of_rows(paths, roots, codes, order):
         stack += [frame for frame in frames if len(frame[2])]
 
 
-def serves(table, n_rows):
-    """Whether all trees of a table are small, and the rows many."""
-    return n_rows >= ROWS_OF_KIND * KINDS and 1 < table.max_leaves <= QUESTIONS + 1
-
-
 def goes_left(table, node, codes, some_missing):
     """Whether rows of some codes go left at a node, (n_rows,) bool."""
     if table.left_set is not None and table.left_set[node] >= 0:
@@ -228,17 +223,17 @@ def alike(table, codes):
     Yields
     ------
     roots : ndarray of shape (n_trees,)
-    kind : ndarray of shape (n_rows,) or None
-        None: each row is of its own kind, for all trees.
+    kind : ndarray of shape (n_rows,)
     codes_of_kinds : ndarray of shape (n_features, n_kinds)
         Of a row of each kind, and of any row where a kind has none.
     """
-    if not serves(table, codes.shape[1]):
-        yield table.roots, None, codes
+    n_rows, small = codes.shape[1], 1 < table.max_leaves <= QUESTIONS + 1
+    if not small or n_rows < ROWS_OF_KIND * KINDS:
+        yield table.roots, np.arange(n_rows), codes
         return
     missing = some_missing(table, codes)
     for trees, nodes in _in_groups(table):
-        kind = np.zeros(codes.shape[1], dtype=np.uint8)
+        kind = np.zeros(n_rows, dtype=np.uint8)
         for question, node in enumerate(nodes):
             feature = table.feature[node]
             goes = goes_left(table, node, codes[feature], missing[feature])
@@ -249,14 +244,20 @@ def alike(table, codes):
         yield table.roots[trees], kind, codes[:, row]
 
 
+def inner_nodes(table):
+    """The inner nodes of each tree, a list of arrays."""
+    nodes = np.flatnonzero(table.feature >= 0)
+    return np.split(
+        nodes, np.searchsorted(table.tree[nodes], range(1, len(table.roots)))
+    )
+
+
 def _in_groups(table):
     """Yield lists of trees that ask `QUESTIONS` together, and their inner nodes."""
-    inner = np.flatnonzero(table.feature >= 0)
-    of_tree = np.searchsorted(table.tree[inner], np.arange(len(table.roots) + 1))
-    trees, nodes = [], []
+    of_trees, trees, nodes = inner_nodes(table), [], []
     # those that ask about the same features side by side
     for tree in np.argsort(table.feature[table.roots], kind="stable").tolist():
-        more = inner[of_tree[tree] : of_tree[tree + 1]].tolist()
+        more = of_trees[tree].tolist()
         if len(nodes) + len(more) > QUESTIONS:
             yield trees, nodes
             trees, nodes = [], []

@@ -35,7 +35,6 @@ import numpy as np
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
-    KINDS,
     ORDER,
     Paths,
     alike,
@@ -69,10 +68,8 @@ class Means:
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
         for roots, kind, codes_of in alike(self.table, codes):
-            of_rows = weights
-            if kind is not None:
-                of_rows = np.bincount(kind, weights, KINDS).astype(float)
-            count(paths, roots, codes_of, of_rows, self.masses)
+            of_kinds = np.bincount(kind, weights, codes_of.shape[1]).astype(float)
+            count(paths, roots, codes_of, of_kinds, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
@@ -197,7 +194,8 @@ class Averaged:
         if paths.n_sets(order) > numbers_at_once(HELD):
             return None
         codes = response.codes(self.table)[self.rows]
-        return Means(paths, codes, self.weights, order, response.mass_counter)
+        count = response.lists().count_masses
+        return Means(paths, codes, self.weights, order, count)
 
     def __call__(self, move):
         """The mean curve of a move, (n_outputs, n_values)."""
@@ -313,11 +311,8 @@ def products(response, codes, members, slopes):
     amounts[:] = value * (met - total[:, paths.features]), value * met
     sums = np.zeros((len(table.columns), table.n_raw, len(codes)))
     for roots, kind, codes_of in alike(table, np.ascontiguousarray(codes.T)):
-        if kind is None:
-            response.add_found(paths, roots, codes_of, amounts, sums)
-            continue
-        of_kinds = np.zeros((*sums.shape[:2], KINDS))
-        response.add_found(paths, roots, codes_of, amounts, of_kinds)
+        of_kinds = np.zeros((*sums.shape[:2], codes_of.shape[1]))
+        response.lists().add_found(paths, roots, codes_of, amounts, of_kinds)
         for of_feature, found in zip(sums, of_kinds):
             if found.any():
                 of_feature += found[:, kind]

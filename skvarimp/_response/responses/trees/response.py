@@ -16,7 +16,7 @@ from skvarimp._data.values import spread_over
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.trees import walks
+from skvarimp._response.responses.trees import masses, walks
 from skvarimp._response.responses.trees.curves import (
     Member,
     distinct,
@@ -24,7 +24,6 @@ from skvarimp._response.responses.trees.curves import (
     steps_of_rows,
 )
 from skvarimp._response.responses.trees.descent import Descent, Group
-from skvarimp._response.responses.trees.masses import ORDER, add_found, count_masses
 from skvarimp._response.responses.trees.means import Averaged
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memory import HELD, Memo, even_slices
@@ -167,7 +166,7 @@ class TreeResponse(Response):
         if len(features) > 1:
             return self._group_curves(table, rows, move, base, features, codes)
         member = Member(self.trees, 0, move, features, codes)
-        (steps,) = self.steps(table, rows, base, [member], lambda _: move)
+        (steps,) = self.steps(table, rows, base, [member], [move])
         moved = steps.dense()[:, :, member.cell_of_value]
         return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
 
@@ -180,7 +179,7 @@ class TreeResponse(Response):
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for part in even_slices(len(rows), walks.task_rows(self, len(moves))):
             own = base[:, part]
-            all_steps = self.steps(table, rows[part], own, members, moves.__getitem__)
+            all_steps = self.steps(table, rows[part], own, members, moves)
             for m, (member, steps) in enumerate(zip(members, all_steps)):
                 moved = steps.at(member.cell_of_value[cells[m, :, part]])
                 moved += own[:, np.newaxis]
@@ -196,7 +195,7 @@ class TreeResponse(Response):
     def stepped(self, table, rows, move, base):
         """See `Response.stepped`."""
         member = Member(self.trees, 0, move, *self.grid_codes(table, move))
-        (steps,) = self.steps(table, rows, base, [member], lambda _: move)
+        (steps,) = self.steps(table, rows, base, [member], [move])
         first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
         positions = first_value[steps.positions]
         return replace(steps, positions=positions, n_cells=move.n_cells)
@@ -214,9 +213,8 @@ class TreeResponse(Response):
         member = Member(self.trees, 0, move, features, codes)
         mean = np.zeros((self.n_outputs, member.n_cells))
         for part in even_slices(len(rows), walks.task_rows(self, member.n_cells)):
-            (steps,) = self.steps(
-                table, rows[part], base[:, part], [member], lambda _: move
-            )
+            of_part = table, rows[part], base[:, part]
+            (steps,) = self.steps(*of_part, [member], [move])
             mean += steps.over_rows(weights[part])
         return mean[:, member.cell_of_value]
 
@@ -235,13 +233,13 @@ class TreeResponse(Response):
 
     def _counts_masses(self, n_rows, n_features):
         """Whether means come from masses: plain NumPy takes time for every list."""
-        if self.link is not None or not 0 < n_features <= ORDER:
+        if self.link is not None or not 0 < n_features <= masses.ORDER:
             return False
         n_leaves = np.count_nonzero(self.trees.feature < 0)
         of_leaf = n_rows * len(self.trees.roots) / n_leaves
         return self.compiled or of_leaf >= ROWS_OF_LEAF
 
-    def steps(self, table, rows, base, members, move_of):
+    def steps(self, table, rows, base, members, moves):
         """Yield the steps of each member, in units of the response."""
         codes = self.codes(table)[rows]
         used = [member for member in members if member.feature >= 0]
@@ -256,18 +254,18 @@ class TreeResponse(Response):
                 continue
             of_member = Steps.joined(next(steps))
             if self.link is not None:
-                (linked,) = self.linked(table, rows, base, raw, [member], move_of)
+                (linked,) = self.linked(table, rows, base, raw, [member], moves)
                 of_member = of_member.mapped(linked)
             yield of_member
 
-    def linked(self, table, rows, base, raw, members, move_of):
+    def linked(self, table, rows, base, raw, members, moves):
         """The link of some rows: one for all members unless it asks the model."""
         raw = raw + self.offset[:, np.newaxis]
         if not self.link.discrete:
             return [Linked(self.link, raw, base)]
 
         def asked(member, *at):
-            move, values = move_of(member.position), member.first_values()
+            move, values = moves[member.position], member.first_values()
             return self._ask(table, rows, move, values, *at)
 
         return [
@@ -313,15 +311,9 @@ class TreeResponse(Response):
 
         return compiled_trees
 
-    @property
-    def mass_counter(self):
-        """Of `count_masses` the compiled one, or that in NumPy."""
-        return self.kernels().count_masses if self.compiled else count_masses
-
-    @property
-    def add_found(self):
-        """Of `masses.add_found` the compiled one, or that in NumPy."""
-        return self.kernels().add_found if self.compiled else add_found
+    def lists(self):
+        """What sends lists of rows down the trees: compiled kernels, or NumPy."""
+        return self.kernels() if self.compiled else masses
 
     def tasks(self, walk):
         """See `Response.tasks`: moves of one feature share the way down the trees."""

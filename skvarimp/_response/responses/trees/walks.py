@@ -21,8 +21,6 @@ from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working
 
 def task_rows(response, n_cells):
     """Rows of one task whose moves have so many cells together."""
-    if len(response.trees.columns) == 0:
-        return 2**20
     steps = response.n_outputs * max(1, min(n_cells, int(response.visits_per_row())))
     paths = response.TASK_PATHS // len(response.trees.roots)
     return max(1, min(paths, numbers_at_once(HELD) // steps))
@@ -82,52 +80,47 @@ def _state_bytes(response, walk, member, alone):
 
 def _tasks_of(response, walk, members):
     positions = tuple(member.position for member in members)
-    members, plans = _planned(response, walk, positions, members)
+    members, means, plan = _together(response, walk, positions, members)
     step = task_rows(response, sum(member.n_cells for member in members))
-    if plans:
-        step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
-    if _means(response, walk, positions, members) is not None:
+    if means is not None:
         numbers = response.trees.n_raw * len(response.trees.columns)
         step = max(1, numbers_at_once(HELD) // numbers)
+    elif plan is not None:
+        step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
     n_tasks = -(-len(walk.rows) // step)
     n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
     for part in even_slices(len(walk.rows), -(-len(walk.rows) // n_tasks)):
         yield Task(positions, part)
 
 
-def _means(response, walk, positions, members):
-    """Mean curves and slopes of some positions, where no more is wanted, else None."""
+def _together(response, walk, positions, members=None):
+    """What the tasks of some positions share.
 
-    def found():
-        if not _means_serve(response, walk, members[0]):
-            return None
-        if walk.means:
-            return walk.means
-        means = mean_curves(response, walk, members)
-        size = np.abs(walk.base).max(axis=1)
-        return with_slopes(walk, members, means, size)
+    Returns
+    -------
+    members : list of Member
+    means : dict or None
+        Their mean curves and slopes, see `with_slopes`, where no more is wanted.
+    plan : Plan or None
+        What the compiled descent is given, where it serves.
+    """
 
-    return response.plans.get((walk.moves, positions, "means"), found)
-
-
-def _planned(response, walk, positions, members=None):
-    """Members of some positions, and the plans of compiled kernels for them."""
-
-    def plan():
+    def make():
         every = members or [member_of(response, walk, p) for p in positions]
+        if _means_serve(response, walk, every[0]):
+            return every, walk.means or _means(response, walk, every), None
         if not response.compiled:
-            return every, []
-        kernels, plans = response.kernels(), []
-        used = [member for member in every if member.feature >= 0]
-        asks = response.link is not None and response.link.discrete
-        if used:
-            plans.append(kernels.Plan(response.trees, used, apart=asks))
-        if len(used) < len(every):
-            others = [member for member in every if member.feature < 0]
-            plans.append(kernels.Unmoved(others, response.n_outputs))
-        return every, plans
+            return every, None, None
+        asks = getattr(response.link, "discrete", False)
+        of_link = response.link is not None, asks
+        return every, None, response.kernels().Plan(response.trees, every, *of_link)
 
-    return response.plans.get((walk.moves, positions), plan)
+    return response.plans.get((walk.moves, positions), make)
+
+
+def _means(response, walk, members):
+    means, size = mean_curves(response, walk, members), np.abs(walk.base).max(axis=1)
+    return with_slopes(walk, members, means, size)
 
 
 def run(response, walk, task):
@@ -138,94 +131,75 @@ def run(response, walk, task):
             return Response.run(response, walk, task)
         states = response.reduced_group(walk, first, task.rows)
         return [(task.positions, states)]
-    members, plans = _planned(response, walk, task.positions)
-    served = _along(response, walk, task, members)
-    if served is None:
-        served = {}
-        for plan in plans:
-            served |= _served(response, walk, plan, task)
-    rest = [member for member in members if member.position not in served]
-    rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-    steps = response.steps(walk.table, rows, base, rest, walk.moves.__getitem__)
-    for member, of_member in zip(rest, steps):
-        if member.parts is not None:
-            of_member = member.parts.steps(of_member, rows)
-        shape = _shape(response, walk, task.rows, member, of_member)
-        served[member.position] = reduced(walk.reductions_of(member.position), shape)
+    members, means, plan = _together(response, walk, task.positions)
+    if means is not None:
+        found = _along(response, walk, task, members, means)
+    elif plan is not None:
+        found = _served(response, walk, task, members, plan)
+    else:
+        found = _stepped(response, walk, task, members)
     return [
         (
             (member.position,),
-            [
-                replace(state, cell_of_value=member.cell_of_value)
-                for state in served[member.position]
-            ],
+            [replace(state, cell_of_value=member.cell_of_value) for state in states],
         )
-        for member in members
+        for member, states in zip(members, found)
     ]
 
 
-def _along(response, walk, task, members):
-    """Position -> states, where mean curves alone are wanted of members; or None."""
-    means = _means(response, walk, task.positions, members)
-    if means is None:
-        return None
+def _along(response, walk, task, members, means):
+    """Yield the states of members of which mean curves alone are wanted."""
     slopes = [means[position][1] for position in task.positions]
     codes = response.codes(walk.table)[walk.rows[task.rows]]
     rows = products(response, codes, members, slopes)
     share = walk.weights[task.rows].sum()
-    return {
-        member.position: [
-            State(
-                rows=of_rows[np.newaxis],
-                cells=share * means[member.position][0][np.newaxis],
-            )
-        ]
-        for member, of_rows in zip(members, rows)
-    }
+    for position, of_rows in zip(task.positions, rows):
+        mean, _ = means[position]
+        yield [State(rows=of_rows[np.newaxis], cells=share * mean[np.newaxis])]
 
 
-def _served(response, walk, plan, task):
-    """Position -> states, of the members that the compiled descent serves."""
+def _stepped(response, walk, task, members):
+    """Yield the states of members from the steps of their curves."""
+    rows, base = walk.rows[task.rows], walk.base[:, task.rows]
+    steps = response.steps(walk.table, rows, base, members, walk.moves)
+    for member, of_member in zip(members, steps):
+        if member.parts is not None:
+            of_member = member.parts.steps(of_member, rows)
+        shape = _shape(response, walk, task.rows, member, of_member)
+        yield reduced(walk.reductions_of(member.position), shape)
+
+
+def _served(response, walk, task, members, plan):
+    """The states of members that the compiled descent serves, a list of each."""
     from skvarimp._response.shapes.compiled_pieces import summed
 
     codes = response.codes(walk.table)[walk.rows[task.rows]]
-    wanted = [walk.reductions_of(member.position) for member in plan.members]
+    wanted = [walk.reductions_of(member.position) for member in members]
     sums = [
-        [summed(reduction, member, walk, task.rows) for reduction in of_member]
-        for member, of_member in zip(plan.members, wanted)
+        [summed(r, member, walk, task.rows) or Merging() for r in of_member]
+        for member, of_member in zip(members, wanted)
     ]
-    others = [[Merging() for s in of_member if s is None] for of_member in sums]
-    for part, pieces, raw in plan.pieces(codes, response.link is not None):
+    for part, pieces, raw in plan.pieces(codes):
         rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
-        if raw is not None and response.link is not None:
-            linked = response.linked(
-                walk.table,
-                walk.rows[rows],
-                walk.base[:, rows],
-                raw,
-                plan.members,
-                walk.moves.__getitem__,
-            )
-            pieces = pieces.linked(linked)
-        for m, member in enumerate(plan.members):
+        if response.link is not None:
+            of_rows = walk.table, walk.rows[rows], walk.base[:, rows], raw
+            pieces = pieces.linked(response.linked(*of_rows, members, walk.moves))
+        for m, member in enumerate(members):
             curves, spans = plan.curves(pieces, m, walk.rows[rows])
-            for of_reduction in sums[m]:
-                if of_reduction is not None:
+            others = []
+            for reduction, of_reduction in zip(wanted[m], sums[m]):
+                if isinstance(of_reduction, Merging):
+                    others.append((reduction, of_reduction))
+                else:
                     of_reduction.add(curves, part)
-            if not others[m]:
+            if not others:
                 continue
+            reductions, merging = zip(*others)
             steps = Steps.of_pieces(*curves, len(member.probabilities), spans)
             shape = _shape(response, walk, rows, member, steps)
-            missing = [r for r, s in zip(wanted[m], sums[m]) if s is None]
-            for merging, state in zip(others[m], reduced(missing, shape)):
-                merging.add(state)
-    states = {}
-    for member, of_member, merged in zip(plan.members, sums, others):
-        rest = iter(merged)
-        states[member.position] = [
-            s.state() if s is not None else next(rest).merged() for s in of_member
-        ]
-    return states
+            for of_reduction, state in zip(merging, reduced(reductions, shape)):
+                of_reduction.add(state)
+    return [[one.merged() for one in of_member] for of_member in sums]
 
 
 def _shape(response, walk, rows, member, steps):
