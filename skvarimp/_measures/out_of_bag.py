@@ -215,7 +215,7 @@ def _in_bag(forest, position):
 
 def _check_training(forest, table, y):
     """Raise unless rows and target are those that the trees were grown with."""
-    for _ in read_trees(forest).trainings(table, y, None):
+    for _ in read_trees(forest).trainings(table, y, np.ones(table.n_samples)):
         pass  # each is checked
 
 

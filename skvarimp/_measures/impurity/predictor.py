@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import as_table, checked_frame
-from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.validation import check_target, check_weights
 from skvarimp._data.values import class_lists
 from skvarimp._measures.impurity.grove import LEAF, SortedColumns
 from skvarimp._measures.impurity.readers import READERS, Forest, SingleTree
@@ -135,12 +135,11 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self.estimator_, "n_features_in_"):
             self.estimator_ = clone(self.estimator_)
             self.estimator_.fit(X, y, sample_weight=sample_weight)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(matrix))
+        weight = check_weights(sample_weight, len(matrix))
         trees = reader(self.estimator_)
         columns = SortedColumns(matrix)
         target = check_target(target, len(matrix))
-        trainings = trees.trainings(as_table(matrix), target, sample_weight)
+        trainings = trees.trainings(as_table(matrix), target, weight)
         records = SplitRecords(trees.tables, len(columns))
         for batch in batches(trees.tables, trainings, len(columns)):
             for _, found in search_batch(batch, columns, None, Rules(), use_compiled()):
@@ -272,14 +271,8 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             yield member.tree_, leaf
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = inner.classifier_tags
-        tags.regressor_tags = inner.regressor_tags
-        tags.target_tags = inner.target_tags
+        tags = get_tags(self.estimator)
         tags.input_tags.sparse = False
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
 
 

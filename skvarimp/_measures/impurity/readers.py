@@ -20,13 +20,11 @@ from sklearn.utils import (
 from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._measures.impurity.tree_reader import (
     TREE_TYPES,
-    Training,
     TreeReader,
     declined,
     not_trees,
 )
 from skvarimp._models.readers import sklearn_trees
-from skvarimp._models.tree_table import NodeTable
 
 
 class SingleTree(TreeReader):
@@ -34,36 +32,35 @@ class SingleTree(TreeReader):
 
     averaging = "tree"
 
-    def _in_bag(self, rows, y, sample_weight):
-        yield self._weight(rows, sample_weight) * self._class_weight(self.estimator, y)
+    def _in_bag(self, leaf_in, y, weight):
+        yield weight * self._class_weight(self.estimator, y)
 
 
 class Forest(TreeReader):
     """RandomForest and ExtraTrees."""
 
-    def _in_bag(self, rows, y, sample_weight):
+    def _in_bag(self, leaf_in, y, weight):
         forest = self.estimator
         if not forest.bootstrap:
-            weight = self._weight(rows, sample_weight)
-            weight = weight * self._forest_class_weight(y, sample_weight)
+            weight = weight * self._forest_class_weight(y, weight)
             yield from [weight] * len(self.members)
             return
-        for drawn in _samples(forest, rows):
-            weight = np.bincount(drawn, minlength=rows.shape[0]).astype(np.float64)
+        for drawn in _samples(forest, len(weight)):
+            weight = np.bincount(drawn, minlength=len(weight)).astype(np.float64)
             # Other class weights are in the probabilities of the draw.
             if getattr(forest, "class_weight", None) == "balanced_subsample":
                 y = self._needed(y, "class_weight='balanced_subsample'")
                 weight *= compute_sample_weight("balanced", y, indices=drawn)
             yield weight
 
-    def _forest_class_weight(self, y, sample_weight):
+    def _forest_class_weight(self, y, weight):
         class_weight = getattr(self.estimator, "class_weight", None)
         if class_weight not in ("balanced", "balanced_subsample"):
             return self._class_weight(self.estimator, y)
         y, factor = self._needed(y, f"class_weight={class_weight!r}"), 1.0
         for classes, column in zip(self.classes, as_columns(y).T):
             of_class = compute_class_weight(
-                "balanced", classes=classes, y=column, sample_weight=sample_weight
+                "balanced", classes=classes, y=column, sample_weight=weight
             )
             factor = factor * of_class[np.searchsorted(classes, column)]
         return factor
@@ -78,11 +75,11 @@ class Embedding(Forest):
 class Bagging(TreeReader):
     """Bagging of trees, on drawn rows and drawn columns."""
 
-    def _in_bag(self, rows, y, sample_weight):
+    def _in_bag(self, leaf_in, y, weight):
         if y is not None and self.classes is not None:
             y = positions(y, self.classes)[:, 0]  # what the trees were given
-        for member, drawn in zip(self.members, _samples(self.estimator, rows)):
-            weight = np.bincount(drawn, minlength=rows.shape[0]).astype(np.float64)
+        for member, drawn in zip(self.members, _samples(self.estimator, len(weight))):
+            weight = np.bincount(drawn, minlength=len(weight)).astype(np.float64)
             yield weight * self._class_weight(member, y)
 
 
@@ -91,14 +88,13 @@ class AdaBoost(TreeReader):
 
     averaging = "weighted"
 
-    def _in_bag(self, rows, y, sample_weight):
+    def _in_bag(self, leaf_in, y, weight):
         booster = self.estimator
         if type(booster) is ensemble.AdaBoostRegressor:
             raise declined(
                 booster, "it draws every tree's rows at random and keeps no record"
             )
         y = self._needed(y, "replaying the weights of AdaBoostClassifier")
-        weight = self._weight(rows, sample_weight)
         weight = weight / weight.sum()
         absent = weight == 0.0
         for stage, member in enumerate(self.members):
@@ -106,20 +102,20 @@ class AdaBoost(TreeReader):
             weight[absent] = 0.0
             yield weight * self._class_weight(member, y)
             # SAMME (Zhu et al. 2009): exp(alpha) for the rows this tree gets wrong.
-            wrong = member.predict(rows, check_input=False) != y
+            shares = self.tables[stage].values[leaf_in(stage)]
+            wrong = member.classes_[shares.argmax(axis=1)] != y
             grown = np.exp(booster.estimator_weights_[stage] * (wrong & ~absent))
             weight = weight * grown
             weight /= weight.sum()
 
 
-def _samples(estimator, rows):
+def _samples(estimator, n_samples):
     """Drawn rows of each tree, or a ValueError where they are of other data."""
     drawn = estimator.estimators_samples_
     if len(drawn) != len(estimator.estimators_):
         raise declined(
             estimator, "it kept the draws of its last fit only (warm_start=True)"
         )
-    n_samples = rows.shape[0]
     n_trained = sklearn_trees.n_training_rows(estimator) or n_samples
     if n_trained != n_samples:
         raise ValueError(
@@ -136,17 +132,16 @@ class GradientBoosting(TreeReader):
     averaging = "boosting"
     knows_target = False
 
-    def _in_bag(self, rows, y, sample_weight):
+    def _in_bag(self, leaf_in, y, weight):
         booster = self.estimator
         if booster.subsample < 1.0:
             raise declined(
                 booster, "with subsample < 1 it draws each stage's rows and keeps none"
             )
-        weight = self._weight(rows, sample_weight)
         if booster.n_iter_no_change is not None:
             encoded = _encoded(booster, self._needed(y, "the rows put aside"))
             seed = booster.random_state
-            weight = weight * _training_part(booster, encoded, rows.shape[0], seed)
+            weight = weight * _training_part(booster, encoded, len(weight), seed)
         yield from [weight] * len(self.members)
 
 
@@ -158,31 +153,23 @@ class HistGradientBoosting(TreeReader):
 
     def __init__(self, estimator):
         self.estimator = estimator
-        self.form = sklearn_trees.read_trees(estimator, "predict", None)
-        self.tables = self.form.trees
+        form = sklearn_trees.read_trees(estimator, "predict", None)
+        self.tables, self.encoding = form.trees, form.encoding
         self.weights = np.ones(len(self.tables))
         self.nominal = estimator.is_categorical_
-        self.nodes = NodeTable(self.tables, self.form.encoding)
 
     def matrix(self, table):
         """As the trees see them: categories by their positions, float64."""
-        columns = [
-            self.form.encoding.numbers(j, table.column(j))
-            for j in range(table.n_columns)
-        ]
-        return np.column_stack(columns)
+        columns = range(table.n_columns)
+        numbers = [self.encoding.numbers(j, table.column(j)) for j in columns]
+        return np.column_stack(numbers)
 
-    def _rows(self, table):
-        return self.nodes.codes_of(table)
-
-    def _trainings(self, rows, y, sample_weight):
-        booster = self.estimator
-        n_samples, weight = len(rows), self._weight(rows, sample_weight)
-        encoded = None
+    def _in_bag(self, leaf_in, y, weight):
+        booster, n_samples, encoded = self.estimator, len(weight), None
         if is_classifier(booster) and y is not None:
             encoded = _encoded(booster, y)
         weight = weight * self._class_weight(booster, encoded)
-        kept = np.ones(n_samples, dtype=bool)
+        self.counted = np.ones(n_samples, dtype=bool)
         if booster.do_early_stopping_ and self.tables[0].count[0] < n_samples:
             if is_classifier(booster):
                 self._needed(y, "the stratified split")
@@ -190,10 +177,8 @@ class HistGradientBoosting(TreeReader):
             if isinstance(seed, numbers.Integral):  # fit's first draw seeds the split
                 largest = np.iinfo(np.uint32).max
                 seed = int(check_random_state(seed).randint(largest, dtype="u8"))
-            kept = _training_part(booster, encoded, n_samples, seed)
-        for t, root in enumerate(self.nodes.roots):
-            (leaves,) = self.nodes.leaves(rows, np.array([t])) - root
-            yield Training(leaves, weight * kept, None, kept)
+            self.counted = _training_part(booster, encoded, n_samples, seed)
+        yield from [weight * self.counted] * len(self.tables)
 
 
 def _encoded(booster, y):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from skvarimp._compiled import use_compiled
-from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.validation import check_target, check_weights
 from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.impurity.criteria import CLASS_CRITERIA, make_criterion
 from skvarimp._measures.impurity.grove import SortedColumns
@@ -265,9 +265,7 @@ def check_training_data(trees, table, y, sample_weight):
         )
     validate_data(trees.estimator, table.native, reset=False, skip_check_array=True)
     y = check_target(y, table.n_samples)
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, table.n_samples)
-    return table, y, sample_weight
+    return table, y, check_weights(sample_weight, table.n_samples)
 
 
 def check_training_only(measure, tree_weights):

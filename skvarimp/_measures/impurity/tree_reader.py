@@ -4,7 +4,7 @@
 they say about each tree.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn import tree
@@ -12,6 +12,8 @@ from sklearn.utils import compute_sample_weight
 
 from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._models.readers.sklearn_trees import grown_trees
+from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.trees import Encoding
 
 TREE_TYPES = (
     tree.DecisionTreeClassifier,
@@ -143,11 +145,15 @@ class TreeReader:
         Whether the trees' own target can be rebuilt; gradients are not kept.
     nominal : ndarray of shape (n_features,) or None
         Columns of unordered categories.
+    encoding : Encoding
+    counted : ndarray of shape (n_samples,) or None
+        See `Training`.
     """
 
     averaging = "forest"
     knows_target = True
-    nominal = criterion = classes = n_classes = None
+    nominal = criterion = classes = n_classes = counted = None
+    encoding = Encoding()
 
     def __init__(self, estimator):
         members = getattr(estimator, "estimators_", [estimator])
@@ -177,18 +183,7 @@ class TreeReader:
             )
         return matrix
 
-    def _rows(self, table):
-        """As the trees' `apply` takes them, float32."""
-        matrix = self.matrix(table)
-        with np.errstate(over="ignore"):
-            if not hasattr(matrix, "tocsr"):
-                return np.ascontiguousarray(matrix, dtype=np.float32)
-            rows = matrix.tocsr().astype(np.float32)
-        rows.indices = rows.indices.astype(np.intc, copy=False)
-        rows.indptr = rows.indptr.astype(np.intc, copy=False)
-        return rows
-
-    def trainings(self, table, y, sample_weight):
+    def trainings(self, table, y, weight):
         """What each tree was trained on, in the order of `tables`, and checked.
 
         Parameters
@@ -196,28 +191,32 @@ class TreeReader:
         table : Table
             The training rows.
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
-        sample_weight : ndarray of shape (n_samples,) or None
+        weight : ndarray of shape (n_samples,)
 
         Yields
         ------
         Training
             Without a target where y is None, or the trees' own target is not known.
         """
-        trainings = self._trainings(self._rows(table), y, sample_weight)
-        for t, training in enumerate(trainings):
-            _check_training(self.tables[t], training, t)
-            yield training
+        # bagged trees may know different classes, whose values do not join
+        bare = [replace(tree, values=tree.values[:, :0]) for tree in self.tables]
+        nodes, target = NodeTable(bare, self.encoding), None
+        codes = nodes.codes_of(table)
 
-    def _trainings(self, rows, y, sample_weight):
-        target = None
+        def leaf_in(t):
+            return nodes.leaves(codes, np.array([t]))[0] - nodes.roots[t]
+
         if y is not None and self.knows_target:
             known = self.classes is not None
             target = (
                 positions(y, self.classes) if known else as_columns(y).astype(float)
             )
-        for t, weight in enumerate(self._in_bag(rows, y, sample_weight)):
-            leaf, held = self._leaf(rows, t), self._held(self.members[t])
-            yield Training(leaf, weight, target, n_classes=self.n_classes, held=held)
+        for t, in_bag in enumerate(self._in_bag(leaf_in, y, weight)):
+            held = None if target is None else self._held(self.members[t])
+            rows = leaf_in(t), in_bag, target, self.counted
+            training = Training(*rows, self.n_classes, held)
+            _check_training(self.tables[t], training, t)
+            yield training
 
     @staticmethod
     def _held(member):
@@ -225,11 +224,6 @@ class TreeReader:
         if member.monotonic_cst is not None or member.criterion not in OWN_CRITERIA:
             return None
         return "median" if member.criterion == "absolute_error" else "mean"
-
-    def _leaf(self, rows, t):
-        columns = self.features[t]
-        rows = rows if columns is None else rows[:, columns]
-        return self.members[t].tree_.apply(rows)
 
     def _needed(self, y, what_for):
         if y is None:
@@ -239,13 +233,9 @@ class TreeReader:
             )
         return y
 
-    def _in_bag(self, rows, y, sample_weight):
-        """In-bag weights of each tree in turn, (n_samples,)."""
+    def _in_bag(self, leaf_in, y, weight):
+        """In-bag weights of each tree in turn, (n_samples,); leaf_in(t) has leaves."""
         raise NotImplementedError
-
-    def _weight(self, rows, sample_weight):
-        """The weight of each row before any class weights, (n_samples,)."""
-        return np.ones(rows.shape[0]) if sample_weight is None else sample_weight
 
     def _class_weight(self, member, y):
         """The factor that a member or the whole ensemble puts on the weights."""

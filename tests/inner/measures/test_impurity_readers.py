@@ -128,7 +128,8 @@ def test_rebuilt_training_explains_every_node(model, X, y, sample_weight):
     """Weight, and impurity where targets are rebuilt, of each node follow from them."""
     model = fitted(model, X, y, sample_weight)
     trees = read_trees(model)
-    trainings = list(trees.trainings(as_table(X), np.asarray(y), sample_weight))
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    trainings = list(trees.trainings(as_table(X), np.asarray(y), weight))
     assert len(trainings) == len(trees.tables) == len(trees.members)
     for member, features, training in zip(trees.members, trees.features, trainings):
         seen = X if features is None else X[:, features]
