@@ -176,9 +176,12 @@ class PartitionedProblem(UnmovedProblem):
             arguments = walk, pooled, draw, scale, measure.n_repeats, seeds
             drawn = self.partitions.passed(draw_in, arguments)
             progress.step(len(entries))
+        sample = walk.n_rows, walk.weight
         for e, of_entry in enumerate(drawn):
-            how = moves[e].move, pooled[e], draw, measure.n_repeats
-            yield e, of_entry.estimate(*how, walk.n_rows, walk.weight)
+            how = moves[e].move, draw, measure.n_repeats, sample
+            points, level = of_entry.rows.points(), of_entry.importances.mean()
+            n_donors = pool.n_samples if pooled[e] else np.inf
+            yield e, of_entry.estimate(points, level, *how, n_donors)[0]
 
     def _pool(self, seed):
         """Rows drawn from all partitions by their weights, as a `Table`."""

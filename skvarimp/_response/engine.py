@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 
 from skvarimp._response.grid import Moves
 from skvarimp._response.shapes.shape import Margins
-from skvarimp._response.states import Finished, Merging, Sample
+from skvarimp._response.states import Finished, Merging, Sample, State
 from skvarimp._running.memory import even_slices, working_bytes
 from skvarimp._running.tasks import in_order
 
@@ -201,30 +201,29 @@ def run_walk(walk, n_jobs=None, on_done=None):
         For each request, each of its reductions.
     """
     walk = replace(walk, final=True)
-    outcomes = _Outcomes(walk)
-    with closing(_merged(walk, n_jobs)) as finished:
-        for positions, states in finished:
-            outcomes.finish(positions, states)
+    outcomes = [
+        [Outcome.empty(walk.n_entries, len(scale)) for scale in scales]
+        for scales in walk.scales
+    ]
+    with closing(merged_states(walk, n_jobs)) as merged:
+        for positions, states in merged:
+            entries = [p % walk.n_entries for p in positions]
+            if not isinstance(states[0], Finished):
+                states = _finished(walk, positions, states)
+            request = positions[0] // walk.n_entries
+            for outcome, finished in zip(outcomes[request], states):
+                outcome.store(entries, finished)
             if on_done is not None and on_done(len(positions)):
                 break
-    return outcomes.outcomes
+    return outcomes
 
 
 def merged_states(walk, n_jobs=None):
     """Yield (positions, states) as the last of a walk's rows are in.
 
-    There is one state per reduction, with one leading entry per position. The states of
-    a walk that is `final` may be `Finished` already.
+    There is one state per reduction, with one leading entry per position. Those of a
+    walk that is `final` may be `Finished`, or over cells that hold several values.
     """
-    with closing(_merged(walk, n_jobs)) as merged:
-        for positions, states in merged:
-            if not isinstance(states[0], Finished):
-                states = [state.expanded() for state in states]
-            yield positions, states
-
-
-def _merged(walk, n_jobs):
-    """`merged_states` over the response's own cells."""
     waiting = {}
     tasks, prefer = walk.response.tasks(walk), walk.response.prefer
     if prefer == "threads":
@@ -242,8 +241,12 @@ def _merged(walk, n_jobs):
                     of_one.add(state)
                 if seen < len(walk.rows):
                     waiting[positions] = (seen, merging)
-                else:
-                    yield positions, [of_one.merged() for of_one in merging]
+                    continue
+                states = [of_one.merged() for of_one in merging]
+                yield (
+                    positions,
+                    states if walk.final else [s.expanded() for s in states],
+                )
 
 
 def _sort_in_threads(moves, n_jobs):
@@ -272,42 +275,22 @@ def _run_task(task, walk):
     return walk.response.run(walk, task)
 
 
-class _Outcomes:
-    """The outcomes of a walk, filled as its positions are finished."""
-
-    def __init__(self, walk):
-        self.walk = walk
-        self.outcomes = [
-            [Outcome.empty(walk.n_entries, len(scale)) for scale in scales]
-            for scales in walk.scales
-        ]
-
-    def finish(self, positions, states):
-        """Numbers of some positions of one request from their merged states."""
-        walk = self.walk
-        request = positions[0] // walk.n_entries
-        entries = [p % walk.n_entries for p in positions]
-        if not isinstance(states[0], Finished):
-            states = self._finished(positions, states)
-        for r, finished in enumerate(states):
-            self.outcomes[request][r].store(entries, finished)
-
-    def _finished(self, positions, states):
-        walk = self.walk
-        request = positions[0] // walk.n_entries
-        moves = [walk.moves[p] for p in positions]
-        result, sample, seen = [], None, None
-        for state, reduction, scale in zip(
-            states, walk.reductions_of(positions[0]), walk.scales[request]
-        ):
-            cells = state.cell_of_value
-            if sample is None or cells is not seen:
-                sample, seen = walk.sample(moves, scale, cells), cells
-            finished = reduction.finish(state, replace(sample, scale=scale))
-            if cells is not None and finished.curves is not None:
-                finished = replace(finished, curves=finished.curves[..., cells])
-            result.append(finished)
-        return result
+def _finished(walk, positions, states):
+    """Numbers of some positions of one request from their merged states."""
+    moves = [walk.moves[p] for p in positions]
+    scales = walk.scales[positions[0] // walk.n_entries]
+    result, sample, seen = [], None, None
+    for state, reduction, scale in zip(
+        states, walk.reductions_of(positions[0]), scales
+    ):
+        cells = state.cell_of_value
+        if sample is None or cells is not seen:
+            sample, seen = walk.sample(moves, scale, cells), cells
+        finished = reduction.finish(state, replace(sample, scale=scale))
+        if cells is not None and finished.curves is not None:
+            finished = replace(finished, curves=finished.curves[..., cells])
+        result.append(finished)
+    return result
 
 
 def curve_influences(walk, reduction, curves, n_jobs=None):
@@ -337,18 +320,16 @@ def _of_entry(task, walk, reduction):
     e, curves = task
     move, response = walk.moves[e], walk.response
     ((scale, *_),) = walk.scales
-    sample = walk.sample([move], scale)
+    sample = replace(walk.sample([move], scale), keep_rows=True)
     cells = curves - (walk.base @ walk.weights)[:, np.newaxis]
     kind = reduction.of_kind(move.categorical)
     (slope,) = kind.slope(cells[np.newaxis], sample)
-    psi = np.empty(walk.base.shape)
+    rows = np.empty((1, *walk.base.shape))
     step = response.block_rows(move.n_cells, walk.table.n_columns)
     for part in even_slices(len(walk.rows), step):
         base = walk.base[:, part]
         ice = response.curves(walk.table, walk.rows[part], move, base)
-        psi[:, part] = np.einsum("oik,ok->oi", ice - base[:, :, np.newaxis], slope)
-    psi -= np.sum(slope * cells, axis=1, keepdims=True)
-    importances = kind.spread(cells[np.newaxis], sample) / scale
-    psi = psi + kind.own_influences(cells[np.newaxis], importances, sample)
-    psi = psi.reshape(walk.base.shape)
-    return (psi / scale[:, np.newaxis]).mean(axis=0)
+        moved = ice - base[:, :, np.newaxis]
+        rows[0, :, part] = np.einsum("oik,ok->oi", moved, slope)
+    finished = kind.finish(State(rows, cells[np.newaxis]), sample)
+    return finished.influences[0]

@@ -22,8 +22,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import stacked
 from skvarimp._response.grid import make_move
 from skvarimp._response.partitioned_moments import Moments
-from skvarimp._response.sampling import DonorMeans, tallied
-from skvarimp._response.states import Finished
+from skvarimp._response.sampling import draws_of
 
 MOST_VALUES = 2**13
 MOST_CELLS = 2**16  # of several columns, between the cuts of trees
@@ -198,64 +197,8 @@ class OfRows:
         return numbers.reshape(size)
 
 
-@dataclass
-class Drawn:
-    """What the draws of some rows say of an entry.
-
-    Attributes
-    ----------
-    importances : ndarray of shape (n_outputs,)
-        The part of these rows.
-    moments : Moments
-        Of each row's mean contribution and of `Draw.unmoved`, by the row's own cell; of
-        rows whose values are no donors in one cell more.
-    cells : ndarray of shape (4, n_cells)
-        See `Tally`.
-    noise : ndarray of shape (2,)
-        Variances that drawing gives the rows' means, times weights and their squares.
-    """
-
-    importances: np.ndarray
-    moments: Moments
-    cells: np.ndarray
-    noise: np.ndarray
-
-    @classmethod
-    def of(cls, tally, walk, move, draw, n_repeats):
-        """From the draws of one partition."""
-        weights, (row_mean, noise) = walk.weights, tally.of_rows(n_repeats)
-        unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
-        codes = None if move.codes is None else move.codes[walk.rows]
-        numbers = np.stack([row_mean, unmoved])
-        return cls(
-            tally.per_output @ weights / n_repeats,
-            Moments.of(numbers, weights, codes, move.n_cells + 1),
-            tally.cell_sums,
-            np.array([weights @ noise, weights**2 @ noise]),
-        )
-
-    def estimate(self, move, pooled, draw, n_repeats, n_rows, total_weight):
-        """`Finished`; `move` through all donors, `pooled`: whether from a pool."""
-        n_draws = n_repeats * n_rows
-        if n_repeats == 1:
-            return Finished(self.importances, np.nan, np.nan, n_draws)
-        numbers, weights, codes = self.moments.points()
-        theta = self.importances.mean()
-        psi = numbers[0] - theta + draw.further_influence(theta, numbers[1])
-        variance, monte_carlo = weights @ psi**2 - self.noise[0], self.noise[1]
-        if move.codes is not None:
-            donors, factor = DonorMeans.of(self.cells, theta), draw.donor_factor
-            own = weights, codes, psi
-            variance += donors.share_of_variance(*own, move.chances, factor)
-            if pooled:
-                squares = donors.means**2 - donors.noise
-                monte_carlo += max(factor**2 * move.chances @ squares, 0) / N_DONORS
-        error = np.sqrt(max(variance, 0.0) / total_weight)
-        return Finished(self.importances, error, monte_carlo**0.5, n_draws)
-
-
 def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
-    """The `Drawn` of each entry from one partition.
+    """The `Drawn` of each entry from one partition, with the moments of its rows.
 
     Parameters
     ----------
@@ -276,8 +219,9 @@ def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
         # two donors are the same row of a pool more often than of all rows
         distinct = 1 - 1 / N_DONORS if from_pool else 1.0
         of_distinct = scale * distinct ** (draw.n_moves - 1)
-        tally = tallied(walk, move, draw, of_distinct, n_repeats, random, n_all)
-        result.append(Drawn.of(tally, walk, move, draw, n_repeats))
+        drawn = draws_of(walk, move, draw, of_distinct, n_repeats, random, n_all)
+        moments = Moments.of(*drawn.rows, move.n_cells + 1)
+        result.append(replace(drawn, rows=moments))
     return result
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skvarimp._data.statistics import divided
 from skvarimp._response.rounds import Batch
 from skvarimp._response.states import Finished
 from skvarimp._response.subgroups import between_parts, donor_levels
@@ -46,96 +47,98 @@ class Tally:
             ):
                 self.cell_sums[s] += np.bincount(drawn, what, minlength=n_cells)
 
-    def of_rows(self, n_repeats):
-        """Each row's mean, and the variance that drawing gives it, of several draws."""
-        row_mean = self.row_sums[0] / n_repeats
-        within = self.row_sums[1] / n_repeats - row_mean**2
-        return row_mean, np.maximum(within, 0.0) / max(n_repeats - 1, 1)
-
-    def estimate(self, walk, move, draw, n_repeats):
-        """`Finished` from the sums of all rows."""
-        weights = walk.weights
-        importances = self.per_output @ weights / n_repeats
-        n_draws = n_repeats * len(weights)
-        row_mean, noise = self.of_rows(n_repeats)
-        if n_repeats == 1:
-            rows = (np.full(len(weights), np.nan), row_mean) if walk.keep_rows else ()
-            return Finished(importances, np.nan, np.nan, n_draws, *rows)
-        monte_carlo = np.sqrt(np.sum(weights**2 * noise))
-        theta = importances.mean()
-        unmoved = draw.unmoved(walk.base, walk.y)
-        psi = row_mean - theta + draw.further_influence(theta, unmoved)
-        variance = weights @ (psi**2 - noise)
-        if move.codes is not None:
-            donors = DonorMeans.of(
-                self.cell_sums, donor_levels(walk, move, row_mean, theta)
-            )
-            codes, factor = move.codes[walk.rows], draw.donor_factor
-            own = weights, codes, psi
-            variance += donors.share_of_variance(*own, move.chances, factor)
-            psi = psi + factor * donors.means[codes]
-        variance = max(variance, 0.0)
-        rows = ()
-        if walk.keep_rows:
-            rows = scaled_influences(psi, weights, variance), row_mean
-        error = np.sqrt(variance / walk.total_weight)
-        return Finished(importances, error, monte_carlo, n_draws, *rows)
+    def drawn(self, walk, move, draw, n_repeats):
+        """The `Drawn` of all rows of a walk, each drawn `n_repeats` times."""
+        weights, row_mean = walk.weights, self.row_sums[0] / n_repeats
+        within = np.maximum(self.row_sums[1] / n_repeats - row_mean**2, 0.0)
+        noise = within / max(n_repeats - 1, 1)
+        unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
+        codes = None if move.codes is None else move.codes[walk.rows]
+        return Drawn(
+            self.per_output @ weights / n_repeats,
+            (np.stack([row_mean, unmoved]), weights, codes),
+            self.cell_sums,
+            np.array([weights @ noise, weights**2 @ noise]),
+        )
 
 
 @dataclass
-class DonorMeans:
-    """What the draws say of the donors.
+class Drawn:
+    """What the draws of some rows say of an entry.
 
     Attributes
     ----------
-    means, noise : ndarray of shape (n_cells,)
-        Each cell's mean contribution as donor minus that of all, and the variance
-        that drawing gives it.
+    importances : ndarray of shape (n_outputs,)
+        The part of these rows.
+    rows : tuple of ndarray, or Moments
+        Each row's mean contribution and `Draw.unmoved`, (2, n_rows), its weight and its
+        cell, (n_rows,); the cell `n_cells` for values that are no donors. Of rows in
+        partitions the moments of all that.
+    cells : ndarray of shape (4, n_cells)
+        See `Tally`.
+    noise : ndarray of shape (2,)
+        Variances that drawing gives the rows' means, times weights and their squares.
     """
 
-    means: np.ndarray
+    importances: np.ndarray
+    rows: object
+    cells: np.ndarray
     noise: np.ndarray
 
-    @classmethod
-    def of(cls, cell_sums, level):
-        """From the sums of a `Tally`; minus `level`, (n_cells,) or a number."""
-        count, weight, first, second = cell_sums
-        safe = np.where(weight > 0, weight, 1.0)
-        mean = np.where(weight > 0, first / safe - level, 0.0)
-        spread = np.where(weight > 0, second / safe - (first / safe) ** 2, 0.0)
-        several = count > 1
-        within = np.maximum(spread, 0.0) * count / np.maximum(count - 1, 1)
-        pooled = within[several].mean() if several.any() else 0.0
-        within = np.where(several, within, pooled)
-        return cls(mean, np.where(count > 0, within / np.maximum(count, 1), 0.0))
+    def estimate(self, points, level, move, draw, n_repeats, sample, n_donors=np.inf):
+        """`Finished`, and the influence of each point.
 
-    def share_of_variance(self, weights, codes, psi, chances, factor):
-        """What rows' parts as donors add to the variance of their influences.
+        Drawing inflates squares of estimates by its own variance, which is taken off.
 
         Parameters
         ----------
-        weights, codes, psi : ndarray of shape (n_rows,)
-            Weight of each row, its own cell (`n_cells` and above: none), and its
-            influence as evaluated row.
-        chances : ndarray of shape (n_cells,)
-            How likely a row drawn by its weight has each cell.
-        factor : int
-            How much of a row's influence is that as donor.
-
-        Returns
-        -------
-        float
-            Drawing inflates squares of estimates by its own variance, which is taken
-            off.
+        points : tuple of ndarray
+            All rows, or points in their place, as `rows`.
+        level : float or ndarray of shape (n_cells,)
+            What the donors' means are compared with.
+        move : Move
+        draw : Draw
+        n_repeats : int
+        sample : tuple
+            How many rows there are, and their weight.
+        n_donors : float, default=inf
+            How many rows were drawn as donors first.
         """
-        n_cells = len(self.means)
-        masses, own = (
-            np.bincount(codes, of_rows, n_cells)[:n_cells]
-            for of_rows in (weights, weights * psi)
-        )
-        own = np.divide(own, masses, out=np.zeros(n_cells), where=masses > 0)
-        squares = factor**2 * (self.means**2 - self.noise)
-        return chances @ (2 * factor * own * self.means + squares)
+        (row_mean, unmoved), weights, codes = points
+        n_rows, total_weight = sample
+        theta = self.importances.mean()
+        psi = row_mean - theta + draw.further_influence(theta, unmoved)
+        variance, monte_carlo = weights @ psi**2 - self.noise[0], self.noise[1]
+        if move.codes is not None:
+            means, noise = _donor_means(self.cells, level)
+            factor, n_cells = draw.donor_factor, move.n_cells
+            masses, own = (
+                np.bincount(codes, of_rows, n_cells)[:n_cells]
+                for of_rows in (weights, weights * psi)
+            )
+            squares = factor**2 * (means**2 - noise)
+            crossed = 2 * factor * divided(own, masses) * means
+            variance += move.chances @ (crossed + squares)
+            monte_carlo += max(move.chances @ squares, 0.0) / n_donors
+            psi = psi + factor * np.append(means, 0.0)[codes]
+        variance = max(variance, 0.0)
+        psi = scaled_influences(psi, weights, variance)
+        errors = np.sqrt([variance / total_weight, monte_carlo])
+        if n_repeats == 1:
+            errors, psi = np.full(2, np.nan), np.full(len(weights), np.nan)
+        return Finished(self.importances, *errors, n_repeats * n_rows), psi
+
+
+def _donor_means(cell_sums, level):
+    """Mean contribution of each cell as donor minus a level, and its variance."""
+    count, weight, first, second = cell_sums
+    mean = divided(first, weight)
+    spread = np.maximum(divided(second, weight) - mean**2, 0.0)
+    several = count > 1
+    within = spread * count / np.maximum(count - 1, 1)
+    pooled = within[several].mean() if several.any() else 0.0
+    noise = divided(np.where(several, within, pooled), count)
+    return np.where(count > 0, mean - level, 0.0), noise
 
 
 def entry_seeds(random_state, n):
@@ -166,12 +169,19 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     """
     move = walk.moves[position]
     random = np.random.default_rng(int(seeds[position]))
-    tally = tallied(walk, move, draw, scale, n_repeats, random, len(walk.rows))
-    return tally.estimate(walk, move, draw, n_repeats)
+    n_rows = len(walk.rows)
+    drawn = draws_of(walk, move, draw, scale, n_repeats, random, n_rows)
+    row_mean = drawn.rows[0][0]
+    level = donor_levels(walk, move, row_mean, drawn.importances.mean())
+    sample = n_rows, walk.total_weight
+    finished, psi = drawn.estimate(drawn.rows, level, move, draw, n_repeats, sample)
+    if walk.keep_rows:
+        finished.influences, finished.contributions = psi, row_mean
+    return finished
 
 
-def tallied(walk, move, draw, scale, n_repeats, random, n_all):
-    """The `Tally` of draws of every row, once per repeat, out of `n_all` rows."""
+def draws_of(walk, move, draw, scale, n_repeats, random, n_all):
+    """The `Drawn` of every row, once per repeat, out of `n_all` rows."""
     n_rows = len(walk.rows)
     tally = Tally(n_rows, len(scale), move.n_cells)
     for part in slices(n_repeats, n_all * draw.n_moves):
@@ -180,7 +190,7 @@ def tallied(walk, move, draw, scale, n_repeats, random, n_all):
         cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
         tally.add(rows, cells, values, walk.weights, repeats)
-    return tally
+    return tally.drawn(walk, move, draw, n_repeats)
 
 
 def draw_by(probabilities, random, size):

@@ -285,8 +285,6 @@ class Chunk(Dense):
         """See `Shape.pairs`; O(n_cells log n_cells) for each row."""
         values, chances = self.values, self.chances
         n_pieces = values.shape[-1]
-        if n_pieces == 1:
-            return np.zeros(values.shape[:3]), self.over_rows(np.zeros(values.shape))
         if n_pieces == 2:
             gap = np.abs(values[..., 1:] - values[..., :1])
             both = 2.0 * chances.prod(axis=-1)
