@@ -38,7 +38,7 @@ from skvarimp._models.delegation import Delegating
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._selection.checks import importance_constraint
-from skvarimp._selection.refits import Refits, splits_of
+from skvarimp._selection.refits import Refits
 from skvarimp._selection.selector import RefittingSelector
 from skvarimp._types import (
     AnyEstimator,
@@ -233,7 +233,7 @@ class PathSelector(Delegating, RefittingSelector):
             if isinstance(random_state, np.random.Generator):
                 random_state = int(random_state.integers(2**32))
             splitter = kind(1, test_size=HELD_OUT, random_state=random_state)
-        return splits_of(splitter, refits.table.n_samples, y, groups)
+        return refits.splits(splitter, weighted=False)
 
     def _n_steps(self, n_left):
         """How many columns a step takes, of those left."""

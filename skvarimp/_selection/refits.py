@@ -58,7 +58,7 @@ class Refits:
 
     @users_code()
     def fitted(self, random=None):
-        """The estimator, cloned and fitted; see `cloned`."""
+        """The estimator, cloned with seeds and fitted; see `cloned`."""
         target = () if self.y is None else (self.y,)
         estimator = cloned(self.estimator, random)
         estimator.fit(self.table.native, *target, **self.passed.fit)
@@ -83,24 +83,62 @@ class Refits:
     def refitted(self, train, rows, random):
         """Fit on the rows `train`, measure on `rows` (None: all of them).
 
-        Every `random_state` that is None gets a seed from the Generator `random`.
+        Every `random_state` that is None gets a seed from `random`, see `cloned`.
         """
+        random = np.random.default_rng(random)
         estimator = None
         if self.estimator is not None:
             estimator = self.part(train).fitted(random)
         rows = self.rows_to_measure(train, rows)
         return self.part(rows).measured(estimator, random)
 
-    def splits(self, splitter):
-        """(train, held-out) positions of each split, see `splits_of`."""
-        passed = self.passed
+    def splits(self, splitter, random=None, weighted=True):
+        """(train, held-out) positions of each split.
+
+        Raises ValueError for parts that are empty or foreign and, if `weighted`, for
+        those without any weight.
+
+        Parameters
+        ----------
+        splitter : splitter
+        random : Generator or None
+            Seeds a splitter that shuffles without a seed of its own.
+        weighted : bool
+        """
+        shuffles = random is not None and getattr(splitter, "shuffle", True)
+        if shuffles and getattr(splitter, "random_state", 0) is None:
+            splitter = copy(splitter)
+            splitter.random_state = int(random.integers(2**31))
+        n_samples, passed = self.table.n_samples, self.passed
+        rows = np.zeros((n_samples, 1))  # splitters look at the length only
+        try:
+            splits = list(splitter.split(rows, self.y, passed.groups))
+        except (TypeError, ValueError) as error:
+            if "unpack" not in str(error):
+                raise
+            raise ValueError(
+                "`cv` must give the positions of training and held-out rows, two "
+                f"arrays per split, got {splitter.cv!r:.60}. Use for example cv=5."
+            ) from None
+        if not splits:
+            raise ValueError("`cv` makes no split. Use for example cv=5.")
+        splits = [tuple(_positions(p, n_samples) for p in split) for split in splits]
         weight = (passed.fit | passed.importance).get("sample_weight")
-        return splits_of(splitter, self.table.n_samples, self.y, passed.groups, weight)
+        if weight is None or not weighted:
+            return splits
+        for number, split in enumerate(splits):
+            for part, rows in zip(("training", "held-out"), split):
+                if not np.any(weight[rows]):
+                    raise ValueError(
+                        f"In fold {number} of `cv` the `sample_weight` of all {part} "
+                        "rows is 0. Use folds that share the rows with weight."
+                    )
+        return splits
 
     def seeded_splits(self, splitter, random_state):
         """(train, held-out, seed) of each split."""
         random = generator(random_state)
-        splits = self.splits(seeded_splitter(splitter, random))
+        splits = self.splits(splitter, random)
         seeds = seeds_of(random, len(splits))
         return [(*split, seed) for split, seed in zip(splits, seeds)]
 
@@ -179,53 +217,16 @@ def cloned(part, random=None):
     Parameters
     ----------
     part : estimator or BaseImportance
-    random : Generator or None
-        None: nothing gets a seed.
+    random : Generator, int or None
+        What draws the seeds, or its seed; None: nothing gets a seed.
     """
     part = clone(part)
     if random is not None:
+        random = np.random.default_rng(random)
         for name, value in sorted(part.get_params(deep=True).items()):
             if value is None and name.split("__")[-1] == "random_state":
                 part.set_params(**{name: int(random.integers(2**31))})
     return part
-
-
-def seeded_splitter(splitter, random):
-    """The splitter; one that shuffles without a seed of its own gets one."""
-    shuffles = getattr(splitter, "shuffle", True)
-    if shuffles and getattr(splitter, "random_state", 0) is None:
-        splitter = copy(splitter)
-        splitter.random_state = int(random.integers(2**31))
-    return splitter
-
-
-def splits_of(splitter, n_samples, y, groups, sample_weight=None):
-    """(train, held-out) positions of each split.
-
-    Raises ValueError for parts that are empty, foreign or without any weight.
-    """
-    rows = np.zeros((n_samples, 1))  # splitters look at the length only
-    try:
-        splits = list(splitter.split(rows, y, groups))
-    except (TypeError, ValueError) as error:
-        if "unpack" not in str(error):
-            raise
-        raise ValueError(
-            "`cv` must give the positions of training and held-out rows, two arrays "
-            f"per split, got {splitter.cv!r:.60}. Use for example cv=5."
-        ) from None
-    if not splits:
-        raise ValueError("`cv` makes no split. Use for example cv=5.")
-    splits = [tuple(_positions(part, n_samples) for part in split) for split in splits]
-    if sample_weight is not None:
-        for number, split in enumerate(splits):
-            for part, rows in zip(("training", "held-out"), split):
-                if not np.any(sample_weight[rows]):
-                    raise ValueError(
-                        f"In fold {number} of `cv` the `sample_weight` of all "
-                        f"{part} rows is 0. Use folds that share the rows with weight."
-                    )
-    return splits
 
 
 def _positions(rows, n_samples):

@@ -13,9 +13,8 @@ from scipy.stats import rankdata
 from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
-from skvarimp._running.guards import warn
 from skvarimp._selection.refits import check_comparable
-from skvarimp._stability.prepare import check_parameters, prepare, run_refits
+from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -135,18 +134,14 @@ def importance_across_folds(
     2    x0   5.9  1.9        3.0
     """
     caller = "importance_across_folds"
-    options = {"rows": [StrOptions({"held_out", "training"})]}
-    check_parameters(caller, options, locals())
-    refits, splitter = prepare(
-        caller, estimator, importance, X, y, cv, sample_weight, groups, params
-    )
+    constraint = [StrOptions({"held_out", "training"})]
+    refits, splitter = prepare(caller, locals(), rows=constraint)
     tasks = [
         (train, train if rows == "training" else held_out, seed)
         for train, held_out, seed in refits.seeded_splits(splitter, random_state)
     ]
     folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
-    if len(folds) < len(tasks):
-        warn(f"A callback stopped {caller}: {len(folds)} of {len(tasks)} folds done.")
+    warn_if_stopped(caller, len(folds), len(tasks), "folds")
     check_comparable(folds)
     return FoldImportances(
         folds[0].entry_names,
@@ -158,8 +153,7 @@ def importance_across_folds(
 
 
 def _of_fold(task, refits):
-    train, rows, seed = task
-    return refits.refitted(train, rows, np.random.default_rng(seed))
+    return refits.refitted(*task)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

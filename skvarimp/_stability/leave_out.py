@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +17,9 @@ from skvarimp._data.values import as_columns, is_missing
 from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
 from skvarimp._response.losses import LOSSES, make_loss, refused_loss
-from skvarimp._running.guards import warn
 from skvarimp._selection.checks import check_named_columns, check_refittable
 from skvarimp._stability.leave_out_result import LeaveOutImportances
-from skvarimp._stability.prepare import check_parameters, prepare, run_refits
+from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import AnyEstimator, CrossValidation, Features, Matrix, RandomState
 
 CLOSED_FORM_SOLVERS = ("auto", "cholesky", "svd")  # the others stop at a tolerance
@@ -173,25 +171,21 @@ callable, default="auto"
     array([0.96, 1.24])
     """
     caller = "leave_out_importances"
-    options = {
-        "features": features_constraint,
-        "loss": [StrOptions({"auto", *LOSSES}), Callable],
-        "removal": [StrOptions({"constant", "drop"})],
-    }
-    check_parameters(caller, options, locals())
     check_refittable(estimator)
     if y is None:
         raise ValueError("y is required: the losses of held-out rows compare with it.")
+    refits, splitter = prepare(
+        caller,
+        locals(),
+        features=features_constraint,
+        loss=[StrOptions({"auto", *LOSSES}), Callable],
+        removal=[StrOptions({"constant", "drop"})],
+    )
     reason = refused_loss(loss, estimator, "auto")
     if reason:
         raise ValueError(reason)
-    cv = 5 if cv is None else cv
-    refits, splitter = prepare(
-        caller, estimator, None, X, y, cv, sample_weight, groups, params
-    )
     table = refits.table
     entries = resolve_features(features, table.names, table.n_columns)
-    weights = check_weights(sample_weight, table.n_samples)
     for entry in entries if removal == "drop" else ():
         if len(entry.columns) == table.n_columns:
             raise ValueError(
@@ -200,59 +194,49 @@ callable, default="auto"
             )
         check_named_columns(estimator, table, entry.columns)
     splits = refits.seeded_splits(splitter, random_state)
-    together = linear_predictions_without(estimator, table, removal)
-    left_out = [None, *range(len(entries))]
+    left_out = [None, *entries]
+    together = _has_closed_form(estimator, table, removal)
     batches = [left_out] if together else [[one] for one in left_out]
     tasks = [(*split, batch) for split in splits for batch in batches]
-    removed = partial(_removed, removal=removal)
-    arguments = (refits, entries, loss, removed, together)
-    found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks)
-    size = len(batches)
-    n_folds = len(found) // size
-    if n_folds < len(splits):
-        warn(f"A callback stopped {caller}: {n_folds} of {len(splits)} folds done.")
-    by_fold = [np.hstack(found[k * size : (k + 1) * size]) for k in range(n_folds)]
+    arguments = (refits, loss, removal)
+    found = iter(run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks))
+    by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
+    warn_if_stopped(caller, len(by_fold), len(splits), "folds")
     held_out = [rows for _, rows, _ in splits]
-    mean_losses = _mean_of_rows(held_out, by_fold, (table.n_samples, len(left_out)))
-    labels = None if groups is None else np.asarray(groups)
     return LeaveOutImportances.of(
         [entry.name for entry in entries],
-        mean_losses,
-        weights,
-        labels,
+        _mean_of_rows(held_out, by_fold, (table.n_samples, len(left_out))),
+        check_weights(sample_weight, table.n_samples),
+        groups,
         frame_library(table.native),
     )
 
 
-def _losses_of_task(task, refits, entries, loss, removed, together):
+def _losses_of_task(task, refits, loss, removal):
     """Losses of a fold's held-out rows, (n_held_out, n_left_out).
 
     Parameters
     ----------
     task : (ndarray, ndarray, int, list)
-        Training rows, held-out rows, seed, and the positions of the entries to leave
-        out, one after the other; None: of none.
+        Training rows, held-out rows, seed, and the entries to leave out, one after the
+        other; None: nothing. Several follow in closed form from one fit.
     refits : Refits
-    entries : list of Entry
     loss : str or callable
-    removed : callable
-        (table, entry) -> table without the entry.
-    together : callable or None
-        Predictions without each of the entries from one fit.
+    removal : {"constant", "drop"}
     """
     train, held_out, seed, left_out = task
     y = refits.y[held_out]
-    if together is not None:
-        predictions = together(refits, train, held_out, entries)
+    if len(left_out) > 1:
+        predictions = _linear_predictions(refits, train, held_out, left_out[1:])
         if predictions is not None:
             estimator, outputs = predictions
             return _row_losses(estimator, loss, y, outputs)
     losses = []
-    for position in left_out:
+    for entry in left_out:
         part = refits
-        if position is not None:
-            part = replace(refits, table=removed(refits.table, entries[position]))
-        estimator = part.part(train).fitted(np.random.default_rng(seed))
+        if entry is not None:
+            part = replace(refits, table=_removed(refits.table, entry, removal))
+        estimator = part.part(train).fitted(seed)
         outputs = Model(estimator)(part.table.take(held_out).native, "held-out rows")
         losses.append(_row_losses(estimator, loss, y, outputs.T[:, :, np.newaxis]))
     return np.hstack(losses)
@@ -298,36 +282,24 @@ def _mean_of_rows(held_out, losses, shape):
     return total / np.maximum(times, 1.0)[:, np.newaxis]
 
 
-def linear_predictions_without(estimator, table, removal):
-    """A function that predicts without each entry, or None where refits must do.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted.
-    table : Table
-    removal : {"constant", "drop"}
-
-    Returns
-    -------
-    callable or None
-        (refits, train, held_out, entries) -> (fitted estimator, outputs of shape
-        (n_outputs, n_held_out, 1 + n_entries)), or None where the closed form does not
-        hold or disagrees with the estimator.
-    """
+def _has_closed_form(estimator, table, removal):
+    """Whether the predictions without each entry may follow from one fit."""
     if type(estimator) not in (LinearRegression, Ridge) or estimator.positive:
-        return None
+        return False
     if not estimator.fit_intercept and removal == "constant":
-        return None  # a constant column acts as an intercept
+        return False  # a constant column acts as an intercept
     if isinstance(estimator, Ridge) and (
         estimator.solver not in CLOSED_FORM_SOLVERS or np.ndim(estimator.alpha) > 0
     ):
-        return None
-    return _predictions if isinstance(table.numeric(), np.ndarray) else None
+        return False
+    return isinstance(table.numeric(), np.ndarray)
 
 
-def _predictions(refits, train, held_out, entries):
-    """See `linear_predictions_without`.
+def _linear_predictions(refits, train, held_out, entries):
+    """Predictions with all columns and without each entry, or None.
+
+    (fitted estimator, outputs of shape (n_outputs, n_held_out, 1 + n_entries)); None
+    where the closed form does not hold or disagrees with the estimator.
 
     With A = Xc' W Xc + alpha I of the centred training columns, C = A^-1 and
     coefficients b = C Xc' W y, leaving out the columns S changes the prediction at x
@@ -336,7 +308,7 @@ def _predictions(refits, train, held_out, entries):
     X = refits.table.numeric()
     if not np.all(np.isfinite(X)):
         return None  # let the estimator say so
-    estimator = refits.part(train).fitted(np.random.default_rng(0))
+    estimator = refits.part(train).fitted(0)
     weight = refits.passed.fit.get("sample_weight")
     weight = np.ones(len(X)) if weight is None else weight
     inverse, center = _inverse(X[train], weight[train], estimator)
@@ -384,7 +356,7 @@ def _agrees(refits, train, held_out, entry, outputs):
     if len(rest) == 0:
         return True
     without = replace(refits, table=refits.table.select(rest))
-    estimator = without.part(train).fitted(np.random.default_rng(0))
+    estimator = without.part(train).fitted(0)
     refitted = as_columns(estimator.predict(without.table.take(held_out).native)).T
     gap = np.abs(refitted - outputs).max()
     return gap <= AGREES * np.abs(refitted).max()

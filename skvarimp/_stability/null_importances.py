@@ -17,14 +17,8 @@ from skvarimp._data.values import encoded
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
 from skvarimp._running.guards import warn
-from skvarimp._selection.refits import (
-    check_comparable,
-    generator,
-    seeded_splitter,
-    seeds_of,
-    splits_of,
-)
-from skvarimp._stability.prepare import check_parameters, prepare, run_refits
+from skvarimp._selection.refits import check_comparable, generator, seeds_of
+from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import (
     AnyEstimator,
     CrossValidation,
@@ -186,27 +180,23 @@ def null_importances(
     """
     caller = "null_importances"
     at_least_one = [Interval(Integral, 1, None, closed="left")]
-    options = {"n_permutations": at_least_one, "n_repeats": at_least_one}
-    options["cv"] = ["cv_object", StrOptions({ALL_ROWS})]
-    check_parameters(caller, options, locals())
     if y is None:
         raise ValueError("y is required: its permutations are what is compared with.")
     refits, splitter = prepare(
-        caller, estimator, importance, X, y, cv, sample_weight, groups, params
+        caller,
+        locals(),
+        n_permutations=at_least_one,
+        n_repeats=at_least_one,
+        cv=["cv_object", StrOptions({ALL_ROWS})],
     )
     blocks = _blocks(strata, sample_weight, refits.table.n_samples)
     if splitter is not None:  # what the splitter refuses, it refuses now
-        n_samples, own_groups = refits.table.n_samples, refits.passed.groups
-        splits_of(deepcopy(splitter), n_samples, refits.y, own_groups)
+        refits.splits(deepcopy(splitter))
     seeds = seeds_of(generator(random_state), 1 + n_permutations)
     tasks = [(number > 0, seed) for number, seed in enumerate(seeds)]
     arguments = (refits, splitter, blocks, n_repeats)
     found = run_refits(_of_permutation, tasks, arguments, n_jobs, callbacks)
-    if len(found) < len(tasks):
-        warn(
-            f"A callback stopped {caller}: {len(found) - 1} of {n_permutations} "
-            "permutations done."
-        )
+    warn_if_stopped(caller, len(found) - 1, n_permutations, "permutations")
     names, actual = found[0]
     null = np.array([values for _, values in found[1:]]).reshape(-1, len(names))
     _warn_of_large_nulls(actual, null)
@@ -258,20 +248,14 @@ def _of_permutation(task, refits, splitter, blocks, n_repeats):
         for block in blocks:
             order[block] = random.permutation(block)
         refits = refits.with_targets_of(order)
-    results = []
+    results, splits = [], [(None, None)]
     for _ in range(n_repeats):
-        for train, held_out in _splits(refits, splitter, random):
-            results.append(refits.refitted(train, held_out, random))
+        if splitter is not None:
+            splits = refits.splits(deepcopy(splitter), random)
+        results += [refits.refitted(*split, random) for split in splits]
     check_comparable(results)
     values = np.mean([result.importances for result in results], axis=0)
     return results[0].entry_names, values
-
-
-def _splits(refits, splitter, random):
-    if splitter is None:
-        return [(None, None)]
-    splitter = seeded_splitter(deepcopy(splitter), random)
-    return refits.splits(splitter)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from skvarimp._data.validation import (
     random_state_constraint,
 )
 from skvarimp._measures.base import BaseImportance
+from skvarimp._running.guards import warn
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
     validate_parameter_constraints,
@@ -38,13 +39,25 @@ CONSTRAINTS = {
 }
 
 
-def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, params):
-    """Check what the user gave; returns the `Refits` and the splitter, or None."""
-    importance = checked_instance(importance)
+def prepare(caller, given, **constraints):
+    """Check what the user gave; returns the `Refits` and the splitter, or None.
+
+    Parameters
+    ----------
+    caller : str
+        Name of a function.
+    given : dict
+        All of its parameters.
+    **constraints : dict
+        Of those that not all functions have.
+    """
+    validate_parameter_constraints(CONSTRAINTS | constraints, given, caller)
+    estimator, cv = given["estimator"], given["cv"]
+    importance = checked_instance(given.get("importance"))
     if estimator is not None:
         check_refittable(estimator)
-    table = as_table(X)
-    y = check_target(y, table.n_samples, structured=True)
+    table = as_table(given["X"])
+    y = check_target(given["y"], table.n_samples, structured=True)
     if y is None and has_tags(estimator) and get_tags(estimator).target_tags.required:
         raise ValueError(
             f"y is required: {type(estimator).__name__} is refitted and learns from it."
@@ -56,20 +69,16 @@ def prepare(caller, estimator, importance, X, y, cv, sample_weight, groups, para
         features = importance.get_params(deep=False).get("features")
         resolve_features(features, table.names, table.n_columns)
     splitter = None if isinstance(cv, str) else check_cv(cv, y, classifier=classifier)
-    given = {"sample_weight": sample_weight, "groups": groups, **(params or {})}
     router = None
     if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
         router = router_of(caller, estimator, importance)
         if splitter is not None:
             to_split = MethodMapping().add(caller="fit", callee="split")
             router.add(splitter=splitter, method_mapping=to_split)
-    passed = routed(router, estimator, given, table.n_samples)
+    metadata = {name: given[name] for name in ("sample_weight", "groups")}
+    metadata |= given["params"] or {}
+    passed = routed(router, estimator, metadata, table.n_samples)
     return Refits(estimator, importance, table, y, passed), splitter
-
-
-def check_parameters(caller, constraints, given):
-    """Raise in scikit-learn's style for a parameter that is out of its range."""
-    validate_parameter_constraints(CONSTRAINTS | constraints, given, caller)
 
 
 class Refitting(CallbackSupportMixin, BaseEstimator):
@@ -83,9 +92,11 @@ def run_refits(function, tasks, arguments, n_jobs, callbacks):
     """
     runner = Refitting()
     set_callbacks(runner, callbacks)
+    done = steps_of([runner], function, tasks, arguments, n_jobs, "refit")
+    return within_callbacks([runner], lambda: [result for _, result in done])
 
-    def run():
-        done = steps_of([runner], function, tasks, arguments, n_jobs, "refit")
-        return [result for _, result in done]
 
-    return within_callbacks([runner], run)
+def warn_if_stopped(caller, n_done, n_planned, what):
+    """Say how much is missing where a callback stopped a function."""
+    if n_done < n_planned:
+        warn(f"A callback stopped {caller}: {n_done} of {n_planned} {what} done.")
