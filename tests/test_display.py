@@ -430,11 +430,11 @@ def test_axes_name_the_quantity(name):
     assert QUANTITIES[name] in quantity(fitted)
 
 
-def test_matplotlib_is_needed_only_to_draw():
-    """Without it everything else works and the error says what to install."""
+def test_neither_matplotlib_nor_pandas_is_needed_to_fit():
+    """Without them everything else works and the error says what to install."""
     code = """
 import sys
-sys.modules["matplotlib"] = None
+sys.modules["matplotlib"] = sys.modules["pandas"] = None
 from skvarimp import ImportanceDisplay, SensitivityImportance
 imp = SensitivityImportance(scale=None).fit(lambda X: [x[0] for x in X], [[1.], [2.]])
 try:
@@ -443,5 +443,8 @@ except ImportError as error:
     assert "pip install matplotlib" in str(error)
 else:
     raise SystemExit(1)
+from skvarimp.sequence import OligomerWeights, PositionalOligomerImportance
+weights = OligomerWeights({1: [[1, 0]]}, alphabet="AB")
+assert PositionalOligomerImportance(1).fit(weights).score_of("A")[0] == 0.5
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

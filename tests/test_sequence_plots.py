@@ -1,8 +1,5 @@
 """Displays show the numbers they are given; matplotlib is imported when drawing."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from literal_sequence import random_tables
@@ -23,18 +20,6 @@ def importance():
     weights = OligomerWeights(random_tables(np.random.default_rng(0), 6, 4, (1, 2, 3)))
     yield PositionalOligomerImportance(2).fit(weights)
     plt.close("all")
-
-
-def test_neither_matplotlib_nor_pandas_is_needed_to_fit():
-    """Both are optional: needed for pictures and frames only."""
-    code = """
-import sys
-sys.modules["matplotlib"] = sys.modules["pandas"] = None
-from skvarimp.sequence import OligomerWeights, PositionalOligomerImportance
-weights = OligomerWeights({1: [[1, 0]]}, alphabet="AB")
-assert PositionalOligomerImportance(1).fit(weights).score_of("A")[0] == 0.5
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_heat_map_shows_the_largest_oligomers(importance):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from response_oracle import requests
+from response_oracle import walks_asked
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -53,8 +53,9 @@ def outcomes(model, X, method, features, weights, y=None):
     fast = lowered(problem.model, problem.table)
     table = problem.table
     entries = resolve_features(features, table.names, table.n_columns)
-    asked = requests(problem, ["all", 4])
-    found = run_walk(problem.walk(fast, entries, asked))
+    asked = walks_asked(problem, entries, ["all", 4])
+    walks = (problem.walk(fast, *some) for some in asked)
+    found = [outcomes for walk in walks for outcomes in run_walk(walk)]
     return fast.path, np.abs(problem.base).max(), found
 
 
