@@ -77,15 +77,6 @@ def _impurity(imp):
     return f"decrease of the impurity by the splits on the input, {unit}"
 
 
-def _coefficients(imp):
-    return {
-        "t": "absolute t or Wald statistic of the coefficient",
-        "standardized": "absolute coefficient, in standard deviations",
-        "absolute": "absolute coefficient, per unit of the input",
-        "gcv": "increase of the criterion of generalised cross-validation",
-    }[imp.statistic]
-
-
 QUANTITIES = {
     "SensitivityImportance": _sensitivity,
     "DerivativeImportance": lambda imp: (
@@ -110,7 +101,12 @@ QUANTITIES = {
             + IN_UNITS
         ),
     }.get(imp.statistic_, "interaction"),
-    "CoefficientImportance": _coefficients,
+    "CoefficientImportance": lambda imp: {
+        "t": "absolute t or Wald statistic of the coefficient",
+        "standardized": "absolute coefficient, in standard deviations",
+        "absolute": "absolute coefficient, per unit of the input",
+        "gcv": "increase of the criterion of generalised cross-validation",
+    }[imp.statistic],
     "ConnectionWeightImportance": lambda imp: {
         "olden": "absolute sum of the products of weights to the output",
         "garson": "share of the absolute weights",

@@ -186,13 +186,10 @@ class CurvesDisplay(Display):
         n = len(curves) + len(panels)
         if n == 0:
             raise ValueError("`curves` is empty: there is nothing to draw.")
-        for name, grid, averages in curves:
-            shape = (len(grid), len(self.output_names))
-            drawable(averages, shape, f"curves of {name!r}")
+        drawn = [self._drawn(curve, kind, centred) for curve in curves]
         self.axes_ = panel_axes(ax, n, figsize, (3.2, 2.5), (0.4, 0.2), title)
         self.figure_ = self.axes_[0].figure
-        if curves:
-            drawn = [self._drawn(curve, kind, centred) for curve in curves]
+        if drawn:
             self._draw_curves(drawn, band)
             for ax in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
                 ax.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
@@ -221,7 +218,8 @@ class CurvesDisplay(Display):
     def _drawn(self, curve, kind, centred):
         """Name, grid, averages, and values and responses of single rows, as drawn."""
         name, grid, averages = curve
-        averages = np.asarray(averages, dtype=np.float64)
+        shape = (len(grid), len(self.output_names))
+        averages = drawable(averages, shape, f"curves of {name!r}")
         nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
         values, rows = map(np.asarray, (self.individual or {}).get(name, nothing))
         if kind == "average":
@@ -270,14 +268,11 @@ class CurvesDisplay(Display):
 
     def _legend(self, own_figure):
         lines = self.axes_[0].get_lines()[: 2 * len(self.output_names) : 2]
-        if own_figure:  # beside the panels, where no curve runs
-            place = self.figure_, "outside right upper"
-        else:
-            place = self.axes_[0], "best"
-        legend = place[0].legend(
-            lines, self.output_names, title="output", fontsize="small", loc=place[1]
-        )
-        plain(legend.get_texts())
+        # beside the panels of its own figure, where no curve runs
+        place = self.figure_ if own_figure else self.axes_[0]
+        style = {"title": "output", "fontsize": "small"}
+        style["loc"] = "outside right upper" if own_figure else "best"
+        plain(place.legend(lines, self.output_names, **style).get_texts())
 
 
 def _limits(drawn, band):

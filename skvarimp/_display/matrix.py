@@ -210,6 +210,7 @@ def _format(largest):
     return f"{{:.{max(places, 0)}f}}" if -3 < places < 5 else "{:.0e}"
 
 
+@dataclass(eq=False, repr=False)
 class AssociationDisplay(MatrixDisplay):
     """Heat map of `association_`: how well one column's splits imitate another's.
 
@@ -240,12 +241,9 @@ class AssociationDisplay(MatrixDisplay):
     'optimal split on'
     """
 
-    _beside, _below = "optimal split on", ["surrogate split on"]
+    label: str = "association"
 
-    def __init__(
-        self, matrix: ArrayLike, names: Sequence[str], label: str = "association"
-    ) -> None:
-        super().__init__(matrix, names, label)
+    _beside, _below = "optimal split on", ["surrogate split on"]
 
     @classmethod
     def from_importance(cls, importance: Any, **kwargs: Any) -> Self:

@@ -145,10 +145,8 @@ class RowsDisplay(NamedRows):
 def _spread(values):
     """Vertical places of the points of one entry: wide where there are many."""
     low, high = values.min(initial=0.0), values.max(initial=0.0)
-    if high == low:
-        bins = np.zeros(len(values), dtype=np.intp)
-    else:
-        bins = ((values - low) / (high - low) * (N_BINS - 1e-9)).astype(np.intp)
+    width = high - low or 1.0
+    bins = ((values - low) / width * (N_BINS - 1e-9)).astype(np.intp)
     counts = np.bincount(bins, minlength=1)
     order = np.argsort(bins, kind="stable")
     starts = np.cumsum(counts) - counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -225,9 +226,8 @@ class AllRelevantDisplay(NamedRows):
         """
         n_features = selector.n_features_in_
         names = column_names(getattr(selector, "feature_names_in_", None), n_features)
-        states = np.full(n_features, "rejected", dtype=object)
-        states[selector.tentative_] = "tentative"
-        states[selector.support_] = "selected"
+        chosen = [selector.support_, selector.tentative_]
+        states = np.select(chosen, ["selected", "tentative"], "rejected")
         history = selector.history_
         given = history["importances"], history["largest_copy"], names, states.tolist()
         return cls(*given, label=label).plot(**kwargs)
@@ -236,24 +236,21 @@ class AllRelevantDisplay(NamedRows):
         shape = (len(self.largest_copy), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         copies = drawable(self.largest_copy, shape[:1], "largest_copy")
+        names = ["largest copy", *self.feature_names]
+        states = ["largest copy", *self.states]
         # a column's own rounds; the copies have all of them
-        rows = [column[~np.isnan(column)] for column in values.T]
+        rows = [copies, *(column[~np.isnan(column)] for column in values.T)]
         medians = np.array([np.median(row) if len(row) else -np.inf for row in rows])
         order = np.argsort(-medians, kind="stable")
-        shown, hidden = order[:most], order[most:]
-        place = int((medians[shown] > np.median(copies)).sum())
-        states = [self.states[j] for j in shown]
-        names = row_names(self.feature_names, shown)
-        rows = [rows[j] for j in shown]
-        states.insert(place, "largest copy")
-        names.insert(place, "largest copy")
-        rows.insert(place, copies)
+        hidden = order[order > 0][most:]
+        shown = order[~np.isin(order, hidden)]
         below = [f"{self.label} ({len(copies)} rounds)"]
         if len(hidden):
-            counts = [(s, sum(self.states[j] == s for j in hidden)) for s in STATES]
-            listed = ", ".join(f"{count} {state}" for state, count in counts if count)
+            count = Counter(states[j] for j in hidden)
+            listed = ", ".join(f"{count[s]} {s}" for s in STATES if count[s])
             below.append(f"not shown: {listed}")
-        return names, below, rows, states
+        chosen = [rows[j] for j in shown], [states[j] for j in shown]
+        return row_names(names, shown), below, *chosen
 
     def _mark(self, ax, keywords, rows, states):
         colors = [STATES[state] for state in states]
