@@ -1,6 +1,5 @@
 """Which inputs matter to a fitted model, how much, and which can go."""
 
-from skvarimp._comparing import from_estimator as _from_estimator  # noqa: F401
 from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_by_cohort, importance_difference
 from skvarimp._comparing.ranks import rank_intervals

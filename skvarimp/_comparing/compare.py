@@ -1,4 +1,4 @@
-"""`compare_importances`: several models and measures side by side."""
+"""What is made of models for pictures: `compare_importances`, numbers of displays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from sklearn.base import clone
 
 from skvarimp._data.validation import check_fitted, check_no_data
 from skvarimp._display.bars import quantity
+from skvarimp._display.drawing import Display
 from skvarimp._measures.base import BaseImportance, require_pandas
+from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.tasks import set_callbacks
+from skvarimp._selection.all_relevant import AllRelevantSelector
 from skvarimp._selection.checks import named
+from skvarimp._selection.selectors import BackwardEliminationSelector
+from skvarimp._stability.folds import importance_across_folds
+from skvarimp._stability.null_importances import null_importances
 from skvarimp._types import AnyEstimator, Matrix
 
 if TYPE_CHECKING:  # it needs pandas
@@ -165,3 +171,44 @@ def _name(member):
     if isinstance(member, str):
         return member
     return getattr(member, "__name__", type(member).__name__)
+
+
+def _made_by(function, **defaults):
+    """What a display draws is what a function makes of a model and data."""
+
+    def make(estimator, X, y, **options):
+        return (function(estimator, X, y, **(defaults | options)),)
+
+    return make
+
+
+def _fitted(estimator, X, y, *, importance, sample_weight=None):
+    importance = clone(named(importance))
+    return importance.fit(estimator, X, y, sample_weight=sample_weight)
+
+
+def _rows(estimator, X, y, *, importance="sensitivity", **options):
+    importance = clone(named(importance)).set_params(keep_rows=True)
+    return _fitted(estimator, X, y, importance=importance, **options), X
+
+
+def _selected(estimator, X, y, *, kind, **options):
+    return kind(estimator, **options).fit(X, y)
+
+
+# Displays lie below what makes their numbers and do not import it. Here stands what the
+# drawing method of each is given by its `from_estimator`.
+Display.makers |= {
+    "ImportanceDisplay": _made_by(_fitted, importance="sensitivity"),
+    "ComparisonDisplay": _made_by(compare_importances),
+    "CurvesDisplay": _made_by(_fitted, importance="partial_dependence"),
+    "MatrixDisplay": _made_by(_fitted, importance="interaction"),
+    "AssociationDisplay": _made_by(
+        _fitted, importance=ImpurityImportance(surrogates=True)
+    ),
+    "RowsDisplay": _rows,
+    "FoldsDisplay": _made_by(importance_across_folds, importance="permutation"),
+    "NullDisplay": _made_by(null_importances, importance="permutation"),
+    "SelectionPathDisplay": _made_by(_selected, kind=BackwardEliminationSelector),
+    "AllRelevantDisplay": _made_by(_selected, kind=AllRelevantSelector),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from skvarimp._data.statistics import holm
+from skvarimp._data.statistics import divided, holm
 from skvarimp._data.validation import check_confidence
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import (
@@ -154,7 +154,7 @@ def _joint_quantile(rows, drawn, draws, errors, confidence):
     """Of the largest corrected statistic of all entries."""
     if len(rows.influences) <= RESAMPLED_ROWS:
         return np.quantile(_largest_resampled(rows, drawn), confidence)
-    largest = np.abs(_studentised(draws, errors)).max(axis=1, initial=0.0)
+    largest = np.abs(divided(draws, errors)).max(axis=1, initial=0.0)
     probability = norm.cdf(np.quantile(largest, confidence))
     return t_quantile(probability, rows.total_weight)
 
@@ -185,7 +185,7 @@ def _largest_resampled(rows, drawn):
         third += 2.0 * first**3 - 3.0 * first * second
         first += np.sqrt(drawn) * random.normal(size=first.shape)
         skew = skewness(third / n_drawn**2, errors)
-        statistics = corrected(_studentised(first, errors), skew)
+        statistics = corrected(divided(first, errors), skew)
         largest[part] = np.abs(statistics).max(axis=1, initial=0.0)
     return largest
 
@@ -196,10 +196,6 @@ def _normal_draws(covariance, n_draws):
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     normal = np.random.RandomState(0).normal(size=(n_draws, len(values)))
     return normal @ root.T
-
-
-def _studentised(draws, errors):
-    return np.divide(draws, errors, out=np.zeros_like(draws), where=errors > 0)
 
 
 def _step_down(statistics, errors, draws, alpha):

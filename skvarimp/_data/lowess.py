@@ -101,29 +101,14 @@ class Points:
         self._width = np.array(
             [_widths(c, at, n_neighbours) for c, at in zip(x, self._at)]
         )
-        self._place_rows(chosen)
         self._step = max(1, CACHE // x.size)
         n_bytes = 3 * 8 * n_points * x.size
         keep = n_bytes <= working_bytes()
         self._kept = list(self._tables()) if keep else None
 
-    def _place_rows(self, chosen):
-        """Between which two points each row lies, and how far along."""
-        starts = np.zeros(self._x.shape, dtype=np.intp)
-        for column, rows in zip(starts, chosen):
-            column[rows] = 1
-        self._left = np.cumsum(starts, axis=1) - 1  # (c, i)
-        self._right = np.minimum(self._left + 1, self._at.shape[1] - 1)
-        left = np.take_along_axis(self._at, self._left, axis=1)
-        gap = np.take_along_axis(self._at, self._right, axis=1) - left
-        along = self._x - left
-        self._along = np.divide(along, gap, out=np.zeros_like(along), where=gap > 0)
-
     def interpolate(self, values):
         """Values at the rows (c, i) from values at the points (c, g)."""
-        left = np.take_along_axis(values, self._left, axis=1)
-        right = np.take_along_axis(values, self._right, axis=1)
-        return left + self._along * (right - left)
+        return np.array(list(map(np.interp, self._x, self._at, values)))
 
     def _tables(self):
         """W, W d, W d² (c, g, i): tricube weights times powers of the distance."""

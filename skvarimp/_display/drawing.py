@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -34,10 +34,11 @@ def pyplot():
 class Display:
     """The base of displays: each can start from a model and data.
 
-    `_comparing.from_estimator` says what each class computes from them.
+    `makers` has a function for each class, by its name, which lies in the room that
+    computes the numbers: maker(estimator, X, y, **options) -> what `_draw` takes.
     """
 
-    _made: Any  # _made(estimator, X, y, **options) -> what `_draw` takes
+    makers: ClassVar[dict[str, Any]] = {}
     _draw = "from_importance"  # the class method that draws it
 
     @classmethod
@@ -85,7 +86,9 @@ class Display:
         drawing = {"ax": ax, "title": title, "figsize": figsize}
         if max_entries is not None:
             drawing["max_entries"] = max_entries
-        made = cls._made(estimator, X, y, **options)
+        names = (kind.__name__ for kind in cls.__mro__)
+        make = next(cls.makers[name] for name in names if name in cls.makers)
+        made = make(estimator, X, y, **options)
         return getattr(cls, cls._draw)(*made, **drawing)
 
 
