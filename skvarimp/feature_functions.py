@@ -89,10 +89,8 @@ class Product(_OfSeveral):
     symbol = " * "
 
     def _values(self, table):
-        result = np.ones(table.n_samples)
-        for operand in self.arguments:
-            result = result * numbers_of(operand, table, self)
-        return result
+        factors = [numbers_of(operand, table, self) for operand in self.arguments]
+        return np.prod(factors, axis=0)
 
 
 class Step(FeatureFunction):
@@ -252,17 +250,11 @@ class Level(FeatureFunction):
 
 
 class _Boolean(_OfSeveral):
-    """A function of literals."""
+    """A function of literals, whose truth the ufunc `_joined` puts together."""
 
     def _values(self, table):
-        count = np.zeros(table.n_samples)
-        for literal in self.arguments:
-            count += numbers_of(literal, table, self) > 0
-        return self._of_count(count).astype(np.float64)
-
-    def _of_count(self, count):
-        """Truth from the number of true literals."""
-        raise NotImplementedError
+        truth = [numbers_of(literal, table, self) > 0 for literal in self.arguments]
+        return self._joined.reduce(truth, axis=0).astype(np.float64)
 
 
 class Conjunction(_Boolean):
@@ -280,10 +272,7 @@ class Conjunction(_Boolean):
     [1.0, 0.0, 0.0]
     """
 
-    symbol = " & "
-
-    def _of_count(self, count):
-        return count == len(self.arguments)
+    symbol, _joined = " & ", np.logical_and
 
 
 class Disjunction(_Boolean):
@@ -301,10 +290,7 @@ class Disjunction(_Boolean):
     [1.0, 0.0]
     """
 
-    symbol = " | "
-
-    def _of_count(self, count):
-        return count > 0
+    symbol, _joined = " | ", np.logical_or
 
 
 class ExclusiveOr(_Boolean):
@@ -322,10 +308,7 @@ class ExclusiveOr(_Boolean):
     [1.0, 0.0, 0.0]
     """
 
-    symbol = " ^ "
-
-    def _of_count(self, count):
-        return count % 2 == 1
+    symbol, _joined = " ^ ", np.logical_xor
 
 
 class Not(FeatureFunction):

@@ -11,6 +11,8 @@ variance. The standard error is that of leaving out one row at a time (jackknife
 groups of few rows, unlike an influence function, it contains the error of s_b^2.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skvarimp._running.guards import warn
@@ -19,12 +21,14 @@ ALONE = 1.5  # a smaller group counts as one row
 MOST_UNKNOWN = 0.12  # of the score's variance; beyond, noise looks significant
 
 
-def auto_bins(total):
-    """Bins of a continuous feature at a sample size: at least 10 rows each, 10 bins.
+def number_of_bins(asked, total):
+    """Bins of a continuous feature: "auto" has at least 10 rows in each, and 10 bins.
 
     More only as the cube root of the sample size: narrow bins follow q closely, but
     each costs chance variation.
     """
+    if asked != "auto":
+        return asked
     fewest = min(10, max(2, int(total // 10)))
     return max(fewest, int(np.cbrt(total)))
 
@@ -165,6 +169,7 @@ def root_with_error(variance, products, scores):
     return root, scores.error(shares @ products @ shares), shares
 
 
+@dataclass
 class Groups:
     """Sizes and sums of the scores in each group of rows.
 
@@ -188,20 +193,19 @@ class Groups:
         Q^2, the formula of the module.
     """
 
-    def __init__(self, sizes, means, squares, scores):
-        self.sizes, self.means, self.squares, self.scores = (
-            sizes,
-            means,
-            squares,
-            scores,
-        )
-        self.alone, total = sizes < ALONE, scores.total
-        self.own = squares / np.where(self.alone, 1.0, sizes - 1.0) * ~self.alone
+    sizes: np.ndarray
+    means: np.ndarray
+    squares: np.ndarray
+    scores: object
+
+    def __post_init__(self):
+        sizes, total = self.sizes, self.scores.total
+        self.alone = sizes < ALONE
+        self.own = self.squares / np.where(self.alone, 1.0, sizes - 1.0) * ~self.alone
         self.freedom = total - len(sizes)
-        pooled = squares.sum(axis=0) / max(self.freedom, 1e-300)
-        variances = np.where(self.alone, pooled, self.own)
-        chance = (1.0 - sizes / total) * variances
-        self.variance = (sizes * means**2 - chance).sum(axis=0) / total
+        pooled = self.squares.sum(axis=0) / max(self.freedom, 1e-300)
+        chance = (1.0 - sizes / total) * np.where(self.alone, pooled, self.own)
+        self.variance = (sizes * self.means**2 - chance).sum(axis=0) / total
 
     def without_influence(self, name):
         """Root and error of one group, or where too few values of an entry repeat.

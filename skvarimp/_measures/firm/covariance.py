@@ -176,9 +176,8 @@ def ledoit_wolf(X):
     squared = norm / n_samples**2  # |S|^2
     distance = squared - n_features * level**2  # |S - m I|^2
     spread = (np.sum(rows**2) / n_samples - squared) / n_samples
-    shrinkage = 0.0
-    if n_features > 1 and distance > 0:
-        shrinkage = min(max(spread, 0.0), distance) / distance
+    differs = n_features > 1 and distance > 0
+    shrinkage = _intensity(spread, distance) if differs else 0.0
     return ShrunkCovariance(sample, 1.0 - shrinkage, ones, shrinkage * level * ones)
 
 
@@ -230,10 +229,9 @@ def _intensity_of_correlations(n, rows, norm, fourth, n_varying):
     squares = np.sum(rows**2) - np.sum(fourth)
     means = norm / n**2 - n_varying * ((n - 1.0) / n) ** 2
     correlations = means * (n / (n - 1.0)) ** 2
-    if correlations <= 1e-12 * max(n_varying, 1):  # one column, or none correlated
-        return 1.0
     variances = n / (n - 1.0) ** 3 * (squares - n * means)
-    return float(np.clip(variances / correlations, 0.0, 1.0))
+    # not above: one column, or none correlated
+    return _intensity(variances, correlations, 1e-12 * max(n_varying, 1))
 
 
 def _intensity_of_variances(n, variances, fourth):
@@ -241,9 +239,12 @@ def _intensity_of_variances(n, variances, fourth):
     means = variances * (n - 1.0) / n
     spread = n / (n - 1.0) ** 3 * np.sum(fourth - n * means**2)
     distance = np.sum((variances - np.median(variances)) ** 2) if len(variances) else 0
-    if distance <= 0:
-        return 1.0
-    return float(np.clip(spread / distance, 0.0, 1.0))
+    return _intensity(spread, distance)
+
+
+def _intensity(spread, distance, least=0.0):
+    """How far to shrink: all the way where there is no distance."""
+    return float(np.clip(spread / distance, 0.0, 1.0)) if distance > least else 1.0
 
 
 class FittedCovariance:

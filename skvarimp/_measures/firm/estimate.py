@@ -1,6 +1,10 @@
-"""FIRM of all entries from the scores of the rows: which method, and its numbers."""
+"""FIRM of all entries from the scores of the rows: which method, and its numbers.
+
+Scores are a model's response, or the labels themselves.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +25,53 @@ from skvarimp._measures.firm.slope import (
 )
 from skvarimp._response.sampling import scaled_influences
 from skvarimp._running.memory import slices
+
+
+@dataclass
+class Scores:
+    """Centred scores of rows of positive weight.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_outputs)
+        Minus their mean; exactly 0 for a constant score.
+    mean, scale : ndarray of shape (n_outputs,)
+        Scores are mean + scale * values; scale is 1, or their standard deviation.
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    total : float
+        What the weights summed to: the sample size.
+    standardized : bool
+        Whether the values have standard deviation 1.
+    keep_rows : bool
+        Whether the rows' influences on the importances are kept.
+    """
+
+    values: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+    total: float
+    standardized: bool
+    keep_rows: bool = False
+
+    @property
+    def n_outputs(self):
+        """Number of outputs."""
+        return self.values.shape[1]
+
+    @property
+    def constant(self):
+        """Whether each output is the same at all rows, (n_outputs,)."""
+        return ~np.any(self.values, axis=0)
+
+    def error(self, squares):
+        """Standard errors from the rows' weighted mean squared influence."""
+        return np.sqrt(squares / self.total)
+
+    def in_units(self, values):
+        """Centred (and scaled) scores back in the units of the score."""
+        return self.mean + self.scale * values
 
 
 class Estimates:
@@ -85,22 +136,20 @@ class ConditionalScores(Mapping):
     """
 
     def __init__(self, names, estimates):
-        self._names, self._positions = names, None
+        self._positions = {name: e for e, name in enumerate(names)}
         self._ends, self._lines = estimates.ends, estimates.lines
         self._others = estimates.others
 
     def __getitem__(self, name):
-        if self._positions is None:
-            self._positions = {n: e for e, n in enumerate(self._names)}
         e = self._positions[name]
         t, q = self._others.get(e, (self._ends[e], self._lines[e]))
         return t, q[:, 0] if q.shape[1] == 1 else q
 
     def __iter__(self):
-        return iter(self._names)
+        return iter(self._positions)
 
     def __len__(self):
-        return len(self._names)
+        return len(self._positions)
 
     def __repr__(self):
         return f"<conditional expected scores of {len(self)} entries>"

@@ -19,7 +19,8 @@ from skvarimp._types import Floats, Matrix
 class FeatureFunction:
     """A function of the columns of X with a label.
 
-    A subclass keeps its arguments in `arguments` and implements `_values` and `_text`.
+    A subclass keeps its arguments in `arguments` and implements `_values(table)`, the
+    values at the rows, and `_text(names, n_columns)`, the label.
 
     Attributes
     ----------
@@ -67,12 +68,6 @@ class FeatureFunction:
         if n_columns is None and names is not None:
             n_columns = len(names)
         return self._text(names, n_columns)
-
-    def _values(self, table):
-        raise NotImplementedError
-
-    def _text(self, names, n_columns):
-        raise NotImplementedError
 
     def __eq__(self, other):
         return type(self) is type(other) and self.arguments == other.arguments

@@ -18,14 +18,20 @@ from skvarimp._data.validation import (
     check_sample_weight,
     check_target,
 )
+from skvarimp._data.values import (
+    as_columns,
+    encoded,
+    indicators,
+    numbers_if_possible,
+    output_names,
+)
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.firm.conditional import auto_bins
+from skvarimp._measures.firm.conditional import number_of_bins
 from skvarimp._measures.firm.covariance import NAMED
-from skvarimp._measures.firm.estimate import ConditionalScores, Estimator
+from skvarimp._measures.firm.estimate import ConditionalScores, Estimator, Scores
 from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import gaussian_estimates
 from skvarimp._measures.firm.merged import estimates_over
-from skvarimp._measures.firm.scores import label_scores, make_scores
 from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.gradients import linear_coefficients
@@ -211,15 +217,8 @@ default="auto"
                     "X.compute()."
                 )
         unmoved_response(model, table)  # names the outputs
-        results = estimates_over(
-            model,
-            entries,
-            partitions,
-            self.method,
-            self.n_bins,
-            self.standardize,
-            partial(_is_linear, model, table),
-        )
+        linear = partial(_is_linear, model, table)
+        results = estimates_over(self, model, entries, partitions, linear)
         self._store_estimates(entries, model.output_names, results)
 
     def _store_estimates(self, features, output_names, results):
@@ -248,8 +247,7 @@ default="auto"
         if model is not None:
             raw = unmoved_response(model, table).T
             output_names = model.output_names
-        scores = make_scores(raw, weights, self.standardize)
-        scores.keep_rows = self.keep_rows
+        scores = make_scores(raw, weights, self.standardize, self.keep_rows)
         results = within_callbacks(
             [self],
             lambda: self._estimates(model, Values(table), features, scores, weights),
@@ -287,7 +285,7 @@ default="auto"
             return gaussian_estimates(
                 model, values, features, self.covariance, scores, weights, start
             )
-        n_bins = auto_bins(scores.total) if self.n_bins == "auto" else self.n_bins
+        n_bins = number_of_bins(self.n_bins, scores.total)
         linear = cache(partial(_is_linear, model, values.table))
         estimator = Estimator(features, values, scores, self.method, n_bins, linear)
         with start(len(features)) as progress:
@@ -296,3 +294,57 @@ default="auto"
 
 def _is_linear(model, table):
     return model is not None and linear_coefficients(model, table) is not None
+
+
+def make_scores(raw, weights, standardize, keep_rows):
+    """Centre (and standardise) scores.
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n_samples, n_outputs)
+    weights : ndarray of shape (n_samples,)
+        Positive, not normalised.
+    standardize, keep_rows : bool
+
+    Returns
+    -------
+    Scores
+    """
+    total = weights.sum()
+    weights = weights / total
+    mean = weights @ raw
+    values = np.where(np.ptp(raw, axis=0) == 0, 0.0, raw - mean)
+    scale = np.ones(raw.shape[1])
+    if standardize:
+        spread = np.sqrt(weights @ values**2)
+        scale = np.where(spread > 0, spread, 1.0)
+        values = values / scale
+    return Scores(values, mean, scale, weights, total, standardize, keep_rows)
+
+
+def label_scores(y):
+    """The labels as scores, with the names of the outputs.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
+        Numbers as they are; others as indicators of each class, of two classes the
+        second.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_outputs)
+    names : list of str
+    """
+    if y is None:
+        raise ValueError(
+            "fit(None, X, y) takes the labels as the score, but y was not given. Pass "
+            "y, or a fitted estimator."
+        )
+    columns = numbers_if_possible(as_columns(y))
+    if columns.dtype.kind in "fbiu":
+        n_outputs = columns.shape[1]
+        names = [f"y{o}" for o in range(n_outputs)] if n_outputs > 1 else ["y"]
+        return columns.astype(np.float64), names
+    lists = [encoded(column)[0] for column in columns.T]
+    return indicators(columns, lists), output_names(lists)

@@ -11,12 +11,11 @@ import numpy as np
 
 from skvarimp._measures.firm.conditional import (
     Groups,
-    auto_bins,
+    number_of_bins,
     quantile_codes,
     root_with_error,
 )
-from skvarimp._measures.firm.estimate import Estimates, method_of
-from skvarimp._measures.firm.scores import Scores
+from skvarimp._measures.firm.estimate import Estimates, Scores, method_of
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._measures.partitioned_targets import response_moments
 from skvarimp._response.partitioned_donors import MOST_VALUES
@@ -79,31 +78,23 @@ class Feature:
         return np.maximum(np.searchsorted(edges, values, side="right") - 1, 0)
 
 
-def estimates_over(model, entries, partitions, method, n_bins, standardize, is_linear):
-    """`Estimates` of single columns over partitions, and the `Scores` they are in."""
+def estimates_over(measure, model, entries, partitions, is_linear):
+    """`Estimates` of single columns over partitions."""
     partitions.sent.add(model.estimator)
     moments, size = partitions.passed(response_moments, (model,))
     level = np.array([of_one.means[0, 0] for of_one in moments])
     total = moments[0].weights.sum()
     spread = np.sqrt([of_one.scatter[0, 0] / total for of_one in moments])
     constant = spread <= ROUNDING * size.values
-    scale = np.where(constant | (not standardize), 1.0, spread)
-    scores = Scores(
-        np.where(constant, 0.0, 1.0)[np.newaxis],
-        level,
-        scale,
-        np.ones(1),
-        total,
-        standardize,
-    )
+    scale = np.where(constant | (not measure.standardize), 1.0, spread)
+    values, one = np.where(constant, 0.0, 1.0)[np.newaxis], np.ones(1)
+    scores = Scores(values, level, scale, one, total, measure.standardize)
     none = PartModel(model, None, len(level))
     count = partitions.passed(Count.of, (none, entries, (False,)))
-    n_bins = auto_bins(total) if n_bins == "auto" else n_bins
-    features = [
-        _feature(entry, count.observed[entry, False], method, n_bins, is_linear)
-        for entry in entries
-    ]
-    sums = partitions.passed(_sums, (model, features, level, scale, constant))
+    how = measure.method, number_of_bins(measure.n_bins, total), is_linear
+    seen = [count.observed[entry, False] for entry in entries]
+    features = [_feature(*one, *how) for one in zip(entries, seen)]
+    sums = partitions.passed(_sums, (model, features, scores))
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):
         if feature.group_of_value is None:
@@ -147,12 +138,10 @@ def _feature(entry, observed, method, n_bins, is_linear):
     return Feature(entry, method, observed, groups)
 
 
-def _sums(part, model, features, level, scale, constant):
+def _sums(part, model, features, scores):
     """`Moments` of each group of each feature from the rows of one partition."""
-    v = (unmoved_response(model, part.table) - level[:, np.newaxis]) / scale[
-        :, np.newaxis
-    ]
-    v[constant] = 0.0
+    v = ((unmoved_response(model, part.table).T - scores.mean) / scores.scale).T
+    v[scores.constant] = 0.0
     result = []
     for feature in features:
         if feature.group_of_value is not None:
@@ -174,24 +163,17 @@ def _slopes(feature, moments, scores):
     """`Slopes` of one feature, see `slopes`; z = (d - shift) / sd."""
     n, weight = scores.n_outputs, moments.weights[0]
     products, v, _, (shift, squares) = np.split(moments.means[:, 0], [n, 2 * n, 3 * n])
-    values = feature.values.astype(np.float64) if feature.observed.is_numeric else None
     ends = np.array([0.0, len(feature.observed.masses) - 1.0])
-    if values is not None:
-        ends = values[[0, -1]]
+    if feature.observed.is_numeric:
+        ends = feature.values[[0, -1]].astype(np.float64)
     sd = np.sqrt(max(squares - shift**2, 0.0))
     varies = ends[0] < ends[1] and sd > 0
     sd = sd if varies else 1.0
     signed = varies * (products - shift * v) / sd
     signs, size = signs_of(signed[np.newaxis])[0] * varies, np.abs(signed).mean()
     halves = 0.5 * np.abs(signed) / n * scores.standardized
-    factors = np.concatenate(
-        [
-            signs / sd,
-            -shift * signs / sd,
-            -halves,
-            [size * shift / sd**2, -0.5 * size / sd**2],
-        ]
-    )
+    of_d = [size * shift / sd**2, -0.5 * size / sd**2]
+    factors = np.hstack([signs / sd, -shift * signs / sd, -halves, of_d])
     fixed = halves @ ~scores.constant - 0.5 * size * (shift**2 / sd**2 + 1.0)
     psi = factors @ moments.means[:, 0] + fixed
     square = psi**2 + factors @ moments.scatter @ factors / weight
@@ -216,7 +198,7 @@ def _means(name, by_group, scores):
         products = np.zeros((n, n))
         for g, moments in enumerate(by_group):
             factors = b1[g] - 2.0 * b2[g] * means[g], b2[g]
-            factor = np.hstack([one * np.eye(n) for one in factors])
+            factor = np.hstack([np.diag(one) for one in factors])
             psi = factor @ moments.means[:, 0] + fixed[g]
             products += sizes[g] / total * np.outer(psi, psi)
             products += factor @ moments.scatter @ factor.T / total

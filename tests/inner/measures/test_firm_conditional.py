@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skvarimp._measures.firm.conditional import (
-    auto_bins,
     distinct_counts,
+    number_of_bins,
     quantile_codes,
 )
 
@@ -32,7 +32,7 @@ def test_bins_of_distinct_values_are_of_equal_size():
     x = np.random.default_rng(1).permutation(1000).astype(float)
     codes = quantile_codes(x, np.full(1000, 1e-3), 8)
     assert np.bincount(codes).tolist() == [125] * 8
-    assert [auto_bins(n) for n in (4, 50, 100, 1000, 2000, 10**6)] == [
+    assert [number_of_bins("auto", n) for n in (4, 50, 100, 1000, 2000, 10**6)] == [
         *(2, 5, 10, 10, 12, 100)
     ]
 
