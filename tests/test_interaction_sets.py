@@ -221,8 +221,8 @@ def test_bad_input():
     h = {"statistic": "h"}
     cases = [
         ({"triples": [(0, 1, 2)]}, ValueError, "statistic='h'"),
-        ({**h, "triples": [(0, 1)]}, ValueError, "triples of entries"),
-        ({**h, "triples": [(0, 1, 1)]}, ValueError, "'x1' and 'x1' share"),
+        ({**h, "triples": [(0, 1)]}, ValueError, "triples of different entries"),
+        ({**h, "triples": [(0, 1, 1)]}, ValueError, "triples of different entries"),
         ({**h, "triples": [(0, 1, 2), (2, 1, 0)]}, ValueError, "2 times"),
         ({**h, "triples": [(0, 1, 9)]}, ValueError, "positions run from 0 to 5"),
         ({**h, "triples": []}, ValueError, "empty"),

@@ -403,9 +403,9 @@ def test_bins_of_many_values_are_near(few_values, numbers):
 
 def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
     """Gini's mean difference and the median of y, by sorting bins."""
-    from skvarimp._measures import partitioned_targets
+    from skvarimp._measures import partitioned_problem
 
-    monkeypatch.setattr(partitioned_targets, "BIN_VALUES", 90)
+    monkeypatch.setattr(partitioned_problem, "BIN_VALUES", 90)
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     for weights in (None, weight):
@@ -607,8 +607,21 @@ def test_what_needs_all_rows_says_so(numbers):
         FIRMImportance(method="gaussian"),
         FIRMImportance(features={"two": [0, 1]}),
     ):
-        with pytest.raises(ValueError, match=r"in one place|no draws of single rows"):
+        with pytest.raises(ValueError, match=r"in one place"):
             measure.fit(model, in_parts(X), in_parts(y))
+
+
+@pytest.mark.parametrize("measure", [MEASURES[0], MEASURES[2], MEASURES[6]], ids=str)
+def test_a_missing_y_is_no_fault_of_a_partition(measure, numbers):
+    """The message is that of rows in one place."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    messages = []
+    for rows in (X, in_parts(X)):
+        with pytest.raises(ValueError, match=r"\by\b") as caught:
+            clone(measure).fit(model, rows)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
 
 
 def test_parquet_files_are_read_together(numbers, tmp_path):

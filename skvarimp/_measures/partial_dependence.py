@@ -362,7 +362,8 @@ def joint_dependence(problem, entries, pairs, request):
         (n_first, n_second) or (n_first, n_second, n_outputs)).
     """
     joint = [together([entries[j], entries[k]]) for j, k in pairs]
-    curves = MeanCurves.of(problem, problem.response(joint), 2)
+    rows = problem.table, problem.weights, problem.base
+    curves = MeanCurves(problem.response(joint), problem.model, *rows, n_columns=2)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:

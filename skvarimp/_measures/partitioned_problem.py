@@ -1,18 +1,30 @@
-"""`PartitionedProblem`: a model on rows that no one place holds."""
+"""`PartitionedProblem`: a model on rows that no one place holds.
+
+Targets that are too many to be counted one by one are sorted into bins of neighbours,
+each of which is put in order on some worker. With F the distribution function, Gini's
+mean difference is 2 times the integral of F (1 - F): the sum over bins of that within
+the bin and over the gap to the next one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.partitions import naming
-from skvarimp._data.table import stacked
-from skvarimp._measures.partitioned_targets import UnmovedProblem
-from skvarimp._measures.problem import ALL
+from skvarimp._data.entries import Entry
+from skvarimp._data.partitions import Largest, naming
+from skvarimp._data.statistics import (
+    gini_mean_difference,
+    precise_cumsum,
+    weighted_median,
+)
+from skvarimp._data.table import ArrayTable, stacked
+from skvarimp._measures.problem import ALL, Problem
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._response.grid import is_categorical
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.partitioned_donors import (
     MOST_VALUES,
     Observed,
@@ -20,6 +32,7 @@ from skvarimp._response.partitioned_donors import (
     pool_points,
     pool_rows,
 )
+from skvarimp._response.partitioned_moments import Moments
 from skvarimp._response.partitioned_walk import (
     Count,
     GlobalMove,
@@ -34,12 +47,19 @@ from skvarimp._response.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.sampling import entry_seeds
-from skvarimp._response.unmoved import unmoved_response
+from skvarimp._response.unmoved import (
+    STATISTICS,
+    checked_scale,
+    compared_with,
+    unmoved_response,
+)
 from skvarimp._running.tasks import Progress
+
+BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
 
 
 @dataclass
-class PartitionedProblem(UnmovedProblem):
+class PartitionedProblem(Problem):
     """A problem whose table is a few rows, which stand for all in `Partitions`.
 
     What depends on all rows asks each partition and merges the answers.
@@ -59,10 +79,9 @@ class PartitionedProblem(UnmovedProblem):
         return sum(self.count(()).n_rows.values())
 
     def part_model(self, entries):
-        """What makes the response of each partition."""
-        if isinstance(self.response(entries), BlackBoxResponse):
-            return self._no_form()
-        return PartModel(self.model, self._form, len(self.base))
+        """What makes the response of each partition; of no entries the black box."""
+        fast = entries and not isinstance(self.response(entries), BlackBoxResponse)
+        return PartModel(self.model, self._form if fast else None, len(self.base))
 
     @cached_property
     def _form(self):
@@ -77,32 +96,31 @@ class PartitionedProblem(UnmovedProblem):
                 return count
         if set(entries) < set(self.foreseen):
             return self.count(self.foreseen)
-        model, kinds = self._no_form(), (False,)
-        if entries:
-            model = self.part_model(entries)
-            if isinstance(self.response(entries), TreeResponse):
-                kinds = False, True
-        arguments = model, list(entries), kinds
+        trees = entries and isinstance(self.response(entries), TreeResponse)
+        kinds = (False, True) if trees else (False,)
+        arguments = self.part_model(entries), list(entries), kinds
         count = self.partitions.passed(Count.of, arguments)
         self._counts[frozenset(entries)] = count
         return count
 
-    def _no_form(self):
-        return PartModel(self.model, None, len(self.base))
-
     def global_moves(self, entries, requests, by_cells=True):
         """The `GlobalMove` of each entry under each request, by position."""
         moves = [
-            GlobalMove.of(observed, entry, request)
+            GlobalMove.of(*both, request)
             for request in requests
-            for entry, observed in zip(
-                entries, self._observed(entries, request, by_cells)
-            )
+            for both in zip(self._observed(entries, request, by_cells), entries)
         ]
-        too_many = [m.move.entry.name for m in moves if m.lacks_values]
-        if too_many:
+        names = [repr(m.move.entry.name) for m in moves if m.lacks_values]
+        if names:
             trees = isinstance(self.response(entries), TreeResponse)
-            raise ValueError(_too_many(too_many, trees))
+            why = "each distinct value counts once" if trees else "the model is no tree"
+            shown = ", ".join([*names[:5], "..."] if len(names) > 5 else names)
+            raise ValueError(
+                f"grid='all' of rows in partitions takes at most {MOST_VALUES} "
+                f"distinct values where {why}; more are in {shown}. Use a number of "
+                "bins such as grid=100 or grid='equidistant', or pass a sample, "
+                "X.sample(frac=0.01).compute(), to a measure without `grid`."
+            )
         return moves
 
     def _observed(self, entries, request, by_cells=True):
@@ -153,8 +171,6 @@ class PartitionedProblem(UnmovedProblem):
 
     def drawn(self, entries, request, draw, scale, measure):
         """See `Problem.drawn`; for donors see `draws`."""
-        if measure.keep_rows:
-            self.in_one_place("keep_rows=True")
         seeds = entry_seeds(measure.random_state, len(entries))
         observed = self._observed(entries, request, by_cells=False)
         pooled = [
@@ -164,14 +180,11 @@ class PartitionedProblem(UnmovedProblem):
         if any(pooled):
             pool = self._pool(int(seeds[0]))
             ones = np.ones(pool.n_samples)
-            observed = [
-                Observed.of(pool, entry, ones) if from_pool else o
-                for entry, o, from_pool in zip(entries, observed, pooled)
-            ]
+            for e in np.flatnonzero(pooled):
+                observed[e] = Observed.of(pool, entries[e], ones)
         moves = [GlobalMove.of(*both, request) for both in zip(observed, entries)]
-        walk = self._walk(
-            self._no_form(), entries, moves, [replace(request, reductions=[])]
-        )
+        no_reductions = [replace(request, reductions=[])]
+        walk = self._walk(self.part_model(()), entries, moves, no_reductions)
         with Progress([measure], len(entries)) as progress:
             arguments = walk, pooled, draw, scale, measure.n_repeats, seeds
             drawn = self.partitions.passed(draw_in, arguments)
@@ -194,8 +207,6 @@ class PartitionedProblem(UnmovedProblem):
 
     def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
         """See `Problem.run`; the scheduler of Dask says where."""
-        if keep_rows:
-            self.in_one_place("keep_rows=True")
         moves = self.global_moves(entries, requests)
         walk = self._walk(self.part_model(entries), entries, moves, requests)
         walk = after_means(walk, self.partitions)
@@ -207,7 +218,9 @@ class PartitionedProblem(UnmovedProblem):
 
     def _walk(self, model, entries, moves, requests):
         """What walks over each partition."""
-        count = self.count(entries)
+        count, level = self.count(entries), np.zeros(len(self.base))
+        if any(r.uses_squares for request in requests for r in request.reductions):
+            level = np.array([m.means[0, 0] for m in self._response_moments[0]])
         categorical = [
             is_categorical(self.table, entry, request.categorical)
             for request in requests
@@ -222,30 +235,80 @@ class PartitionedProblem(UnmovedProblem):
             spans_of(count.n_rows),
             count.weight,
             "y" in vars(self),
-            self._level(requests),
+            level,
         )
 
-    def _level(self, requests):
-        """Mean of the response, where a reduction needs deviations from it."""
-        if not any(r.uses_squares for q in requests for r in q.reductions):
-            return np.zeros(len(self.base))
-        moments, _ = self._response_moments
-        return np.array([of_one.means[0, 0] for of_one in moments])
+    @cached_property
+    def _response_moments(self):
+        """`Moments` of each output, and its largest size."""
+        moments, size = self.partitions.passed(response_moments, (self.model,))
+        return moments, size.values
 
-    def walk(self, response, entries, requests, keep_rows=False):
-        """See `Problem.walk`: there is no one walk."""
-        raise ValueError(
-            "Rows in partitions have no draws of single rows, which estimation='rows' "
-            "and `tol` take. Use estimation='sampled' or 'exact', or pass a sample, "
-            "X.sample(frac=0.01).compute()."
-        )
+    def spread(self):
+        """See `Problem.spread`."""
+        moments, size = self._response_moments
+        variances = [np.diag(of_one.scatter)[0] for of_one in moments]
+        return np.array(variances) / moments[0].weights.sum(), size
 
-    def in_one_place(self, what, way_out="leave it out"):
-        """See `Problem.in_one_place`."""
-        raise ValueError(
-            f"{what} needs all rows in one place, got X in partitions. Pass "
-            f"X.compute(), or {way_out}."
-        )
+    @cached_property
+    def _targets(self):
+        """`Observed` of what each output is compared with."""
+        return self.partitions.passed(_observe, (self.model, len(self.base)))
+
+    def scale(self, contrast):
+        """See `Problem.scale`."""
+        if contrast not in STATISTICS:
+            return np.ones(len(self.base))
+        # what is wrong with any y is no fault of one partition
+        compared_with(self.model, self.partitions.head.target(), self.base)
+        if contrast == "range":
+            statistics = [float(np.ptp(o.rows.column(0))) for o in self._targets]
+        else:
+            statistics = [self._gini(row, o) for row, o in enumerate(self._targets)]
+        return checked_scale(self.model, statistics)
+
+    def _gini(self, row, observed):
+        """Gini's mean difference of one output's targets, whatever their number."""
+        known, total = observed.rows.column(0), observed.masses.sum()
+        if observed.distinct:
+            return gini_mean_difference(known, observed.masses / total)
+        of_row = {"model": self.model, "n_outputs": len(self.base), "row": row}
+        values, reduce = partial(_compared, **of_row), partial(_of_bin, total=total)
+        bins = self.partitions.in_bins(values, _edges(observed, self.n_rows), reduce)
+        result, below, last = 0.0, 0.0, None
+        for first, end, mass, even, squares in filter(None, bins):
+            if last is not None:
+                result += (first - last) * below * (1.0 - below)
+            # of (below + c) (1 - below - c), with c the mass of the bin up to a value
+            result += (end - first) * below * (1.0 - below)
+            result += (1.0 - 2.0 * below) * even - squares
+            below, last = below + mass, end
+        return 2.0 * result
+
+    def mean_loss(self, loss):
+        """See `Problem.mean_loss`."""
+        total, weight = self.partitions.passed(_sum_of_losses, (self.model, loss))
+        return float(total / weight)
+
+    @cached_property
+    def _relative_deviation(self):
+        arguments = self.model, self._median()
+        around, off = self.partitions.passed(_deviations, arguments)
+        return None if around == 0 else float(1.0 - off / around)
+
+    def _median(self):
+        """The weighted median of y."""
+        (observed,) = self._targets
+        values, masses = observed.rows.column(0), observed.masses
+        if not observed.distinct:
+            # the ends of a range that surely holds it, a few steps of the sketch away
+            below = np.cumsum(masses)
+            low, high = np.searchsorted(below, below[-1] * np.array([0.49, 0.51]))
+            ends = values[max(low - 1, 0)], values[min(high + 1, len(values) - 1)]
+            outside, inside = self.partitions.passed(_around, ends)
+            pieces = [(np.array(ends), outside), *inside.values()]
+            values, masses = map(np.concatenate, zip(*pieces))
+        return weighted_median(values, masses)
 
 
 def _takes_all(entry, request):
@@ -254,18 +317,6 @@ def _takes_all(entry, request):
     if isinstance(grid, Mapping):
         return entry.name not in grid
     return isinstance(grid, str) and grid == "all"
-
-
-def _too_many(names, trees):
-    """Why grid="all" cannot be served, and the way out."""
-    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-    why = "each distinct value counts once" if trees else "the model is no tree"
-    return (
-        f"grid='all' of rows in partitions takes at most {MOST_VALUES} distinct values "
-        f"where {why}; more are in {shown}. Use a number of bins such as grid=100 or "
-        "grid='equidistant', or pass a sample, X.sample(frac=0.01).compute(), to a "
-        "measure without `grid`."
-    )
 
 
 def partitioned_problem(estimator, partitions, response_method, entries):
@@ -287,3 +338,61 @@ def partitioned_problem(estimator, partitions, response_method, entries):
         partitions=partitions,
         foreseen=entries,
     )
+
+
+def response_moments(part, model):
+    """`Moments` of each output of a part, and its largest size."""
+    base = unmoved_response(model, part.table)
+    moments = [Moments.of(row[np.newaxis], part.weights, None, 1) for row in base]
+    return moments, Largest(np.abs(base).max(axis=1))
+
+
+def _compared(part, model, n_outputs, row=...):
+    """What the outputs are compared with, (n_outputs, n_rows), or one row of that."""
+    needs_base = model.kind == "score" or model.clusters
+    base = unmoved_response(model, part.table) if needs_base else [None] * n_outputs
+    return compared_with(model, part.target(), base)[row]
+
+
+def _observe(part, model, n_outputs):
+    entry = Entry("value", (0,))
+    return [
+        Observed.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
+        for of_one in _compared(part, model, n_outputs)
+    ]
+
+
+def _sum_of_losses(part, model, loss):
+    base = unmoved_response(model, part.table)
+    return part.weights @ loss_of_rows(loss, part.target(), base), part.weights.sum()
+
+
+def _deviations(part, model, median):
+    y, weights = part.target().astype(np.float64), part.weights
+    (base,) = unmoved_response(model, part.table)
+    return weights @ np.abs(y - median), weights @ np.abs(y - base)
+
+
+def _edges(observed, n_rows):
+    """Values that part a column in bins of about `BIN_VALUES` rows."""
+    values = observed.rows.column(0)
+    n_bins = -(-n_rows // BIN_VALUES)
+    below = np.cumsum(observed.masses)
+    shares = np.arange(1, n_bins) / n_bins * below[-1]
+    return np.unique(values[np.searchsorted(below, shares)])
+
+
+def _of_bin(values, weights, total):
+    """Ends and mass of a bin, and the integrals of its mass and of its square."""
+    order = np.argsort(values, kind="stable")
+    values, up_to = values[order], precise_cumsum(weights[order]) / total
+    gaps = np.diff(values)
+    return values[0], values[-1], up_to[-1], gaps @ up_to[:-1], gaps @ up_to[:-1] ** 2
+
+
+def _around(part, low, high):
+    """Weights below and above a range, and by partition what lies inside."""
+    y, weights = part.target().astype(np.float64), part.weights
+    inside = (y >= low) & (y <= high)
+    outside = np.array([weights @ (y < low), weights @ (y > high)])
+    return outside, {part.number: (y[inside], weights[inside])}

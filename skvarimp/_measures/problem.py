@@ -75,8 +75,13 @@ class Problem:
     def _lowered(self):
         return lowered(self.model, self.table)
 
-    def in_one_place(self, what, way_out=""):
+    def in_one_place(self, what, way_out="leave it out"):
         """Raise where the rows are in partitions, as `what` cannot be merged."""
+        if self.partitions is not None:
+            raise ValueError(
+                f"{what} needs all rows in one place, got X in partitions. Pass "
+                f"X.compute(), or {way_out}."
+            )
 
     def drawing(self):
         """The response that drawn rows are asked for: the model itself.

@@ -168,8 +168,12 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
     """
     rows = as_rows(X, y, sample_weight)
     in_partitions = isinstance(rows, Partitions)
-    if in_partitions:
-        _check_passes(measures)
+    for measure in measures if in_partitions else ():
+        if not measure._passes_over_partitions:
+            raise TypeError(
+                f"{type(measure).__name__} needs all rows in one place, got X in the "
+                "partitions of a Dask collection. Pass X.compute()."
+            )
     table = rows.head.table if in_partitions else rows
     entries = [m._set_entries(table, m.features, estimator) for m in measures]
     problems = {}
@@ -181,26 +185,15 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
             problems[method] = make_problem(*given, method)
     shared = {}
     for measure, of_measure in zip(measures, entries):
-        key = (measure.response_method, tuple(of_measure))
-        shared.setdefault(key, []).append(measure)
-    groups = [
-        [m._plan(problems[method], list(of_group)) for m in group]
-        for (method, of_group), group in shared.items()
-    ]
+        problem = problems[measure.response_method]
+        if getattr(measure, "keep_rows", False):
+            problem.in_one_place("keep_rows=True")
+        pair = measure, measure._plan(problem, of_measure)
+        key = measure.response_method, tuple(of_measure)
+        shared.setdefault(key, []).append(pair)
     within_callbacks(
-        measures,
-        lambda: [_carry_out(*pair) for pair in zip(shared.values(), groups)],
+        measures, lambda: [_carry_out(*zip(*pairs)) for pairs in shared.values()]
     )
-
-
-def _check_passes(measures):
-    """Raise where a measure needs all rows in one place."""
-    for measure in measures:
-        if not measure._passes_over_partitions:
-            raise TypeError(
-                f"{type(measure).__name__} needs all rows in one place, got X in the "
-                "partitions of a Dask collection. Pass X.compute()."
-            )
 
 
 def _carry_out(measures, plans):

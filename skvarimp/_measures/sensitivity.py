@@ -262,6 +262,8 @@ default=None
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
         by_rows = plan.estimation == "rows"
+        what = "estimation='rows'" if by_rows else "`tol`"
+        problem.in_one_place(what, "use estimation='exact'")
         response = problem.response(entries) if by_rows else problem.drawing()
         self.response_path_ = response.path
         walk = problem.walk(response, entries, [request], self.keep_rows)

@@ -17,7 +17,7 @@ from skvarimp._measures.firm.conditional import (
 )
 from skvarimp._measures.firm.estimate import Estimates, Scores, method_of
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
-from skvarimp._measures.partitioned_targets import response_moments
+from skvarimp._measures.partitioned_problem import response_moments
 from skvarimp._response.partitioned_donors import MOST_VALUES
 from skvarimp._response.partitioned_moments import Moments
 from skvarimp._response.partitioned_walk import Count, PartModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from numbers import Integral
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.interaction.partitioned import PartitionedCurves, PartitionedH
+from skvarimp._measures.interaction.partitioned import InPartitions
 from skvarimp._measures.interaction.sets import (
     all_pairs,
     check_asked,
@@ -278,33 +279,29 @@ default="auto"
 
     def _strengths(self, plan):
         """Statistic of each set and output; NaN from where a callback stopped."""
-        problem, entries, sets = plan.problem, plan.entries, plan.own
-        members = [[entries[e] for e in of_set] for of_set in sets]
-        joint = [together(of_set) for of_set in members]
-        response = problem.response(joint or entries)
-        statistic = self._statistic(problem, response, joint or entries, members)
+        problem, entries = plan.problem, plan.entries
+        sets = [[entries[e] for e in members] for members in plan.own]
+        joint = [together(members) for members in sets] or entries
+        response = problem.response(joint)
         self.response_path_ = self._path(problem.table, response.path, joint)
         n_outputs = len(problem.base)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
+        statistic = self._statistic(problem, response, joint, sets)
         n_jobs = self.n_jobs if problem.partitions is None else None
         how = (statistic,), n_jobs, response.prefer
-        used = sorted({e for of_set in sets for e in of_set} or range(len(entries)))
+        used = list(dict.fromkeys(chain(*sets))) or entries
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
-            tasks = (entries[e] for e in used)
-            for entry, result in in_order(_alone, tasks, *how):
-                alone[entry.name] = result
+            for entry, result in in_order(_alone, used, *how):
+                alone[entry] = result
                 if progress.step():
                     return strengths
             if not sets:
                 return statistic.left(list(alone.values()))[np.newaxis]
-            tasks = (
-                (of_set, *(alone[entry.name] for entry in of_set)) for of_set in members
-            )
-            results = in_order(_of_set, tasks, *how)
-            for s, (_, result) in enumerate(results):
+            tasks = ((members, *map(alone.get, members)) for members in sets)
+            for s, (_, result) in enumerate(in_order(_of_set, tasks, *how)):
                 strengths[s] = result
                 if progress.step():
                     break
@@ -322,16 +319,15 @@ default="auto"
         return f"{path}; {n_predicted} of {len(joint)} pairs: {black_box}"
 
     def _statistic(self, problem, response, joint, sets):
-        n_columns = max(len(entry.columns) for entry in joint)
-        request = Request(self.grid, [], [], self._categorical(problem))
-        how, in_memory = (problem, response, n_columns), problem.partitions is None
-        if self.statistic != "conditional_std":
-            if in_memory:
-                return JointH(MeanCurves.of(*how))
-            return PartitionedH(*how, joint, sets)
-        curves = (
-            MeanCurves.of(*how) if in_memory else PartitionedCurves(*how, sets, request)
-        )
+        n_columns, request = max(len(entry.columns) for entry in joint), None
+        if self.statistic == "conditional_std":
+            request = Request(self.grid, [], [], self._categorical(problem))
+        if problem.partitions is not None:
+            return InPartitions(problem, response, n_columns, joint, sets, request)
+        rows = problem.table, problem.weights, problem.base
+        curves = MeanCurves(response, problem.model, *rows, n_columns)
+        if request is None:
+            return JointH(curves)
         return ConditionalStd(curves, partial(problem.move, request=request))
 
     def plot(

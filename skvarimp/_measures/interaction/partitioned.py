@@ -7,7 +7,12 @@ from itertools import chain, combinations
 import numpy as np
 
 from skvarimp._data.statistics import divided
-from skvarimp._measures.interaction.statistics import MeanCurves, friedman_h, together
+from skvarimp._measures.interaction.statistics import (
+    MeanCurves,
+    conditional_std,
+    friedman_h,
+    together,
+)
 from skvarimp._measures.problem import ALL
 from skvarimp._response.partitioned_donors import MOST_CELLS, MOST_VALUES
 from skvarimp._response.partitioned_moments import Moments
@@ -19,8 +24,8 @@ SETS_AT_ONCE = 32  # whose observed values are held together
 
 
 @dataclass
-class _OfPartitions:
-    """What curves over partitions start from.
+class InPartitions:
+    """Statistics of pairs and triples, which passes over partitions compute together.
 
     Attributes
     ----------
@@ -29,74 +34,52 @@ class _OfPartitions:
         Of the few rows that stand for all.
     n_columns : int
         How many columns move at once, at most.
+    joint : list of Entry
+        The entries of each set as one; without sets the entries themselves.
+    sets : list of list of Entry
+    request : Request or None
+        Of the grid of a conditional standard deviation; None for Friedman's H.
     """
 
     problem: object
     response: object
     n_columns: int
-
-
-@dataclass
-class PartitionedCurves(_OfPartitions):
-    """`MeanCurves` of some pairs, which one pass computes together.
-
-    Attributes
-    ----------
-    pairs : list of (Entry, Entry)
-    request : Request
-        Of the grid that the entries move through.
-    """
-
-    pairs: list
-    request: object
-
-    def __post_init__(self):
-        self.problem.foreseen = list(dict.fromkeys(chain(*self.pairs)))
-
-    def on_grid(self, first, second):
-        """See `MeanCurves.on_grid`."""
-        return self._of_pairs[first.entry, second.entry]
-
-    @cached_property
-    def _of_pairs(self):
-        problem, entries = self.problem, self.problem.foreseen
-        arguments = (
-            problem.part_model(entries),
-            problem.global_moves(entries, [self.request], by_cells=False),
-            problem.count(entries).weight,
-            self.n_columns,
-            [[entries.index(entry) for entry in pair] for pair in self.pairs],
-        )
-        sums = problem.partitions.passed(_joint_curves, arguments)
-        return dict(zip(map(tuple, self.pairs), sums))
-
-
-@dataclass
-class PartitionedH(_OfPartitions):
-    """`JointH` over partitions: mean curves at the values that occur together.
-
-    Attributes
-    ----------
-    joint : list of Entry
-        The entries of each set as one; without sets the entries themselves.
-    sets : list of list of Entry
-    """
-
     joint: list
     sets: list
+    request: object
 
     def alone(self, entry):
         """Nothing: all entries go through the partitions together."""
 
     def of_set(self, task):
-        """See `JointH.of_set`."""
+        """See `ConditionalStd.of_set` and `JointH.of_set`."""
         return self._strengths[tuple(task[0])]
 
     @cached_property
     def _strengths(self):
-        """Set -> its H, (n_outputs,)."""
+        """Set -> its statistic, (n_outputs,)."""
+        compute = self._joint_h if self.request is None else self._conditional_stds
+        return dict(zip(map(tuple, self.sets), compute()))
+
+    def _conditional_stds(self):
+        problem = self.problem
+        problem.foreseen = entries = list(dict.fromkeys(chain(*self.sets)))
+        moves = problem.global_moves(entries, [self.request], by_cells=False)
+        pairs = [[entries.index(entry) for entry in pair] for pair in self.sets]
+        arguments = (
+            problem.part_model(entries),
+            moves,
+            problem.count(entries).weight,
+            self.n_columns,
+            pairs,
+        )
+        curves = problem.partitions.passed(_joint_curves, arguments)
+        for joint, (j, k) in zip(curves, pairs):
+            yield conditional_std(joint, moves[j].move, moves[k].move)
+
+    def _joint_h(self):
+        """At the values that occur together."""
         spread, _ = self.problem.spread()
-        result = {}
         for first in range(0, len(self.sets), SETS_AT_ONCE):
             some = slice(first, first + SETS_AT_ONCE)
             count, observed = self._counted(self.joint[some])
@@ -109,9 +92,7 @@ class PartitionedH(_OfPartitions):
                 ]
                 _, joint = smaller.pop()
                 p = of_joint.masses / of_joint.masses.sum()
-                own = joint, len(members), smaller, p, spread
-                result[tuple(members)] = friedman_h(*own)
-        return result
+                yield friedman_h(joint, len(members), smaller, p, spread)
 
     def _counted(self, entries):
         """The `Count` of entries, and the values of each that occur.

@@ -52,10 +52,8 @@ def all_pairs(entries):
             "entries with `features`, or use statistic='h_overall', one number per "
             "entry."
         )
-    pairs = list(combinations(range(len(entries)), 2))
-    for pair in pairs:
-        check_disjoint([entries[e] for e in pair], "Leave the pair out of `pairs`.")
-    return pairs
+    check_disjoint(entries, "Leave the pair out of `pairs`.")
+    return list(combinations(range(len(entries)), 2))
 
 
 def resolve_sets(given, entries, parameter):
@@ -109,13 +107,15 @@ def check_disjoint(entries, way_out):
 
 
 def _resolved(members, places, parameter):
-    size = SIZES[parameter]
-    if isinstance(members, str) or np.ndim(members) != 1 or len(members) != size:
+    size, resolved = SIZES[parameter], ()
+    if not isinstance(members, str) and np.ndim(members) == 1 and len(members) == size:
+        resolved = tuple(_entry_position(m, places, parameter) for m in members)
+    if len(set(resolved)) < size:
         raise ValueError(
-            f"`{parameter}` takes {parameter} of entries, such as "
+            f"`{parameter}` takes {parameter} of different entries, such as "
             f"{tuple(range(size))}, got {members!r}."
         )
-    return tuple(_entry_position(m, places, parameter) for m in members)
+    return resolved
 
 
 def _entry_position(member, places, parameter):

@@ -48,12 +48,6 @@ class MeanCurves:
     base: np.ndarray
     n_columns: int
 
-    @classmethod
-    def of(cls, problem, response, n_columns):
-        """Those of all rows of a problem."""
-        rows = problem.table, problem.weights, problem.base
-        return cls(response, problem.model, *rows, n_columns)
-
     def __post_init__(self):
         rows = np.arange(len(self.weights))
         self.of = self.response.averaged(
@@ -109,10 +103,14 @@ class ConditionalStd:
     def of_set(self, task):
         """The statistic of a pair, (n_outputs,), from the entries and their moves."""
         _, first, second = task
-        joint = self.curves.on_grid(first, second)
-        along_second = _spread_of_flatness(joint, second.categorical)
-        along_first = _spread_of_flatness(joint.swapaxes(1, 2), first.categorical)
-        return 0.5 * (along_first + along_second)
+        return conditional_std(self.curves.on_grid(first, second), first, second)
+
+
+def conditional_std(joint, first, second):
+    """See `ConditionalStd`; from the mean response with both moved, and their moves."""
+    along_second = _spread_of_flatness(joint, second.categorical)
+    along_first = _spread_of_flatness(joint.swapaxes(1, 2), first.categorical)
+    return 0.5 * (along_first + along_second)
 
 
 def _spread_of_flatness(joint, categorical):
