@@ -14,7 +14,6 @@ KERNELS = (
     "masses",
     "nearest",
     "one_turn",
-    "piece_sums",
     "pieces",
     "surrogates",
     "tree_credit",

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from skvarimp._compiled.bits cimport lowest_bit
-from skvarimp._compiled.tree_walk cimport TreeWalk
+from skvarimp._compiled.tree_walk cimport CUT, FEATURE, TreeWalk
 
 cdef enum:
     BLOCK = 512  # rows that go down a tree together, at most
@@ -38,15 +38,9 @@ cdef class Descent:
             Of the trees that rows go down.
         depth : int
             Of the deepest leaf of all.
-        n_questions : int
-            Splits of the largest tree; 0 unless the trees are so small that the
-            answers to all their questions are worth remembering.
-        first_slot : ndarray of shape (n_trees + 1,), int64
-            Where the slots of each tree begin.
-        slots : ndarray of shape (n_slots, 2), int64
-            A feature that the tree asks about, and where the answers of its codes begin.
-        bits : ndarray of shape (n_answers,), uint8
-            Answers to the questions of a tree that are about one feature.
+        questions : ndarray of shape (n_trees, n_questions), int32
+            All inner nodes of each tree, then -1; no columns unless the trees are so
+            small that what the answers lead to is worth remembering.
     members : tuple
         opens : ndarray of shape (n_nodes,), uint8
             See `TreeWalk`.
@@ -70,10 +64,8 @@ cdef class Descent:
     cdef int64_t[:, :, ::1] spans
     cdef int32_t[::1] event_cells
     cdef double[:, ::1] event_changes
-    # small trees: what each code answers, what answers lead to
-    cdef const int64_t[:, ::1] slots
-    cdef const int64_t[::1] first_slot
-    cdef const uint8_t[::1] bits
+    # small trees: the answers of rows, and what answers lead to
+    cdef const int32_t[:, ::1] questions
     cdef uint8_t[::1] given
     cdef int64_t[:, :, ::1] known
     cdef int32_t[:, ::1] known_own
@@ -85,8 +77,7 @@ cdef class Descent:
     cdef double[:, ::1] moved
 
     def __init__(self, trees, forest, members):
-        self.roots, depth, self.n_questions = forest[:3]
-        self.first_slot, self.slots, self.bits = forest[3:]
+        self.roots, depth, self.questions = forest
         self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
         self.walk = TreeWalk(trees, members[0], depth, self.size)
         self.leaf_values = trees[4]
@@ -100,6 +91,7 @@ cdef class Descent:
         self.jumps = np.zeros((n_flat, self.n_raw))
         self.touched = np.zeros(n_flat // WORD, np.uint64)
         self.cells, self.moved = np.empty(0, np.int32), np.empty((0, self.n_raw))
+        self.n_questions = self.questions.shape[1]
         if self.n_questions:
             n_kinds = 1 << self.n_questions
             self.given = np.empty(self.size, np.uint8)
@@ -231,18 +223,28 @@ cdef class Descent:
 
     cdef void recall(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
         """As `list_steps`, of all rows; walks only for answers that no row gave yet."""
-        cdef Py_ssize_t s, i
-        cdef const uint8_t *bits
+        cdef Py_ssize_t q, i
         cdef const int32_t *codes
         cdef uint8_t *given = &self.given[0]
-        cdef uint8_t answers
+        cdef uint8_t answers, goes
+        cdef int32_t node, feature, cut, missing_code, to_missing
         for i in range(n_rows):
             given[i] = 0
-        for s in range(self.first_slot[t], self.first_slot[t + 1]):
-            bits = &self.bits[self.slots[s, 1]]
-            codes = &self.walk.codes[self.slots[s, 0], 0]
+        for q in range(self.n_questions):
+            node = self.questions[t, q]
+            if node < 0:
+                break
+            feature, cut = self.walk.nodes[node, FEATURE], self.walk.nodes[node, CUT]
+            codes = &self.walk.codes[feature, 0]
+            missing_code = self.walk.missing_code[feature]
+            to_missing = self.walk.missing_left[node]
             for i in range(n_rows):
-                given[i] |= bits[codes[i]]
+                if cut < 0:
+                    goes = self.walk.sets[-1 - cut, codes[i]]
+                else:
+                    goes = codes[i] < cut
+                    goes = to_missing if codes[i] == missing_code else goes
+                given[i] |= <uint8_t>(goes << q)
         for i in range(n_rows):
             answers = given[i]
             if self.known_own[t, answers] < 0:
@@ -314,3 +316,73 @@ def larger(cells, numbers, Py_ssize_t used, Py_ssize_t more):
     new_cells, new_numbers = np.empty(shape[0], np.int32), np.empty(shape)
     new_cells[:used], new_numbers[:used] = cells[:used], numbers[:used]
     return new_cells, new_numbers
+
+
+def within_parts(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const int64_t[:, :] spans,
+    const int32_t[::1] cell_of,
+    const int64_t[::1] own,
+    int64_t[:, :] new_bounds,
+    int32_t[::1] new_cells,
+    double[:, ::1] new_moved,
+):
+    """Curves over the cells of each row's own part.
+
+    Parameters
+    ----------
+    bounds, cells, moved
+        See `pieces.pyx`; row i's first piece begins at cell 0.
+    spans : ndarray of shape (2, n_rows)
+        The first cell of each row's part and the one behind its last.
+    cell_of : ndarray of shape (n_cells_of_parts,)
+        The cell that `cells` means of each cell of the parts, ascending in each part.
+    own : ndarray of shape (n_rows,) or (0,)
+        The cell of each row's own value, on whose piece nothing moves.
+    new_bounds : ndarray of shape (3, n_rows)
+    new_cells : ndarray of shape (n_pieces,)
+    new_moved : ndarray of shape (n_outputs, n_pieces)
+        Filled; with room for all pieces.
+    """
+    cdef Py_ssize_t i, o, free = 0
+    cdef int64_t s, stop, at, end, unmoved, still
+    with nogil:
+        for i in range(bounds.shape[1]):
+            s, stop, at, end = bounds[0, i], bounds[1, i], spans[0, i], spans[1, i]
+            still, unmoved = -1, -1 if own.shape[0] == 0 else own[i]
+            new_bounds[0, i], new_bounds[2, i] = free, end
+            while at < end:
+                s = first_behind(&cells[0], s, stop, cell_of[at] + 1) - 1
+                new_cells[free] = <int32_t>at
+                for o in range(moved.shape[0]):
+                    new_moved[o, free] = moved[o, s]
+                if at <= unmoved:
+                    still = free
+                free, s = free + 1, s + 1
+                at = end if s == stop else first_behind(&cell_of[0], at, end, cells[s])
+            if still >= 0:
+                for o in range(moved.shape[0]):
+                    new_moved[o, still] = 0.0
+            new_bounds[1, i] = free
+
+
+cdef inline int64_t first_behind(
+    const int32_t *cells, int64_t first, int64_t end, int32_t cell
+) noexcept nogil:
+    """The first position from `first` on that is at least `cell`, or `end`."""
+    cdef int64_t step = 1, high, middle
+    if first == end or cells[first] >= cell:
+        return first
+    while first + step < end and cells[first + step] < cell:
+        first += step
+        step *= 2
+    high = min(first + step, end)
+    while high - first > 1:
+        middle = (first + high) // 2
+        if cells[middle] < cell:
+            first = middle
+        else:
+            high = middle
+    return high

@@ -125,9 +125,11 @@ def lists_of_rows(
                 if feature < 0:
                     mass = masses_of[here.size] + first_sets[here.size][here.node]
                     for k in range(here.size):
-                        s = 1
-                        for o in range(k + 1):  # how many sets end below this rank
-                            s = s * (here.ranks[k] - o) // (o + 1)
+                        s = here.ranks[k]  # over k + 1: how many sets end below it
+                        if k > 0:
+                            s = s * (here.ranks[k] - 1) // 2
+                        if k > 1:
+                            s = s * (here.ranks[k] - 2) // 3
                         mass += s
                     if alike:
                         mass[0] += here.stop - here.start

@@ -137,6 +137,39 @@ def reduce(
                     )
 
 
+def means(
+    const int64_t[:, :] bounds,
+    const int32_t[::1] cells,
+    const double[:, :] moved,
+    const double[::1] weights,
+    const double[::1] signs,
+    const int64_t[::1] groups,
+    double[:, ::1] sums,
+    double[:, :, ::1] sketch,
+):
+    """Weighted sums of the curves, and signed ones over the rows of each group.
+
+    Parameters
+    ----------
+    bounds, cells, moved, sums
+        See the module.
+    weights, signs : ndarray of shape (n_rows,)
+    groups : ndarray of shape (n_rows,)
+    sketch : ndarray of shape (n_outputs, n_groups, n_cells)
+        As `sums`, of each group.
+    """
+    cdef Py_ssize_t i, o, s
+    cdef double before, step
+    with nogil:
+        for i in range(bounds.shape[1]):
+            for o in range(moved.shape[0]):
+                before = 0.0
+                for s in range(bounds[0, i], bounds[1, i]):
+                    step, before = moved[o, s] - before, moved[o, s]
+                    sums[o, cells[s]] += weights[i] * step
+                    sketch[o, groups[i], cells[s]] += signs[i] * step
+
+
 cdef inline double of_curve(
     Room room,
     int which,

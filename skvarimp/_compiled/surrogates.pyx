@@ -68,7 +68,9 @@ cdef class Search:
     cdef Py_ssize_t min_rows
     cdef double tolerance
     cdef int64_t[::1] keys, spare
-    cdef int32_t[::1] slot_of_row
+    cdef int32_t[::1] slot_of_row, found_node, found_feature
+    cdef double[:, ::1] found_number
+    cdef double[:, :, ::1] found_sums
 
     def __init__(self, columns, slots, branches, exact, min_rows, tolerance):
         self.values, self.order, self.rank = columns[:3]
@@ -110,35 +112,28 @@ cdef class Search:
         n_found : int
         """
         cdef Py_ssize_t n_found = 0, tree, slot, j
+        self.found_node, self.found_feature = found_node, found_feature
+        self.found_number, self.found_sums = found_number, found_sums
         with nogil:
             for tree in range(self.slot_bounds.shape[0] - 1):
                 for slot in range(self.slot_bounds[tree], self.slot_bounds[tree + 1]):
                     self.slot_of_row[self.row[slot]] = <int32_t>slot
                 for j in range(first, last):
                     if self.own[tree, j]:
-                        n_found = self.column(
-                            tree, j, n_found,
-                            found_node, found_feature, found_number, found_sums,
-                        )
+                        n_found = self.column(tree, j, n_found)
                 for slot in range(self.slot_bounds[tree], self.slot_bounds[tree + 1]):
                     self.slot_of_row[self.row[slot]] = -1
         return n_found
 
     cdef Py_ssize_t column(
-        self,
-        Py_ssize_t tree,
-        Py_ssize_t j,
-        Py_ssize_t n_found,
-        int32_t[::1] found_node,
-        int32_t[::1] found_feature,
-        double[:, ::1] found_number,
-        double[:, :, ::1] found_sums,
+        self, Py_ssize_t tree, Py_ssize_t j, Py_ssize_t n_found
     ) noexcept nogil:
         """The surrogates on one column of a tree; returns their new number."""
         cdef Py_ssize_t b, first, last, middle, place, n_run, offset
         cdef int64_t[::1] seen
         cdef double left, right, lighter, running, association, excess
         cdef int64_t primary
+        cdef double *number
         offset = self.slot_bounds[tree]
         self.sort_slots(j)
         for b in range(self.bounds[tree], self.bounds[tree + 1]):
@@ -166,15 +161,16 @@ cdef class Search:
                         excess = fabs(running) - fabs(left - right)
                         association = fmin(excess / (2 * lighter), 1.0)
                 if association > self.tolerance:
-                    found_node[n_found] = <int32_t>self.node[b]
-                    found_feature[n_found] = <int32_t>j
-                    found_number[n_found, 0] = association
-                    found_number[n_found, 1] = found_number[n_found, 2] = NAN
-                    found_number[n_found, 3] = running
+                    self.found_node[n_found] = <int32_t>self.node[b]
+                    self.found_feature[n_found] = <int32_t>j
+                    number = &self.found_number[n_found, 0]
+                    number[0], number[1], number[2] = association, NAN, NAN
+                    number[3] = running
                     if place >= 0:
-                        found_number[n_found, 1] = self.value_at(j, seen[place])
-                        found_number[n_found, 2] = self.value_at(j, seen[place + 1])
-                        self.add_up(seen, place, found_sums, n_found)
+                        number[1] = self.value_at(j, seen[place])
+                        number[2] = self.value_at(j, seen[place + 1])
+                        self.add_up(seen, 0, place + 1, 0, n_found)
+                        self.add_up(seen, place + 1, seen.shape[0], 1, n_found)
                     n_found += 1
             if self.splits_on[b]:
                 self.partition(first, last, middle, self.right_splits[b])
@@ -250,7 +246,6 @@ cdef class Search:
             else:
                 right[0] += self.weight[slot]
 
-
     cdef Py_ssize_t best_cut(
         self,
         int64_t[::1] run,
@@ -319,36 +314,24 @@ cdef class Search:
             return 0.0
         return 1.0 - disagree / lighter
 
-    cdef void add_up(
-        self,
-        int64_t[::1] run,
-        Py_ssize_t place,
-        double[:, :, ::1] sums,
-        Py_ssize_t n_found,
-    ) noexcept nogil:
-        """Sums of the statistics of the rows up to a place, and of those behind it."""
-        cdef Py_ssize_t last = self.statistics.shape[0] - 1, k, m
-        for k in range(0, last + 1, 2):  # two at a time, an odd one twice
-            m = min(k + 1, last)
-            self.two_sums(run, 0, place + 1, k, m, sums, 0, n_found)
-            self.two_sums(run, place + 1, run.shape[0], k, m, sums, 1, n_found)
-
-    cdef inline void two_sums(
+    cdef inline void add_up(
         self,
         int64_t[::1] run,
         Py_ssize_t first,
         Py_ssize_t last,
-        Py_ssize_t k,
-        Py_ssize_t m,
-        double[:, :, ::1] sums,
         Py_ssize_t side,
         Py_ssize_t n_found,
     ) noexcept nogil:
-        cdef double one = 0.0, other = 0.0
+        """Sums of the statistics of the rows on one side of a place."""
+        cdef Py_ssize_t n_statistics = self.statistics.shape[0], k, m, p
+        cdef double one, other
         cdef int64_t slot
-        cdef Py_ssize_t p
-        for p in range(first, last):
-            slot = slot_of(run[p])
-            one += self.statistics[k, slot]
-            other += self.statistics[m, slot]
-        sums[side, k, n_found], sums[side, m, n_found] = one, other
+        for k in range(0, n_statistics, 2):  # two at a time, an odd one twice
+            m = min(k + 1, n_statistics - 1)
+            one = other = 0.0
+            for p in range(first, last):
+                slot = slot_of(run[p])
+                one += self.statistics[k, slot]
+                other += self.statistics[m, slot]
+            self.found_sums[side, k, n_found] = one
+            self.found_sums[side, m, n_found] = other

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._compiled import piece_sums, pieces
+from skvarimp._compiled import pieces
 from skvarimp._response.mean_curves import (
     OwnShare,
     PartialDependence,
@@ -142,7 +142,7 @@ class SummedMeans(Summed):
     def add(self, curves, rows):
         """See `Summed.add`."""
         of_rows = self.weights[rows], self.signs[rows], self.groups[rows]
-        piece_sums.means(*curves, *of_rows, self.sums, self.sketch)
+        pieces.means(*curves, *of_rows, self.sums, self.sketch)
 
     def merged(self):
         """See `Summed.merged`."""

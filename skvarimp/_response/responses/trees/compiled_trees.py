@@ -11,16 +11,13 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._compiled import masses as kernels
-from skvarimp._compiled.descent import Descent
-from skvarimp._compiled.piece_sums import within_parts as curves_within
+from skvarimp._compiled.descent import Descent, within_parts
 from skvarimp._response.responses.trees.curves import edge_steps
-from skvarimp._response.responses.trees.masses import goes_left, inner_nodes
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once, slices
 
 WORD = 64  # a member's flat cells begin at a multiple of it
-QUESTIONS = 8  # splits of trees so small that all answers to them are remembered,
-ANSWERS = 2**23  # and how many answers of codes to splits there may be, in bytes
+QUESTIONS = 8  # splits of trees so small that what answers to them lead to is kept
 
 
 @dataclass
@@ -85,7 +82,7 @@ def steps_of_rows(table, codes, members, with_raw=False):
 
 
 def cut(curves, spans, cell_of, own):
-    """Curves over some of their cells, others for each row; as `curves_within`."""
+    """Curves over some of their cells, others for each row; as `within_parts`."""
     bounds, _, moved = curves
     room = int(np.minimum(bounds[1] - bounds[0], spans[1] - spans[0]).sum())
     result = (
@@ -93,7 +90,7 @@ def cut(curves, spans, cell_of, own):
         np.empty(room, dtype=np.int32),
         np.empty((len(moved), room)),
     )
-    curves_within(*curves, spans, cell_of, own, *result)
+    within_parts(*curves, spans, cell_of, own, *result)
     return result
 
 
@@ -173,7 +170,7 @@ class Plan:
         if not all_trees:
             moving = [member.feature for member in members]
             trees = table.trees_with(np.isin(np.arange(len(table.columns)), moving))
-        self.forest = table.roots[trees], table.max_depth, *_answers(table, trees)
+        self.forest = table.roots[trees], table.max_depth, _questions(table)[trees]
         keys = range(len(members)) if apart else [m.feature for m in members]
         strips = {}
         for key, member in zip(keys, members):
@@ -299,24 +296,13 @@ def _marks(table, features, used, first_cell):
     return np.concatenate(marks).astype(np.int32), spans
 
 
-def _answers(table, trees):
-    """What small trees ask, and what codes answer, all as `Descent` is given it."""
-    of_trees, n_questions, n_bits = inner_nodes(table), table.max_leaves - 1, 0
-    n_answers = (table.missing_code + 1)[table.feature[table.feature >= 0]].sum()
-    if n_questions > QUESTIONS or n_answers > ANSWERS:
-        n_questions, trees = 0, []
-    first_slot, slots, bits = [0], [], [np.empty(0, dtype=np.uint8)]
-    for tree in trees:
-        answers = {}
-        for q, node in enumerate(of_trees[tree]):
-            feature = table.feature[node]
-            codes = np.arange(table.missing_code[feature] + 1)
-            goes = goes_left(table, node, codes, True).view(np.uint8) << q
-            answers[feature] = answers.get(feature, 0) | goes
-        for feature, of_codes in answers.items():
-            slots.append((feature, n_bits))
-            bits.append(of_codes)
-            n_bits += len(of_codes)
-        first_slot.append(len(slots))
-    slots = np.array(slots, dtype=np.int64).reshape(-1, 2)
-    return n_questions, np.array(first_slot), slots, np.concatenate(bits)
+def _questions(table):
+    """The inner nodes of each tree, then -1; no columns if any tree has many."""
+    n_questions = table.max_leaves - 1
+    if n_questions > QUESTIONS:
+        return np.empty((len(table.roots), 0), dtype=np.int32)
+    nodes = np.flatnonzero(table.feature >= 0)
+    tree = table.tree[nodes]
+    result = np.full((len(table.roots), n_questions), -1, dtype=np.int32)
+    result[tree, np.arange(len(nodes)) - np.searchsorted(tree, tree)] = nodes
+    return result

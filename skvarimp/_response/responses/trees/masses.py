@@ -244,20 +244,14 @@ def alike(table, codes):
         yield table.roots[trees], kind, codes[:, row]
 
 
-def inner_nodes(table):
-    """The inner nodes of each tree, a list of arrays."""
-    nodes = np.flatnonzero(table.feature >= 0)
-    return np.split(
-        nodes, np.searchsorted(table.tree[nodes], range(1, len(table.roots)))
-    )
-
-
 def _in_groups(table):
     """Yield lists of trees that ask `QUESTIONS` together, and their inner nodes."""
-    of_trees, trees, nodes = inner_nodes(table), [], []
+    inner = np.flatnonzero(table.feature >= 0)
+    of_tree = np.searchsorted(table.tree[inner], np.arange(len(table.roots) + 1))
+    trees, nodes = [], []
     # those that ask about the same features side by side
     for tree in np.argsort(table.feature[table.roots], kind="stable").tolist():
-        more = of_trees[tree].tolist()
+        more = inner[of_tree[tree] : of_tree[tree + 1]].tolist()
         if len(nodes) + len(more) > QUESTIONS:
             yield trees, nodes
             trees, nodes = [], []

@@ -68,8 +68,10 @@ class Means:
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
         for roots, kind, codes_of in alike(self.table, codes):
-            of_kinds = np.bincount(kind, weights, codes_of.shape[1]).astype(float)
-            count(paths, roots, codes_of, of_kinds, self.masses)
+            of_rows = weights
+            if codes_of is not codes:
+                of_rows = np.bincount(kind, weights, codes_of.shape[1]).astype(float)
+            count(paths, roots, codes_of, of_rows, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
