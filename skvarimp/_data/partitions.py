@@ -89,12 +89,6 @@ class Partitions:
         import dask
 
         self.sent = Sent()
-        if X.ndim != 2:
-            way_out = "" if hasattr(X, "rechunk") else " Pass X.to_frame()."
-            raise ValueError(
-                f"X must be 2-dimensional, (n_samples, n_features), got {X.ndim} "
-                f"dimension(s).{way_out}"
-            )
         given = {"y": y, "sample_weight": sample_weight}
         for name, values in given.items():
             if values is not None and not _is_dask(values):
@@ -103,9 +97,8 @@ class Partitions:
                     f"{type(values).__name__}. Make it a column of X's source, or "
                     "use dask.array.from_array with X's chunks."
                 )
-        together = _together(X, given)
-        gather = dask.delayed(_gathered, pure=False)
-        self.delayed = [gather(p, *part) for p, part in enumerate(together)]
+        together = enumerate(_together(X, given))
+        self.delayed = [dask.delayed((number, *part)) for number, part in together]
         read = partial(_read, feature_names=feature_names)
         self.head, schema = self._first_rows(read, sample_weight is not None)
         self._read = partial(read, schema=schema)
@@ -176,18 +169,17 @@ def _join(pieces, reduce):
 def _together(X, given):
     """The partitions of X with those of y and of the weights, each a tuple."""
     present = {"X": X} | {k: v for k, v in given.items() if v is not None}
-    counts = {name: _n_partitions(values, X) for name, values in present.items()}
-    for name, n in counts.items():
-        if n != counts["X"]:
+    parts = {name: _delayed(values, X) for name, values in present.items()}
+    n_of_X = len(parts["X"])
+    for name, of_name in parts.items():
+        if len(of_name) != n_of_X:
             raise ValueError(
-                f"`{name}` has {n} partitions, but X has {counts['X']}. Repartition "
-                "one of them, so that their rows belong together."
+                f"`{name}` has {len(of_name)} partitions, but X has {n_of_X}. "
+                "Repartition one of them, so that their rows belong together."
             )
-    if any(hasattr(values, "rechunk") for values in present.values()):
-        parts = {name: _delayed(values, X) for name, values in present.items()}
-    else:
+    if not any(hasattr(values, "rechunk") for values in present.values()):
         parts = _of_frames(present)
-    nothing = [None] * counts["X"]
+    nothing = [None] * n_of_X
     return list(zip(*(parts.get(name, nothing) for name in ("X", *given))))
 
 
@@ -199,21 +191,10 @@ def _of_frames(frames):
     import dask.dataframe as dd
 
     how = {"align_dataframes": False, "enforce_metadata": False}
-    both = dd.map_partitions(
-        _side_by_side, *frames.values(), meta=(None, object), **how
-    )
+    how["meta"] = None, object
+    both = dd.map_partitions(lambda *parts: parts, *frames.values(), **how)
     parts = both.to_delayed()
     return {name: [part[m] for part in parts] for m, name in enumerate(frames)}
-
-
-def _side_by_side(*frames):
-    return frames
-
-
-def _n_partitions(values, X):
-    return (
-        len(_delayed(values, X)) if hasattr(values, "rechunk") else values.npartitions
-    )
 
 
 def _delayed(values, X):
@@ -225,10 +206,6 @@ def _delayed(values, X):
     if sum(rows) == sum(values.chunks[0]):  # NaN where lengths are not known
         values = values.rechunk({0: rows})
     return list(values.to_delayed().ravel())
-
-
-def _gathered(number, X, y, weights):
-    return number, X, y, weights
 
 
 def _read(gathered, feature_names, schema=None):
@@ -270,8 +247,7 @@ def _head(gathered, read):
         part = read(gathered)
         if part is None:
             return len(X), None, None
-        some = np.zeros(part.table.n_samples, dtype=bool)
-        some[:HEAD_ROWS] = True
+        some = np.arange(part.table.n_samples) < HEAD_ROWS
         return len(X), _rows_of(part, some), schema_of(part.table)
 
 
