@@ -27,8 +27,11 @@ from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._measures.sobol import SobolImportance
 from skvarimp._selection.all_relevant import AllRelevantSelector
-from skvarimp._selection.selector import ImportanceEstimator
-from skvarimp._selection.selectors import BackwardEliminationSelector, ForwardSelector
+from skvarimp._selection.selectors import (
+    BackwardEliminationSelector,
+    ForwardSelector,
+    ImportanceEstimator,
+)
 from skvarimp._stability.folds import FoldImportances, importance_across_folds
 from skvarimp._stability.leave_out import leave_out_importances
 from skvarimp._stability.leave_out_result import LeaveOutImportances

@@ -7,21 +7,16 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, false_discovery_control
+from scipy.stats import binom, false_discovery_control, rankdata
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import (
-    Interval,
-    n_jobs_constraint,
-    random_state_constraint,
-)
+from skvarimp._data.validation import Interval
 from skvarimp._display.selection import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._running.tasks import Progress, in_order
-from skvarimp._selection.checks import check_copies_reach, importance_constraint
-from skvarimp._selection.refits import cloned, generator, seeds_of
-from skvarimp._selection.selector import RefittingSelector
+from skvarimp._selection.checks import check_copies_reach
+from skvarimp._selection.refits import RefittingSelector, cloned, generator, seeds_of
 from skvarimp._types import AnyEstimator, Axes, Importance, RandomState
 
 TENTATIVE, SELECTED, REJECTED = 0, 1, -1
@@ -133,12 +128,9 @@ class AllRelevantSelector(RefittingSelector):
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "importance": [*importance_constraint, callable, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": n_jobs_constraint,
-        "random_state": random_state_constraint,
     }
 
     estimator: AnyEstimator
@@ -167,8 +159,18 @@ class AllRelevantSelector(RefittingSelector):
         decisions = Decisions(
             table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
         )
+        stopped = False
         with Progress([self], self.max_iter, "round") as progress:
-            self._run(refits, seeds, decisions, progress)
+            # as many rounds at once as surely bring no decision before the last
+            while not (stopped or decisions.complete()):
+                left, n_more = decisions.left(), decisions.next_batch()
+                tasks = [(seed, left) for seed in seeds[decisions.n_rounds :][:n_more]]
+                for _, found in in_order(_of_round, tasks, (refits,), self.n_jobs):
+                    decisions.add(left, *found)
+                    stopped = progress.step()
+                    if stopped:
+                        break
+                decisions.decide()
         self.support_ = decisions.state == SELECTED
         self.tentative_ = decisions.state == TENTATIVE
         self.n_features_ = int(self.support_.sum())
@@ -179,18 +181,6 @@ class AllRelevantSelector(RefittingSelector):
             "importances": np.array(decisions.importances),
             "largest_copy": np.array(decisions.largest_copy),
         }
-
-    def _run(self, refits, seeds, decisions, progress):
-        """Rounds in batches: as many at once as surely bring no decision before."""
-        while not decisions.complete():
-            first, left = decisions.n_rounds, decisions.left()
-            tasks = [(seed, left) for seed in seeds[first:][: decisions.next_batch()]]
-            for _, found in in_order(_of_round, tasks, (refits,), self.n_jobs):
-                decisions.add(left, *found)
-                if progress.step():
-                    decisions.decide()
-                    return
-            decisions.decide()
 
     def _default_importance(self):
         """Impurity, on unseen rows where trees have some; else the sensitivity."""
@@ -269,7 +259,7 @@ class Decisions:
         self.tail = alpha / 2
         self.state = np.full(n_columns, TENTATIVE)
         self.hits = np.zeros(n_columns, dtype=np.intp)
-        self.rejected_after = np.zeros(n_columns, dtype=np.intp)
+        self.decided_after = np.zeros(n_columns, dtype=np.intp)
         # the first round in which all hits, or none, decide, and so many more
         self.idle_until = int(np.ceil(-np.log2(self.tail))) + n_iter_no_change
         self.importances, self.largest_copy = [], []
@@ -302,10 +292,9 @@ class Decisions:
             sure = false_discovery_control(tails) <= self.tail
             sure &= self.state[left] == TENTATIVE
             self.state[left[sure]] = decision
+            self.decided_after[left[sure]] = n
             if np.any(sure):
                 self.idle_until = n + self.n_iter_no_change
-        new = (self.state == REJECTED) & (self.rejected_after == 0)
-        self.rejected_after[new] = n
 
     def complete(self):
         """Whether nothing is left to decide, or no round has decided for long."""
@@ -325,8 +314,6 @@ class Decisions:
 
     def ranking(self):
         """1 = selected, 2 = tentative, then by the round of rejection, last first."""
-        rounds = np.unique(self.rejected_after[self.state == REJECTED])[::-1]
-        ranks = np.where(self.state == SELECTED, 1, 2)
-        for rank, after in enumerate(rounds, start=3):
-            ranks[self.rejected_after == after] = rank
+        ranks, rejected = np.where(self.state == SELECTED, 1, 2), self.state == REJECTED
+        ranks[rejected] = 2 + rankdata(-self.decided_after[rejected], "dense")
         return ranks

@@ -24,12 +24,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import (
-    Interval,
-    StrOptions,
-    n_jobs_constraint,
-    random_state_constraint,
-)
+from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.html import selector_html
 from skvarimp._display.selection import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
@@ -37,9 +32,7 @@ from skvarimp._measures.scoring import is_finite_number
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
-from skvarimp._selection.checks import importance_constraint
-from skvarimp._selection.refits import Refits
-from skvarimp._selection.selector import RefittingSelector
+from skvarimp._selection.refits import Refits, RefittingSelector
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -155,7 +148,6 @@ class PathSelector(Delegating, RefittingSelector):
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "importance": [*importance_constraint, callable, None],
         "performance_threshold": [
             Interval(Real, 0, 1, closed="both"),
             StrOptions({ONE_STANDARD_ERROR}),
@@ -168,8 +160,6 @@ class PathSelector(Delegating, RefittingSelector):
         "min_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "scoring": [str, callable, None],
         "cv": ["cv_object", StrOptions({ONE_SPLIT})],
-        "n_jobs": n_jobs_constraint,
-        "random_state": random_state_constraint,
     }
 
     def _html_repr(self):
@@ -314,16 +304,12 @@ class PathSelector(Delegating, RefittingSelector):
             To the estimator's and the importance's fit, the scorer and the splitter.
         """
         router = super().get_metadata_routing()
-        own_split = isinstance(self.cv, str)
-        if own_split or hasattr(self.cv, "split"):
-            router.add(
-                splitter=GroupShuffleSplit() if own_split else self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        return router.add(
-            scorer=self._scorer(),
-            method_mapping=MethodMapping().add(caller="fit", callee="score"),
-        )
+        splitter = GroupShuffleSplit() if isinstance(self.cv, str) else self.cv
+        if hasattr(splitter, "split"):
+            to_split = MethodMapping().add(caller="fit", callee="split")
+            router.add(splitter=splitter, method_mapping=to_split)
+        to_score = MethodMapping().add(caller="fit", callee="score")
+        return router.add(scorer=self._scorer(), method_mapping=to_score)
 
 
 def best_step(path):

@@ -3,17 +3,41 @@
 Seeds and splits are the same for any order of the work.
 """
 
+from __future__ import annotations
+
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import Table
+from skvarimp._data.validation import n_jobs_constraint, random_state_constraint
+from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._models.delegation import TakesAnyContainer
 from skvarimp._response.sampling import entry_seeds
-from skvarimp._running.guards import users_code
-from skvarimp._selection.checks import Passed
+from skvarimp._running.guards import users_code, whole_fit
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_params,
+    with_callbacks,
+)
+from skvarimp._selection.checks import (
+    Passed,
+    check_one_a_column,
+    check_refittable,
+    importance_constraint,
+    routed,
+    router_of,
+)
+from skvarimp._types import Matrix
 
 
 @dataclass(frozen=True)
@@ -238,3 +262,72 @@ def _positions(rows, n_samples):
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_samples:
         raise ValueError(f"`cv` makes a split with rows that X does not have: {rows}.")
     return rows
+
+
+class RefitsEstimator(TakesAnyContainer, BaseEstimator):
+    """Something that refits its `estimator` and measures importances.
+
+    A subclass implements `_fit(refits)`.
+    """
+
+    _doc_link_module = "skvarimp"
+    _doc_link_template = DOCUMENTATION
+
+    @whole_fit
+    @with_callbacks
+    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
+        """Fit to a training set.
+
+        Parameters
+        ----------
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Training rows, in a container that the estimator takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target.
+        **params : dict
+            Without metadata routing: `sample_weight` for the estimator, the
+            importance and the scorer, and `groups` for the splitter, as far as the
+            instance has them. With routing, what those request.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        validate_params(self)
+        check_refittable(self.estimator)
+        table, y = self._checked(X, y)
+        given = self.importance
+        importance = self._default_importance() if given is None else given
+        importance = check_one_a_column(importance)
+        passed = routed(self, self.estimator, params, table.n_samples)
+        self._fit(Refits(self.estimator, importance, table, y, passed))
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata given to `fit` goes.
+
+        Returns
+        -------
+        router : MetadataRouter
+            To the estimator's and the importance's fit.
+        """
+        return router_of(self, self.estimator, self.importance)
+
+    def _default_importance(self):
+        """What serves where `importance` is None."""
+        return SensitivityImportance(contrast="observed", scale=None)
+
+
+class RefittingSelector(SelectorMixin, CallbackSupportMixin, RefitsEstimator):
+    """A selector whose `_fit` sets `support_`."""
+
+    _shared_constraints = {  # noqa: RUF012 scikit-learn's form
+        "importance": [*importance_constraint, callable, None],
+        "n_jobs": n_jobs_constraint,
+        "random_state": random_state_constraint,
+    }
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_

@@ -1,9 +1,23 @@
-"""Feature selection driven by any importance: backward elimination, forward growth."""
+"""Feature selection driven by any importance, and `ImportanceEstimator`.
+
+Backward elimination and forward growth are selectors; the estimator brings importances
+to those of scikit-learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import clone
 
-from skvarimp._selection.checks import check_named_columns
+from skvarimp._data.table import as_table
+from skvarimp._measures.base import BaseImportance
+from skvarimp._models.delegation import Delegating
+from skvarimp._selection.checks import check_named_columns, importance_constraint
 from skvarimp._selection.path import PathSelector
+from skvarimp._selection.refits import RefitsEstimator
+from skvarimp._types import AnyEstimator
 
 
 class BackwardEliminationSelector(PathSelector):
@@ -233,3 +247,69 @@ class ForwardSelector(PathSelector):
         added = self.path_["added"]
         never = np.setdiff1d(np.arange(self.n_features_in_), np.concatenate(added))
         return [*added[chosen + 1 :], never]
+
+
+@dataclass(eq=False, repr=False)
+class ImportanceEstimator(Delegating, RefitsEstimator):
+    """An estimator that exposes an importance as `feature_importances_`.
+
+    Fits the estimator, then the importance on the same rows, so that
+    `SelectFromModel`, `RFE` and `RFECV` take any measure with any model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator; cloned.
+    importance : importance or str
+        Any importance class of skvarimp with one entry per column, cloned; or its
+        name, such as "sensitivity", for default parameters.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator; `predict`, `score` and so on ask it.
+    importance_ : importance
+        The fitted importance.
+    feature_importances_ : ndarray of shape (n_features,)
+        Its `importances_`.
+    n_features_in_ : int
+        Number of columns seen.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had names.
+
+    See Also
+    --------
+    BackwardEliminationSelector : Selection on held-out importances.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.feature_selection import SelectFromModel
+    >>> from sklearn.svm import SVR
+    >>> from skvarimp import ImportanceEstimator, SensitivityImportance
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> importance = SensitivityImportance(contrast="observed")
+    >>> machine = ImportanceEstimator(SVR(C=10.0), importance)
+    >>> SelectFromModel(machine, max_features=3).fit(X, y).get_support(indices=True)
+    array([0, 1, 3])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "importance": importance_constraint,
+    }
+
+    estimator: AnyEstimator
+    importance: BaseImportance | str
+
+    def _checked(self, X, y):
+        return as_table(self._validated(X, reset=True)), y
+
+    def _fit(self, refits):
+        X, y, passed = refits.table.native, refits.y, refits.passed
+        self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
+        fit = refits.importance.fit
+        self.importance_ = fit(self.estimator_, X, y, **passed.importance)
+        self.feature_importances_ = np.array(self.importance_.importances_)
+
+    def _selected(self, X):
+        return X

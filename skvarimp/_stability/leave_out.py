@@ -305,21 +305,18 @@ def _linear_predictions(refits, train, held_out, entries):
     coefficients b = C Xc' W y, leaving out the columns S changes the prediction at x
     by -xc' C[:, S] (C[S, S])^-1 b[S] (block inversion of A).
     """
-    X = refits.table.numeric()
-    if not np.all(np.isfinite(X)):
-        return None  # let the estimator say so
     estimator = refits.part(train).fitted(0)
-    weight = refits.passed.fit.get("sample_weight")
-    weight = np.ones(len(X)) if weight is None else weight
-    inverse, center = _inverse(X[train], weight[train], estimator)
+    base = as_columns(estimator.predict(refits.table.take(held_out).native))
+    X = refits.table.numeric()
+    weight = check_weights(refits.passed.fit.get("sample_weight"), len(X))
+    inverse = _inverse(X[train], weight[train], estimator)
     if inverse is None:
         return None
-    left, share, ridge = inverse
+    left, share, ridge, center = inverse
     coef = np.atleast_2d(estimator.coef_).T  # (n_features, n_outputs)
     moved = X[held_out] - center
     # Rows of (x - center)' C: V diag(share) V' + ridge I.
     projected = ((moved @ left) * share) @ left.T + ridge * moved
-    base = as_columns(estimator.predict(refits.table.take(held_out).native))
     outputs = np.empty((coef.shape[1], len(held_out), 1 + len(entries)))
     outputs[:, :, 0] = base.T
     for e, entry in enumerate(entries):
@@ -333,7 +330,10 @@ def _linear_predictions(refits, train, held_out, entries):
 
 
 def _inverse(X, weight, estimator):
-    """(V, share, ridge) of C = V diag(share) V' + ridge I, and the columns' centre."""
+    """V, share, ridge of C = V diag(share) V' + ridge I, and the columns' centre.
+
+    None where the columns are too close to collinear.
+    """
     center = np.zeros(X.shape[1])
     if estimator.fit_intercept:
         center = weight @ X / weight.sum()
@@ -343,11 +343,11 @@ def _inverse(X, weight, estimator):
     full = len(size) == X.shape[1]
     smallest = size[-1] ** 2 if full else 0.0
     if smallest + alpha <= (size[0] ** 2 + alpha) / WORST_CONDITION**2:
-        return None, None
+        return None
     if full:
-        return (right.T, 1.0 / (size**2 + alpha), 0.0), center
+        return right.T, 1.0 / (size**2 + alpha), 0.0, center
     # 1 / (s^2 + alpha) along V, 1 / alpha across it
-    return (right.T, -(size**2) / (alpha * (size**2 + alpha)), 1.0 / alpha), center
+    return right.T, -(size**2) / (alpha * (size**2 + alpha)), 1.0 / alpha, center
 
 
 def _agrees(refits, train, held_out, entry, outputs):

@@ -104,17 +104,15 @@ class LeaveOutImportances:
             return cls(entry_names, unknown, unknown, differences, np.nan)
         mean = weight @ values / total
         deviations, freedom = values - mean, np.inf
-        if groups is None:
-            errors = np.sqrt(weight @ deviations**2) / total
-        else:
-            _, codes = np.unique(groups[used], return_inverse=True)
+        spread = weight @ deviations**2
+        if groups is not None:
+            _, codes = np.unique(np.asarray(groups)[used], return_inverse=True)
             sums = np.zeros((codes.max() + 1, len(entry_names)))
             np.add.at(sums, codes, weight[:, np.newaxis] * deviations)
             freedom = float(codes.max())
-            errors = np.full(len(entry_names), np.nan)
-            if freedom > 0:
-                spread = (sums**2).sum(axis=0) * (freedom + 1) / freedom
-                errors = np.sqrt(spread) / total
+            correction = (freedom + 1) / freedom if freedom > 0 else np.nan
+            spread = (sums**2).sum(axis=0) * correction
+        errors = np.sqrt(spread) / total
         baseline = float(weight @ losses[used, 0] / total)
         return cls(
             entry_names, mean, errors, differences, baseline, freedom, frame_library

@@ -190,8 +190,6 @@ def null_importances(
         cv=["cv_object", StrOptions({ALL_ROWS})],
     )
     blocks = _blocks(strata, sample_weight, refits.table.n_samples)
-    if splitter is not None:  # what the splitter refuses, it refuses now
-        refits.splits(deepcopy(splitter))
     seeds = seeds_of(generator(random_state), 1 + n_permutations)
     tasks = [(number > 0, seed) for number, seed in enumerate(seeds)]
     arguments = (refits, splitter, blocks, n_repeats)
