@@ -10,7 +10,7 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     SquaredErrorLoss,
-    Values,
+    values_of,
 )
 from skvarimp._response.mean_curves import (
     OwnShare,
@@ -39,8 +39,8 @@ def reductions(problem, n_groups=7):
         PartialDependence.over("auto", n_rows, n_groups),
         IndividualFlatness("std"),
         IndividualFlatness("auto"),
-        AbsoluteErrorLoss(Values()).reduction(False),
-        SquaredErrorLoss(Values()).reduction(True),
+        AbsoluteErrorLoss(values_of).reduction(False),
+        SquaredErrorLoss(values_of).reduction(True),
         TotalShare(),
         OwnShare.over("variance", n_rows, n_rows),
     ]

@@ -1,13 +1,10 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
-from collections import deque
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from joblib import effective_n_jobs
 
-from skvarimp._response.grid import Moves
 from skvarimp._response.shapes.shape import Margins
 from skvarimp._response.states import Finished, Merging, Sample, State
 from skvarimp._running.memory import even_slices, working_bytes
@@ -226,8 +223,6 @@ def merged_states(walk, n_jobs=None):
     """
     waiting = {}
     tasks, prefer = walk.response.tasks(walk), walk.response.prefer
-    if prefer == "threads":
-        _sort_in_threads(walk.moves, n_jobs)
     with closing(in_order(_run_task, tasks, (walk,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             for positions, states in results:
@@ -247,21 +242,6 @@ def merged_states(walk, n_jobs=None):
                     positions,
                     states if walk.final else [s.expanded() for s in states],
                 )
-
-
-def _sort_in_threads(moves, n_jobs):
-    """Make all moves at once if they are small enough to be kept."""
-    if effective_n_jobs(n_jobs) == 1 or not isinstance(moves, Moves):
-        return
-    if 32 * len(moves) * moves.table.n_samples > moves.most_bytes:
-        return
-    positions = range(len(moves))
-    made = in_order(_make, positions, (moves,), n_jobs, require="sharedmem")
-    deque(made, maxlen=0)
-
-
-def _make(position, moves):
-    moves[position]
 
 
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB

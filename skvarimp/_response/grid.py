@@ -359,8 +359,7 @@ class Moves:
         self.table, self.weights = table, weights
         self.entries, self.grids = entries, grids
         self.categorical_columns = categorical_columns
-        self.most_bytes = working_bytes() / 2
-        self._made = Memo(most=np.inf, most_bytes=self.most_bytes)
+        self._made = Memo(most=np.inf, most_bytes=working_bytes() / 2)
         for request, grid in enumerate(grids):
             for e in _entries_with_values(entries, grid):
                 self[request * len(entries) + e]  # bad values raise before the work

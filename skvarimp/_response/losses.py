@@ -5,6 +5,7 @@ n_rows, n_cells), and gives (n_rows, n_cells). `make_loss` finds the one that fi
 model's response and refuses targets that do not."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -20,24 +21,14 @@ EQUAL_PROBABILITIES = 1e-10
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps  # as in scikit-learn's log_loss
 
 
-@dataclass(frozen=True)
-class Values:
-    """Targets of outputs that are numbers: y itself, one column per output."""
-
-    def __call__(self, y):
-        """(n_outputs, n_rows) of y (n_rows, ...)."""
-        return np.atleast_2d(np.asarray(y, dtype=np.float64).T)
+def values_of(y):
+    """Targets of outputs that are numbers: (n_outputs, n_rows) of y (n_rows, ...)."""
+    return np.atleast_2d(np.asarray(y, dtype=np.float64).T)
 
 
-@dataclass(frozen=True, eq=False)
-class Indicators:
+def indicators_of(y, class_lists):
     """Targets of probabilities and labels: indicators of y's classes."""
-
-    class_lists: list
-
-    def __call__(self, y):
-        """See `Values.__call__`."""
-        return indicators(y, self.class_lists).T
+    return indicators(y, class_lists).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,14 +287,14 @@ def _loss_of_values(loss, model, y, n_outputs):
                 f"loss={loss!r} needs a numeric y, got dtype {y.dtype}. Use a callable "
                 "loss, or a classifier."
             ) from None
-    if len(Values()(y[:1])) != n_outputs:
+    if len(values_of(y[:1])) != n_outputs:
         raise ValueError(
             f"loss={loss!r} needs one column of y per output, got y of shape {y.shape} "
             f"for {n_outputs} outputs. Pass the classifier itself in place of its "
             "`predict_proba`, or use a callable loss."
         )
     kinds = {"absolute_error": AbsoluteErrorLoss, "zero_one": ZeroOneLoss}
-    return kinds.get(loss, SquaredErrorLoss)(Values())
+    return kinds.get(loss, SquaredErrorLoss)(values_of)
 
 
 def _loss_of_classes(loss, model, y, n_outputs):
@@ -332,4 +323,4 @@ def _loss_of_classes(loss, model, y, n_outputs):
             return WrongClassLoss(lists, 0.0, 0.0)
         return WrongClassLoss(lists, 0.5, EQUAL_PROBABILITIES)
     kinds = {"absolute_error": AbsoluteErrorLoss, "squared_error": SquaredErrorLoss}
-    return kinds[loss](Indicators(lists))
+    return kinds[loss](partial(indicators_of, class_lists=lists))

@@ -131,7 +131,6 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
     -------
     Response
     """
-    name = type(model.estimator).__name__
     try:
         response = lower(model, table)
         difference = probe(response, model, table, base, weights, entries, walked)
@@ -141,21 +140,18 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
         return BlackBoxResponse(model, len(base), f"fast response: {error}")
     if difference is None:
         return response
+    verb, reason = "differs from", "the fast response failed its probe"
+    how = f"{difference}; the slower black box is used."
     if difference.is_rounding:
-        warn(
-            f"The {response.path} response of {name} agrees with its own "
-            f"{model.method} up to rounding, {difference}, but the rounding is larger "
-            "than that of float64: sums cancel, or the model uses single precision. "
-            "The slower black box is used.",
-            ResponseWarning,
+        verb, reason = "agrees with", "rounding of the fast response"
+        how = (
+            f"up to rounding, {difference}, but the rounding is larger than that of "
+            "float64: sums cancel, or the model uses single precision. The slower "
+            "black box is used."
         )
-        return BlackBoxResponse(model, len(base), "rounding of the fast response")
-    warn(
-        f"The {response.path} response of {name} differs from its own {model.method} "
-        f"{difference}; the slower black box is used.",
-        ResponseWarning,
-    )
-    return BlackBoxResponse(model, len(base), "the fast response failed its probe")
+    of_model = f"The {response.path} response of {type(model.estimator).__name__}"
+    warn(f"{of_model} {verb} its own {model.method} {how}", ResponseWarning)
+    return BlackBoxResponse(model, len(base), reason)
 
 
 ROWS, ENTRIES, CELLS, SEEN = 8, 8, 12, 500

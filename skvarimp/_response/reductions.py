@@ -141,16 +141,19 @@ class Range(RowMean):
 
 @dataclass(frozen=True)
 class IndividualFlatness(OfStatistic, RowMean):
-    """Mean over rows of the flatness of each row's own curve."""
+    """Mean over rows of the standard deviation, or the range, of each row's curve."""
 
     statistic: str = "std"
 
     counts_values = True
 
+    def of_kind(self, categorical):
+        """See `Reduction.of_kind`."""
+        known = super().of_kind(categorical)
+        return Range() if known.statistic == "range" else known
+
     def reduce(self, shape):
         """See `Reduction.reduce`."""
-        if self.statistic == "range":
-            return Range().reduce(shape)
         return State(shape.deviations())
 
 

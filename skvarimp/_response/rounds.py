@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skvarimp._data.partitions import merged
 from skvarimp._response.engine import merged_states
 from skvarimp._response.subgroups import donor_levels
 from skvarimp._running.memory import slices
@@ -41,9 +42,10 @@ class Batch:
     largest : float
         Largest draw's mean over the outputs.
     influence : float
-        Variance of a row's influence on the importance, estimated from these draws.
+        Variance of a row's influence on the importance, estimated from these draws,
+        times `information`.
     information : float
-        How many draws, or pairs of draws, `influence` is estimated from; its weight.
+        How many draws, or pairs of draws, `influence` is estimated from.
     row_sums, cell_sums : ndarray of shape (n_rows,), (n_cells,) or None
         Sums of the draws' means over the outputs by row and by donor value, where the
         numbers of single rows are kept.
@@ -59,21 +61,11 @@ class Batch:
     cell_sums: np.ndarray | None = None
 
     def __add__(self, other):
-        n = self.n_draws + other.n_draws
-        gap = other.mean - self.mean
-        between = gap**2 * self.n_draws * other.n_draws / n
-        information = self.information + other.information
-        share = other.information / information if information > 0 else 0.0
-        return Batch(
-            n,
-            self.sums + other.sums,
-            self.deviation + other.deviation + between,
-            max(self.largest, other.largest),
-            self.influence + share * (other.influence - self.influence),
-            information,
-            None if self.row_sums is None else self.row_sums + other.row_sums,
-            None if self.cell_sums is None else self.cell_sums + other.cell_sums,
-        )
+        both = merged(vars(self), vars(other))
+        between = (other.mean - self.mean) ** 2 * self.n_draws * other.n_draws
+        both["deviation"] += between / both["n_draws"]
+        both["largest"] = max(self.largest, other.largest)
+        return Batch(**both)
 
     @property
     def mean(self):
@@ -97,7 +89,8 @@ class Batch:
         """Sampling error of the importance; NaN where there are too few draws."""
         if self.information < MIN_INFORMATION:
             return np.nan
-        return float(np.sqrt(max(self.influence, 0.0) / total_weight))
+        variance = max(self.influence / self.information, 0.0)
+        return float(np.sqrt(variance / total_weight))
 
 
 class Filters:
@@ -335,7 +328,7 @@ def _batch(halves, states, move, reduction, scale):
     theta = counts @ mean / n
     centred = mean - theta
     deviation = float(counts @ centred**2)
-    influence = deviation / n
+    influence = deviation  # times n draws
     if len(halves) == 2 and move.codes is not None:
         # psi_i = (r_i - theta) + c (d_k(i) - theta). r_i is exact, and d_k is a mean
         # over the drawn rows: the product of two halves is unbiased for its square
@@ -343,7 +336,7 @@ def _batch(halves, states, move, reduction, scale):
         donors = [_of_donors(*pair, move, scale, theta) for pair in zip(halves, states)]
         c = reduction.donor_factor
         one, other = (centred + c * donated[codes] for donated in donors)
-        influence = float(counts @ (one * other)) / n
+        influence = float(counts @ (one * other))
     largest = float(np.abs(mean).max())
     batch = Batch(n, values @ counts, deviation, largest, influence, n)
     if halves[0].walk.keep_rows:

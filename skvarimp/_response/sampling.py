@@ -309,13 +309,14 @@ def draw_batch(task, walk, draw, scale, seeds):
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
         mean = values.mean(axis=0)
         centred = mean - mean.mean()
+        information = n * (n - 1) / 2 * float(np.sum(walk.weights**2))
         batch = Batch(
             n,
             values.sum(axis=1),
             float(centred @ centred),
             float(np.abs(mean).max()),
-            influence(walk, move, draw, rows, cells, centred),
-            n * (n - 1) / 2 * float(np.sum(walk.weights**2)),
+            influence(walk, move, draw, rows, cells, centred) * information,
+            information,
         )
         if walk.keep_rows:
             batch.row_sums = np.bincount(rows, mean, len(walk.weights))

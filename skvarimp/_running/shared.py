@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 import numpy as np
 from joblib.externals.loky.backend.reduction import get_loky_pickler
-from scipy import sparse
 from sklearn import config_context, get_config
 
 DEEPEST = 6
@@ -146,25 +145,22 @@ def _received(name, pickled, arrays, waits):
     return shared
 
 
-def bytes_of(value):
+def bytes_of(value, depth=DEEPEST, seen=None):
     """Bytes that an object and what it refers to hold, near enough."""
-    return _bytes_of(value, DEEPEST, set())
-
-
-def _bytes_of(value, depth, seen):
+    seen = set() if seen is None else seen
     if id(value) in seen or depth == 0:
         return 0
     seen.add(id(value))
     if isinstance(value, np.ndarray):
         return value.nbytes + (64 * value.size if value.dtype.hasobject else 0)
-    if sparse.issparse(value) or type(value).__name__ == "DataFrame":
+    if type(value).__name__ == "DataFrame":
         values = getattr(value, "memory_usage", getattr(value, "estimated_size", None))
         if values is not None:
             return int(np.sum(values()))
     if isinstance(value, list | tuple):
-        return sum(_bytes_of(member, depth - 1, seen) for member in value)
+        return sum(bytes_of(member, depth - 1, seen) for member in value)
     if isinstance(value, dict):
-        return _bytes_of(tuple(value.values()), depth, seen)
+        return bytes_of(tuple(value.values()), depth, seen)
     if hasattr(value, "__dict__") and not isinstance(value, type):
-        return _bytes_of(tuple(vars(value).values()), depth, seen)
+        return bytes_of(tuple(vars(value).values()), depth, seen)
     return sys.getsizeof(value, 64)

@@ -11,7 +11,7 @@ from skvarimp._running.private_sklearn import callback_context, with_callbacks
 from skvarimp._running.shared import Shared
 
 
-def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None, require=None):
+def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
     """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
 
     Results arrive while later tasks run, so that few are held; a backend that cannot
@@ -29,8 +29,6 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None, require=No
     n_jobs : int or None, default=None
     prefer : {None, "threads"}, default=None
         "threads" serves functions that let go of the interpreter.
-    require : {None, "sharedmem"}, default=None
-        "sharedmem" if the function changes its arguments.
 
     Yields
     ------
@@ -51,7 +49,7 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None, require=No
             sent.append(task)
             yield delayed(_guarded)(shared, task)
 
-    how = {"n_jobs": n_jobs, "prefer": prefer, "require": require}
+    how = {"n_jobs": n_jobs, "prefer": prefer}
     try:
         parallel = Parallel(**how, return_as="generator")
     except ValueError:  # "Backend ... does not support return_as"

@@ -221,11 +221,6 @@ class Basis(Shape):
 
         return self.means(squares, float(np.square(offsets).max(initial=0.0)))
 
-    def sums(self, weights):
-        """See `Shape.sums`."""
-        values, matrix = self.moved
-        return self._to_cells(np.matmul(weights, values), matrix)
-
     def n_summed(self, n_cells):
         """See `Shape.n_summed`: the nodes."""
         return self.moved[0].shape[-1]

@@ -109,19 +109,6 @@ class SummedLoss(Summed):
         return State(rows[np.newaxis], self.cells())
 
 
-class SummedFlatness(Summed):
-    """The extent or the deviation of each row's curve, without sums over the rows."""
-
-    def __init__(self, reduction, member, walk, rows):
-        statistic = getattr(reduction, "statistic", "range")
-        kind = "extents" if statistic == "range" else "deviations"
-        super().__init__(kind, reduction, member, walk, rows)
-
-    def merged(self):
-        """See `Summed.merged`."""
-        return State(self.rows[np.newaxis])
-
-
 class SummedMeans(Summed):
     """`PartialDependence` and `OwnShare`."""
 
@@ -159,8 +146,8 @@ KINDS = {
     TotalShare: partial(Summed, "variances"),
     SquaredError: partial(SummedLoss, "squares"),
     AbsoluteError: partial(SummedLoss, "distances"),
-    Range: SummedFlatness,
-    IndividualFlatness: SummedFlatness,
+    Range: partial(Summed, "extents"),
+    IndividualFlatness: partial(Summed, "deviations"),
     PartialDependence: SummedMeans,
     OwnShare: SummedMeans,
 }

@@ -139,7 +139,13 @@ class Shape:
         raise NeedsValues
 
     pairs = distances = squares = extremes = deviations = _unknown
-    variances = means = sums = sums_by_group = _unknown
+    variances = means = sums_by_group = _unknown
+
+    def sums(self, weights):
+        """See the module: the sums of one group."""
+        one = np.zeros(len(weights), dtype=np.intp)
+        sums, basis = self.sums_by_group(weights, one, 1)
+        return (sums if basis is None else np.matmul(sums, basis))[:, :, 0]
 
 
 def reduced(reductions, shape):
@@ -179,16 +185,9 @@ class Dense(Shape):
         for part, margins in self.margins.parts(size):
             yield Chunk(margins, self.ice[:, :, part])
 
-    def sums(self, weights):
-        """See `Shape.sums`."""
-        return self._added(sparse.csr_array(weights[np.newaxis]))[:, :, 0]
-
     def sums_by_group(self, weights, groups, n_groups):
-        """See `Shape.sums_by_group`."""
-        return self._added(summing(weights, groups, n_groups)), None
-
-    def _added(self, add):
-        """A sparse matrix times ICE - f; constant curves stay exactly constant."""
+        """See `Shape.sums_by_group`; constant curves stay exactly constant."""
+        add = summing(weights, groups, n_groups)
         base = np.broadcast_to(self.margins.base, self.ice.shape[:3])
         sums = []
         for at in np.ndindex(*self.ice.shape[:2]):
@@ -196,7 +195,7 @@ class Dense(Shape):
             of_one -= (add @ base[at])[:, np.newaxis]
             sums.append(of_one)
         result = np.stack(sums) if len(sums) > 1 else sums[0]
-        return result.reshape(*self.ice.shape[:2], *sums[0].shape)
+        return result.reshape(*self.ice.shape[:2], *sums[0].shape), None
 
 
 def summing(weights, groups, n_groups):

@@ -317,10 +317,6 @@ class StepCurves(Shape):
         for part in self.steps.chunks():
             yield Pieces(self.margins.part(part), self.steps.part(part), self.gap)
 
-    def sums(self, weights):
-        """See `Shape.sums`; forms no pieces."""
-        return self.steps.over_rows(weights)[np.newaxis]
-
     def sums_by_group(self, weights, groups, n_groups):
         """See `Shape.sums_by_group`; forms no pieces."""
         return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None

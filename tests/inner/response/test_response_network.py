@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from skvarimp import SensitivityImportance
 from skvarimp._compiled import built, use_compiled
 from skvarimp._models.forms import NotReadable
-from skvarimp._response.losses import SquaredErrorLoss, Values
+from skvarimp._response.losses import SquaredErrorLoss, values_of
 from skvarimp._response.mean_curves import TotalShare
 from skvarimp._response.responses.many_columns import (
     few_value_batches,
@@ -206,7 +206,7 @@ def test_only_squares_are_cheap_between_kinks():
     """What decides between exact numbers and draws: other sums need all values."""
     model = MLPRegressor(hidden_layer_sizes=(7,), **SHORT)
     _, response = problem_of(fitted_quietly(model, X, Y), X)
-    squares = SquaredErrorLoss(Values()).reduction(False)
+    squares = SquaredErrorLoss(values_of).reduction(False)
     cheap = response.evaluations_for(squares, 1000, 1000)
     whole = response.evaluations(1000, 1000)
     assert response.evaluations_for(TotalShare(), 1000, 1000) == whole

@@ -17,7 +17,7 @@ from sklearn.svm import SVR
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request
-from skvarimp._response.losses import LogLoss, Values
+from skvarimp._response.losses import LogLoss, values_of
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import (
     AbsoluteError,
@@ -135,12 +135,14 @@ REDUCTIONS = [
     PartialDependence.over("std", N, 7),
     PartialDependence.over("range", N, N),
     IndividualFlatness("std"),
-    IndividualFlatness("range"),
     SquaredError(
-        lambda y, f: np.mean((y[:, 0].T[..., None] - f) ** 2, 0), False, False, Values()
+        lambda y, f: np.mean((y[:, 0].T[..., None] - f) ** 2, 0),
+        False,
+        False,
+        values_of,
     ),
     AbsoluteError(
-        lambda y, f: np.mean(abs(y[:, 0].T[..., None] - f), 0), False, False, Values()
+        lambda y, f: np.mean(abs(y[:, 0].T[..., None] - f), 0), False, False, values_of
     ),
     Loss(lambda y, f: np.mean(np.sign(y[:, 0].T[..., None] - f), 0)),
     Loss(lambda y, f: np.mean(np.exp(-f / 9), 0), smooth=True),
