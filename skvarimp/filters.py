@@ -155,7 +155,8 @@ def auc(X: Matrix, y: ArrayLike) -> Floats:
     array([0.75, 0.5 ])
     """
     table, X, y = _check_data(X, y)
-    members = _class_members(y)  # (n_samples, n_classes)
+    code = _class_codes(y)
+    members = np.eye(code.max() + 1)[code]  # (n_samples, n_classes)
     if members.shape[1] == 2:
         members = members[:, 1:]
     n_in = members.sum(axis=0)[:, np.newaxis]
@@ -220,19 +221,10 @@ def group_statistic(
     if groups == "X":
         return _target_between_levels(X, y)
     table, X, y = _check_data(X, y)
-    members = _class_members(y)
-    _check_within(len(y), members.shape[1], "y")
-    n_in = members.sum(axis=0)
+    code = _class_codes(y)
     f, p = np.empty((2, table.n_columns))
     for columns, block in column_blocks(X):
-        size = np.abs(block).max(axis=0)
-        block = block - block.mean(axis=0)
-        means = (members.T @ block) / n_in[:, np.newaxis]  # (n_classes, c)
-        between = np.sum(n_in[:, np.newaxis] * means**2, axis=0)
-        within = np.sum((block - members @ means) ** 2, axis=0)
-        rounding = 1e-26 * len(y) * size**2
-        test = _f_test(between, within, len(n_in), len(y), rounding)
-        f[columns], p[columns] = test
+        f[columns], p[columns] = _f_test(block, code, "y")
     return f, p
 
 
@@ -240,43 +232,40 @@ def _target_between_levels(X, y):
     """F of y between the distinct values of each column, and its p-values."""
     table = as_table(X)
     y = _check_numeric_target(_check_rows(table, y))
-    size = np.abs(y).max()
-    y = y - y.mean()
     f, p = np.zeros(table.n_columns), np.ones(table.n_columns)
     for j, name in enumerate(table.column_names()):
         levels = table.column(j)
         if levels.dtype.kind == "f" and np.isnan(levels).any():
             raise ValueError(_missing_values([name]))
         level = table.factorize([j])[0]
-        n_in = np.bincount(level)
-        if len(n_in) == 1:  # a constant column makes no groups
-            continue
-        _check_within(len(y), len(n_in), f"column {name!r}")
-        means = np.bincount(level, weights=y) / n_in
-        between = np.sum(n_in * means**2)
-        within = np.sum((y - means[level]) ** 2)
-        rounding = 1e-26 * len(y) * size**2
-        f[j], p[j] = _f_test(between, within, len(n_in), len(y), rounding)
+        if level.any():  # a constant column makes no groups
+            ((f[j],), (p[j],)) = _f_test(y[:, np.newaxis], level, f"column {name!r}")
     return f, p
 
 
-def _f_test(between, within, n_groups, n_samples, rounding):
-    """F and its p-value; sums of squares below `rounding` are 0."""
-    freedom = n_groups - 1, n_samples - n_groups
-    between = np.where(between > rounding, between, 0.0) / freedom[0]
-    within = np.where(within > rounding, within, 0.0) / freedom[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        f = np.where(between > 0, between / within, 0.0)
-    return f, special.fdtrc(*freedom, f)
-
-
-def _check_within(n_samples, n_groups, what):
+def _f_test(values, group, what):
+    """F of columns between groups, (n_columns,), and its p-values."""
+    n_in = np.bincount(group)
+    n_samples, n_groups = len(values), len(n_in)
     if n_samples <= n_groups:
         raise ValueError(
             f"{what} makes {n_groups} groups of {n_samples} rows: nothing is left to "
             "measure the variance within groups. Each group but one may hold a single "
             "row, not all of them."
         )
+    freedom, centred = (n_groups - 1, n_samples - n_groups), values - values.mean(0)
+    members = sparse.csr_array((np.ones(n_samples), group, np.arange(n_samples + 1)))
+    means = (members.T @ centred) / n_in[:, np.newaxis]  # (n_groups, n_columns)
+    between = n_in @ means**2
+    centred -= members @ means
+    within = np.sum(centred**2, axis=0)
+    # sums of squares below this are 0
+    rounding = 1e-26 * n_samples * np.abs(values).max(axis=0) ** 2
+    between = np.where(between > rounding, between, 0.0) / freedom[0]
+    within = np.where(within > rounding, within, 0.0) / freedom[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f = np.where(between > 0, between / within, 0.0)
+    return f, special.fdtrc(*freedom, f)
 
 
 def _check_rows(table, y):
@@ -344,8 +333,8 @@ def _check_numeric_target(y):
     return y
 
 
-def _class_members(y):
-    """Indicators of the classes of y, (n_samples, n_classes) float64."""
+def _class_codes(y):
+    """The number of each row's class, (n_samples,)."""
     with warnings.catch_warnings():  # many classes of few rows are no mistake here
         warnings.filterwarnings("ignore", message="The number of unique classes")
         try:
@@ -360,6 +349,4 @@ def _class_members(y):
     classes, code = encoded(y)
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes, got {classes.tolist()}.")
-    members = np.zeros((len(y), len(classes)))
-    members[np.arange(len(y)), code] = 1.0
-    return members
+    return code

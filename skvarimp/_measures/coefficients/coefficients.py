@@ -12,11 +12,13 @@ from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 
 from skvarimp._data.base_table import column_blocks
+from skvarimp._data.statistics import variance
 from skvarimp._data.validation import (
     StrOptions,
     check_sample_weight,
     check_target,
 )
+from skvarimp._data.values import as_columns
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps, set_columns
 from skvarimp._measures.coefficients.statistics import (
@@ -275,7 +277,7 @@ def _standardized(estimator, coefficients, X, y, weights):
     weights = weights / weights.sum()
     spread = np.empty(X.shape[1])
     for columns, block in column_blocks(X):
-        spread[columns] = _weighted_spread(block, weights)
+        spread[columns] = np.sqrt(variance(block.T, weights))
     family = family_of(estimator)
     if is_classifier(estimator) or (family is not None and family[1] != "identity"):
         return coefficients * spread[:, np.newaxis]
@@ -285,7 +287,7 @@ def _standardized(estimator, coefficients, X, y, weights):
             "standard deviation. Use statistic='absolute' without."
         )
     y = _numeric_target(y, coefficients.shape[1])
-    spread_y = _weighted_spread(y, weights)
+    spread_y = np.sqrt(variance(y.T, weights))
     if np.any(spread_y == 0):
         raise ValueError(
             "y is constant: coefficients cannot be given in its standard deviations. "
@@ -294,20 +296,12 @@ def _standardized(estimator, coefficients, X, y, weights):
     return coefficients * spread[:, np.newaxis] / spread_y
 
 
-def _weighted_spread(values, weights):
-    """Standard deviations of columns; exactly 0 for constants."""
-    centred = values - values[0]
-    centred -= weights @ centred
-    varies = values.max(axis=0) > values.min(axis=0)
-    return np.where(varies, np.sqrt(weights @ centred**2), 0.0)
-
-
 def _numeric_target(y, n_outputs):
     try:
         y = y.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError("y must hold numbers for a regressor.") from None
-    y = y.reshape(len(y), -1)
+    y = as_columns(y)
     if y.shape[1] != n_outputs:
         raise ValueError(
             f"y has {y.shape[1]} outputs, but the estimator {n_outputs}. Pass the "

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.validation import StrOptions
 from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
@@ -144,10 +145,5 @@ def _garson(layers):
         )
     first, second = np.abs(layers[0]), np.abs(layers[1])
     reach = first.sum(axis=0)[:, np.newaxis] * second  # sum_r |w_rh v_ho|, (h, o)
-    shares = first @ _divided(second, reach)
-    return _divided(shares, shares.sum(axis=0))
-
-
-def _divided(part, whole):
-    """Parts of a whole; 0 of nothing."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    shares = first @ divided(second, reach)
+    return divided(shares, shares.sum(axis=0))

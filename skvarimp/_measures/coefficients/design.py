@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.base_table import row_blocks
+from skvarimp._data.statistics import divided
 
 # Scaled columns nearer than this to a combination of the others are aliased.
 _RANK_TOLERANCE = 1e-10
@@ -48,12 +49,8 @@ class Design:
         square = sum(
             np.sum((x - self._mean) ** 2, axis=0) for _, x in row_blocks(self.X)
         )
-        spread = np.sqrt(square / self.n_samples)
         rounding = 16 * np.finfo(np.float64).eps * np.abs(self._mean)
-        varies = spread > rounding
-        self._per_scale = np.divide(
-            1.0, spread, out=np.zeros_like(spread), where=varies
-        )
+        self._per_scale = divided(1.0, np.sqrt(square / self.n_samples), rounding)
 
     def _find_rank(self):
         """Set the rank and the directions of b that no row of X sees."""

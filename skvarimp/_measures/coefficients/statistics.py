@@ -22,6 +22,7 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.values import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
 from skvarimp._models.forms import NotReadable
@@ -146,13 +147,10 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
         if power != 1:  # Pearson's estimate; the variance of Poisson is its mean
             dispersion = chi_square / freedom
     inverse = design.inverse_information(roots)
-    near = _is_near_maximum(design, inverse, residuals, dispersion)
-    if near and may_lack_maximum:
-        warn_without_maximum(design, inverse, residuals)
+    _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum)
     coefficients = design.shortest(coefficients)
     errors = np.sqrt(design.slope_variances(inverse, roots.shape[1]) * dispersion)
-    t = np.divide(coefficients, errors, out=np.zeros_like(errors), where=errors > 0)
-    return t, errors, dispersion, freedom
+    return divided(coefficients, errors), errors, dispersion, freedom
 
 
 def _of_family(power, link, predictor, y, weights):
@@ -176,8 +174,13 @@ def _of_family(power, link, predictor, y, weights):
     information = weights * by_predictor**2 / variance
     residuals = weights * (y - mean) * by_predictor / variance
     chi_square = np.sum(weights * (y - mean) ** 2 / variance, axis=0)
-    if power != 1:
-        _check_residuals(chi_square, weights * y**2 / variance)
+    rounding = (10 * np.finfo(np.float64).eps) ** 2 * len(y)
+    rounding = rounding * np.sum(weights * y**2 / variance, axis=0)
+    if power != 1 and np.any(chi_square <= rounding):
+        raise ValueError(
+            "The model fits y without any residual: the standard errors are 0 and t "
+            "is not defined. Use statistic='standardized' or 'absolute'."
+        )
     return np.sqrt(information[:, :1, np.newaxis]), residuals, chi_square
 
 
@@ -201,75 +204,49 @@ def _of_logistic(predictor, code, weights):
     return roots, weights * (observed - chance)
 
 
-def _check_residuals(chi_square, terms):
-    rounding = (10 * np.finfo(np.float64).eps) ** 2 * len(terms) * np.sum(terms, axis=0)
-    if np.any(chi_square <= rounding):
-        raise ValueError(
-            "The model fits y without any residual: the standard errors are 0 and t "
-            "is not defined. Use statistic='standardized' or 'absolute'."
-        )
-
-
-def _is_near_maximum(design, inverse, residuals, dispersion):
-    """Whether coefficients maximise the likelihood on the data given.
-
-    Warns where they are somewhat off, and refuses those that are far away.
+def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
+    """Warn where coefficients do not maximise the likelihood, and refuse those far off.
 
     With score g and information I, sqrt(g' I^-1 g / dispersion) bounds the distance,
     in standard errors, of every coefficient from the maximum, to first order.
+
+    Where the likelihood may lack one, the derivatives tell. Along any direction h of
+    unit information the third derivative of minus the log likelihood (logistic, or of a
+    log link with power below 2) is at most R times the second, R the largest spread of
+    a row's linear predictors along h. So the slope, at least -lambda at the start
+    (lambda^2 = g' I^-1 g), gains 1 / R or more on the way: with lambda R < 1 no
+    direction descends for ever (Bach, proposition 2). 1/2 leaves room for rounding.
     """
-    if inverse is None:
-        distance = np.inf
-    else:
-        n_classes = len(inverse) // design.n_parameters
-        score = design.score(residuals)  # (n_parameters, n_outputs)
-        if n_classes > 1:
+    distance, n_predictors = np.inf, residuals.shape[1]
+    if inverse is not None:
+        score = design.score(residuals)  # (n_parameters, n_predictors)
+        if len(inverse) > design.n_parameters:
             score = score.T.reshape(-1, 1)
-        square = np.einsum("ao,ab,bo->o", score, inverse, score) / dispersion
-        distance = np.sqrt(np.max(square))
-    if distance <= _WARN_DISTANCE:
-        return True
-    message = (
-        "The coefficients are not those of greatest likelihood on X and y: they are up "
-        f"to {distance:.2g} standard errors away. Pass the data (and weights) the "
-        "estimator was fitted on. If these are, its solver stopped early or dropped "
-        "directions (standardise the columns, or refit with a smaller `tol` and a "
-        "larger `max_iter`), or the columns separate the classes of y (use "
-        "statistic='standardized', or a penalised model)."
-    )
-    if not distance <= _LARGEST_DISTANCE:
-        raise ValueError(message)
-    warn(message)
-    return False
-
-
-def warn_without_maximum(design, inverse, residuals):
-    """Warn where the derivatives at the coefficients do not show that there is one.
-
-    Along any direction h of unit information the third derivative of minus the log
-    likelihood (logistic, or of a log link with power below 2) is at most R times the
-    second, R the largest spread of a row's linear predictors along h. So the slope, at
-    least -lambda at the start (lambda^2 = g' I^-1 g), gains 1 / R or more on the way:
-    with lambda R < 1 no direction descends for ever (proposition 2). 1/2 leaves room
-    for rounding.
-
-    Parameters
-    ----------
-    design : Design
-    inverse : ndarray
-        Inverse information at the coefficients.
-    residuals : ndarray of shape (n_samples, n_predictors)
-    """
-    score = design.score(residuals).T.ravel()
-    decrement = score @ inverse @ score
-    if decrement * _largest_spread(design, inverse, residuals.shape[1]) <= 0.25:
-        return
-    warn(
-        "The solver stopped where the likelihood may have no maximum. Either it needs "
-        "a smaller `tol` or a larger `max_iter`, or a combination of columns separates "
-        "the classes of y, or the rows with y = 0, at least in part. Wald statistics "
-        "then mean nothing: use statistic='standardized', or a penalised model."
-    )
+        decrement = np.einsum("ao,ab,bo->o", score, inverse, score)
+        distance = np.sqrt(np.max(decrement / dispersion))
+    if not distance <= _WARN_DISTANCE:
+        message = (
+            "The coefficients are not those of greatest likelihood on X and y: they "
+            f"are up to {distance:.2g} standard errors away. Pass the data (and "
+            "weights) the estimator was fitted on. If these are, its solver stopped "
+            "early or dropped directions (standardise the columns, or refit with a "
+            "smaller `tol` and a larger `max_iter`), or the columns separate the "
+            "classes of y (use statistic='standardized', or a penalised model)."
+        )
+        if not distance <= _LARGEST_DISTANCE:
+            raise ValueError(message)
+        warn(message)
+    elif (
+        may_lack_maximum
+        and decrement[0] * _largest_spread(design, inverse, n_predictors) > 0.25
+    ):
+        warn(
+            "The solver stopped where the likelihood may have no maximum. Either it "
+            "needs a smaller `tol` or a larger `max_iter`, or a combination of columns "
+            "separates the classes of y, or the rows with y = 0, at least in part. "
+            "Wald statistics then mean nothing: use statistic='standardized', or a "
+            "penalised model."
+        )
 
 
 def _largest_spread(design, inverse, n_predictors):
