@@ -70,7 +70,7 @@ def declined(model, X, method="auto"):
 
 
 def check_in_double(model, X, method, grids=("all", 4)):
-    """Everything to 1e-9 against XGBoost's own leaves, summed in double precision."""
+    """Four reductions to 1e-9 against XGBoost's own leaves, summed in double."""
     double = DoubleXGBoost(model, rows_for)
     own = make_problem(model, X, None, None, method)
 
@@ -81,7 +81,7 @@ def check_in_double(model, X, method, grids=("all", 4)):
     problem = make_problem(outputs, X, None, weights(len(X)), "auto")
     problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
     fast = lowered(own.model, problem.table)
-    return check_response(problem, fast, FEATURES, list(grids))
+    return check_response(problem, fast, FEATURES, list(grids), every=False)
 
 
 class DoubleXGBoost:

@@ -28,17 +28,17 @@ def n_tasks(dask_scheduler):
 
 
 def main():
-    """Interrupt the main thread in the middle of a walk on two processes."""
+    """Interrupt the main thread in the middle of a walk in another process."""
     X = np.random.default_rng(0).random((160, 5))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interrupt = threading.get_ident(), signal.SIGINT
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=1, threads_per_worker=1, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        client.wait_for_workers(2)
+        client.wait_for_workers(1)
         threading.Timer(1.0, signal.pthread_kill, interrupt).start()
         try:
             measure = SensitivityImportance(scale=None, grid=3)

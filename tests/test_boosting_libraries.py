@@ -35,9 +35,12 @@ DISCRETE = ("labels", "hinge", "native, softmax", "threshold")
 
 @pytest.mark.parametrize(("library", "name"), [x for x in ALL if x[0] != "xgboost"])
 def test_every_model_equals_its_own_predictions(library, name):
-    """All reductions, grids, groups and weights; what is unused is exactly 0."""
+    """All grids, groups and weights; what is unused is exactly 0.
+
+    Four reductions: `test_response_trees.py` has all reductions of trees and links.
+    """
     model, X, method = fitted(library, name)
-    fast = check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4])
+    fast = check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4], False)
     assert fast.path.startswith("trees")
     check_unused(model, X, method)
 
@@ -49,7 +52,7 @@ def test_every_xgboost_model(library, name):
     assert check_curves(model, X, method, FEATURES).path.startswith("trees")
     check_unused(model, X, method)
     if any(part in name for part in DISCRETE):  # labels: no rounding to speak of
-        check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4])
+        check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4], False)
     else:
         check_in_double(model, X, method)
 
@@ -176,7 +179,7 @@ def test_parameters_at_random(library, seed):
         check_curves(model, X, features=FEATURES)
         check_in_double(model, X, "auto", ["all"])
     else:
-        check_equal(model, X, features=FEATURES, grids=["all"])
+        check_equal(model, X, features=FEATURES, grids=["all"], every=False)
 
 
 def _random_xgboost(xgb, random, classify):

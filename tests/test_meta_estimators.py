@@ -137,9 +137,8 @@ def fitted(name):
 def measures(method, y):
     """One of each kind of reduction."""
     exact = {"response_method": method, "estimation": "exact"}
-    yield SensitivityImportance(scale=None, **exact)
+    yield SensitivityImportance(features=[0, 1, 2, 3, [0, 3]], scale=None, **exact)
     yield SensitivityImportance(contrast="range", scale=None, response_method=method)
-    yield SensitivityImportance(features=[[0, 3], 1], scale=None, **exact)
     yield PartialDependenceImportance(response_method=method, statistic="std")
     if y.ndim == 1 and method != "decision_function":
         loss = "squared_error" if y.dtype.kind == "f" else "zero_one"

@@ -103,6 +103,16 @@ def numbers(frame):
     return X[columns].to_numpy(), y.to_numpy(), weight.to_numpy()
 
 
+@pytest.fixture(scope="module")
+def half_boosted(frame):
+    """Boosted trees of the first half of the rows."""
+    X, y, _ = frame
+    boosting = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    )
+    return boosting.fit(X[:200], y[:200])
+
+
 MEASURES = [
     SensitivityImportance(estimation="exact"),
     SensitivityImportance(contrast="observed", estimation="exact"),
@@ -132,15 +142,12 @@ MEASURES = [
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
-def test_a_frame_with_gaps_and_categories(measure, frame):
+def test_a_frame_with_gaps_and_categories(measure, frame, half_boosted):
     """Boosted trees, with and without weights, some of them 0."""
     X, y, weight = (values[:200] for values in frame)
     cuts = [0, 60, 61, 61, 140, 200]
-    model = HistGradientBoostingRegressor(
-        max_iter=5, categorical_features="from_dtype"
-    ).fit(X, y)
-    assert_alike(measure, model, X, y, cuts=cuts)
-    assert_alike(measure, model, X, y, weight, cuts=cuts)
+    assert_alike(measure, half_boosted, X, y, cuts=cuts)
+    assert_alike(measure, half_boosted, X, y, weight, cuts=cuts)
 
 
 MODELS = [
@@ -497,7 +504,7 @@ class Unhurried:
         return np.column_stack([a * b, np.sin(3 * b) + a * is_u])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_partitions_in_any_order(seed, frame):
     """How many they are, how large, which has weight, and which is done first."""
     random = np.random.default_rng(seed)
@@ -675,7 +682,7 @@ def client():
     """Two worker processes."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

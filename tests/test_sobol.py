@@ -257,9 +257,9 @@ def test_errors_of_summed_rows():
 @pytest.mark.parametrize("name", ["forest", "callable"])
 def test_little_memory(name):
     """Influences whose curves are formed a second time."""
-    rows = np.random.default_rng(0).normal(size=(300, 5))
+    rows = np.random.default_rng(0).normal(size=(150, 5))
     imp = SobolImportance(order="first", keep_rows=True).fit(MODELS[name], rows)
-    with config_context(working_memory=0.1):
+    with config_context(working_memory=0.025):
         few = SobolImportance(order="first", keep_rows=True).fit(MODELS[name], rows)
     np.testing.assert_allclose(few.importances_, imp.importances_, rtol=1e-9)
     np.testing.assert_allclose(few.influences_, imp.influences_, atol=1e-9)
