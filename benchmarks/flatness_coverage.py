@@ -109,7 +109,7 @@ def out_of_bag(n_samples):
             forest.estimators_, of, table, y, np.ones(len(X)), "auto", "auto"
         )
         measure = PermutationImportance(n_jobs=1)
-        return trees.outcome(Plan(None, entries, []), measure)
+        return trees.outcome(Plan(None, entries), measure)
 
     many = rows(10**7, 20_000)
     population = fit(*many, [np.arange(20_000)] * 20).importances[:, 0]

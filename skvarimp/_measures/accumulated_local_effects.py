@@ -133,7 +133,7 @@ default="auto"
         return entries
 
     def _plan(self, problem, entries):
-        return Plan(problem, entries, None)
+        return Plan(problem, entries, estimation=None)
 
     def _conclude(self, plan, outcomes):
         problem = plan.problem

@@ -5,6 +5,7 @@ from one input column, which gets its number.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +17,15 @@ from skvarimp._data.validation import check_fitted
 from skvarimp._measures.rows import fingerprint, store_rows
 from skvarimp._models.column_sources import NO_SOURCE, NotColumnwise, sources
 from skvarimp._models.registry import unwrapped
+
+# attributes of the inner fit that are about its own columns and rows
+OF_COLUMNS = {
+    "n_features_in_",
+    "feature_names_in_",
+    "entry_names_",
+    "influences_",
+    "row_importances_",
+}
 
 
 def has_steps(estimator):
@@ -76,34 +86,30 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
         inner.set_params(keep_rows=True)
     behind = None if X is None else steps.transform(table.native)
     inner.fit(last, behind, y, sample_weight=sample_weight, **options)
-    known = {name: v for name, v in vars(inner).items() if name.endswith("_")}
-    for name in ("n_features_in_", "feature_names_in_", "entry_names_"):
-        known.pop(name, None)
-    for name in known.keys() - {"influences_", "row_importances_"}:
-        setattr(measure, name, known[name])
-    by_input = _Counted(source, n_columns)
-    largest = getattr(measure, "statistic", None) == "t"
-    join = by_input.largest if largest else by_input.sum
+    for name, value in vars(inner).items():
+        if name.endswith("_") and name not in OF_COLUMNS:
+            setattr(measure, name, value)
+    by_input = partial(_joined, source, n_columns)
+    several = by_input(np.ones(len(source))) > 1
     for name in ("signed_importances_", "coefficient_errors_"):
-        if known.get(name) is not None:
-            setattr(measure, name, by_input.only(known[name]))
+        if getattr(inner, name, None) is not None:  # known of an only column
+            of_input = by_input(getattr(inner, name))
+            of_input[several] = np.nan
+            setattr(measure, name, of_input)
     errors = None
     if of_rows:
         rows = replace(
             inner._rows,
-            influences=by_input.sum(inner._rows.influences.T).T,
-            contributions=by_input.sum(inner._rows.contributions.T).T,
+            influences=by_input(inner._rows.influences.T).T,
+            contributions=by_input(inner._rows.contributions.T).T,
             fingerprint=fingerprint(table.take(np.flatnonzero(inner._rows.kept))),
         )
         errors = np.sqrt(rows.variance(rows.influences))
         if measure.keep_rows:
             store_rows(measure, rows)
-    measure._store(
-        join(inner.importances_per_output_),
-        labels,
-        inner.output_names_,
-        errors,
-    )
+    join = np.maximum if getattr(measure, "statistic", None) == "t" else np.add
+    importances = by_input(inner.importances_per_output_, join)
+    measure._store(importances, labels, inner.output_names_, errors)
 
 
 def _sources(measure, steps, n_columns, names):
@@ -128,28 +134,8 @@ def _sources(measure, steps, n_columns, names):
     return source
 
 
-class _Counted:
-    """Numbers of transformed columns, (n_behind, ...), counted by input columns."""
-
-    def __init__(self, source, n_columns):
-        self.kept = np.flatnonzero(source != NO_SOURCE)
-        self.source, self.n_columns = source[self.kept], n_columns
-
-    def _joined(self, values, ufunc):
-        result = np.zeros((self.n_columns, *values.shape[1:]))
-        ufunc.at(result, self.source, values[self.kept])
-        return result
-
-    def sum(self, values):
-        """Added up."""
-        return self._joined(values, np.add)
-
-    def largest(self, values):
-        """The largest; none is negative."""
-        return self._joined(values, np.maximum)
-
-    def only(self, values):
-        """The number of an input's only column; NaN for inputs with several."""
-        result = self.sum(values)
-        result[np.bincount(self.source, minlength=self.n_columns) > 1] = np.nan
-        return result
+def _joined(source, n_columns, values, join=np.add):
+    """Numbers of transformed columns, (n_behind, ...), joined by input columns."""
+    result, kept = np.zeros((n_columns, *values.shape[1:])), source != NO_SOURCE
+    join.at(result, source[kept], values[kept])
+    return result

@@ -129,7 +129,7 @@ default="auto"
             self.method_ = f"central differences ({declined})"
         for entry in entries:
             _check_column(entry, problem.table)
-        return Plan(problem, entries, None)
+        return Plan(problem, entries, estimation=None)
 
     def _conclude(self, plan, outcomes):
         problem, entries = plan.problem, plan.entries

@@ -177,17 +177,17 @@ default="auto"
         if self.pairs is not None:
             problem.in_one_place("`pairs`")
             check_columns(entries, resolve_sets(self.pairs, entries, "pairs"))
-        return Plan(problem, entries, [request])
+        return Plan(problem, entries, request)
 
     def _conclude(self, plan, outcomes):
-        (request,) = plan.requests
+        request = plan.request
         if self.keep_rows and self.kind == "average":
-            complete_influences(plan, request, outcomes[0][0], self.n_jobs)
-        self._store_outcome(plan, outcomes[0][0])
+            complete_influences(plan, request, outcomes[0], self.n_jobs)
+        self._store_outcome(plan, outcomes[0])
         self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
-        for entry, curve in zip(plan.entries, outcomes[0][-1].curves):
+        for entry, curve in zip(plan.entries, outcomes[-1].curves):
             if curve is None:  # a callback stopped before
                 continue
             values = self._grid_and_deciles(plan.problem, entry, request)
@@ -302,7 +302,7 @@ def complete_influences(plan, request, outcome, n_jobs):
 
 def _some_curves(plan, entry):
     """Some of the grid's values, and the responses of some rows there."""
-    problem, (request,) = plan.problem, plan.requests
+    problem, request = plan.problem, plan.request
     last = problem.table.n_samples - 1
     rows = np.unique(np.linspace(0, last, ROWS_KEPT).round().astype(np.intp))
     move, curves = problem.curves(plan.entries, entry, request, rows)

@@ -210,7 +210,7 @@ default=None
             drawn = self.n_repeats * problem.n_rows * len(entries)
             cheap = problem.exact_is_cheap(entries, request, drawn)
             estimation = "exact" if cheap else "sampled"
-        return Plan(problem, entries, [request], estimation, lost)
+        return Plan(problem, entries, request, estimation, lost)
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""
@@ -230,7 +230,7 @@ default=None
         lost = ScoreLost(self.scoring, problem)
         grid = self._grid_in_parts(problem, entries, "all")
         lost.parts = {} if self.conditional is None else grid.parts
-        return Plan(problem, entries, [], "sampled", lost)
+        return Plan(problem, entries, None, "sampled", lost)
 
     def _plan_trees(self, problem, entries):
         """Each tree of a forest over its own out-of-bag rows."""
@@ -245,7 +245,7 @@ default=None
         if estimation == "auto":
             cheap = forest.exact_is_cheap(entries, self.n_repeats)
             estimation = "exact" if cheap else "sampled"
-        return Plan(problem, entries, [], estimation, forest)
+        return Plan(problem, entries, None, estimation, forest)
 
     def _check_ratio(self, baseline):
         if self.relative and baseline == 0:
@@ -256,7 +256,7 @@ default=None
 
     def _conclude(self, plan, outcomes):
         lost = plan.own  # LossGained, ScoreLost or OutOfBag
-        outcome = outcomes[0][0] if outcomes else lost.outcome(plan, self)
+        outcome = outcomes[0] if outcomes else lost.outcome(plan, self)
         self.baseline_ = lost.baseline
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
         self._store_outcome(plan, outcome, [lost.name])

@@ -262,24 +262,24 @@ class Plan:
     ----------
     problem : Problem
     entries : list of Entry
-    requests : list of Request or None
+    request : Request or None
         None for a measure that watches the response in its own way.
-    estimation : {"exact", "sampled", "rows"}
-        Requests for exact numbers go into the shared walk.
+    estimation : {"exact", "sampled", "rows"} or None
+        The shared walk serves requests for exact numbers.
     own : object
         What else the measure concludes from.
     """
 
     problem: Problem
     entries: list
-    requests: list | None
-    estimation: str = "exact"
+    request: Request | None = None
+    estimation: str | None = "exact"
     own: object = None
 
     @property
-    def walked(self):
-        """The requests of the shared walk."""
-        return (self.requests or []) if self.estimation == "exact" else []
+    def walks(self):
+        """Whether the request goes into the shared walk."""
+        return self.request is not None and self.estimation == "exact"
 
 
 def make_problem(estimator, X, y, sample_weight, response_method):

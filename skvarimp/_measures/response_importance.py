@@ -48,7 +48,10 @@ class ResponseImportance(BaseImportance):
         raise NotImplementedError
 
     def _conclude(self, plan, outcomes):
-        """Set the fitted attributes from one list of outcomes per request."""
+        """Set the fitted attributes from the outcomes of the plan's reductions.
+
+        They are None for a plan that did not share the walk.
+        """
         raise NotImplementedError
 
     def _categorical(self, problem):
@@ -139,9 +142,9 @@ class ConditionalImportance(ResponseImportance):
 
     def _draw_donors(self, plan, draw, scale):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
-        (request,), problem, n = plan.requests, plan.problem, len(plan.entries)
+        problem, n = plan.problem, len(plan.entries)
         self.response_path_ = problem.drawing().path
-        drawn = problem.drawn(plan.entries, request, draw, scale, self)
+        drawn = problem.drawn(plan.entries, plan.request, draw, scale, self)
         return drawn_outcome(n, len(scale), drawn)
 
     def _labels(self, problem, entries):
@@ -198,53 +201,38 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
 
 def _carry_out(measures, plans):
     """Walk once for measures of the same response and entries, and conclude."""
-    problem, entries = plans[0].problem, plans[0].entries
-    merged, places = _merged([plan.walked for plan in plans])
-    outcomes = []
-    if merged:
-        asking = [m for m, plan in zip(measures, plans) if plan.walked]
-        keep_rows = any(getattr(m, "keep_rows", False) for m in asking)
-        n_jobs = max((m.n_jobs for m in asking), key=effective_n_jobs)
-        with Progress(asking, len(entries) * len(merged)) as progress:
-            outcomes = problem.run(entries, merged, keep_rows, n_jobs, progress.step)
-    for measure, plan, of_measure in zip(measures, plans, places):
-        if plan.requests is not None:
+    walking = [pair for pair in zip(measures, plans) if pair[1].walks]
+    outcomes = iter(_walked(*zip(*walking)) if walking else ())
+    for measure, plan in zip(measures, plans):
+        if plan.estimation:
             measure.estimation_ = plan.estimation
-        if plan.requests:
-            measure.response_path_ = problem.response(entries).path
-        measure._watched = problem.model.method
-        of_requests = [[outcomes[m][r] for m, r in place] for place in of_measure]
-        measure._conclude(plan, of_requests)
+        if plan.request:
+            measure.response_path_ = plan.problem.response(plan.entries).path
+        measure._watched = plan.problem.model.method
+        measure._conclude(plan, next(outcomes) if plan.walks else None)
         warn_stopped(measure)
 
 
-def _merged(requests):
-    """Requests over one grid put together, so that its curves are formed once.
-
-    Returns
-    -------
-    merged : list of Request
-    places : list of list of list of (int, int)
-        For each measure, request and reduction: where in `merged` it stands.
-    """
-    merged, numbers, places = [], {}, []
-    for of_measure in requests:
-        places.append([])
-        for request in of_measure:
-            plain = isinstance(request.grid, str | int)
-            grid = request.grid if plain else id(request.grid)
-            key = (plain, grid, request.categorical)
-            if key not in numbers:
-                numbers[key] = len(merged)
-                merged.append(Request(request.grid, [], [], request.categorical))
-            to = merged[numbers[key]]
-            first = len(to.reductions)
-            to.reductions.extend(request.reductions)
-            to.scales.extend(request.scales)
-            places[-1].append(
-                [(numbers[key], first + r) for r in range(len(request.reductions))]
-            )
-    return merged, places
+def _walked(measures, plans):
+    """The outcomes of each plan; curves of requests over one grid are formed once."""
+    merged, places = {}, []
+    for request in (plan.request for plan in plans):
+        plain = isinstance(request.grid, str | int)
+        grid = request.grid if plain else id(request.grid)
+        key = plain, grid, request.categorical
+        empty = Request(request.grid, [], [], request.categorical)
+        to = merged.setdefault(key, empty)
+        first = len(to.reductions)
+        to.reductions.extend(request.reductions)
+        to.scales.extend(request.scales)
+        places.append((key, slice(first, len(to.reductions))))
+    problem, entries = plans[0].problem, plans[0].entries
+    keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
+    how = keep_rows, max((m.n_jobs for m in measures), key=effective_n_jobs)
+    with Progress(measures, len(entries) * len(merged)) as progress:
+        found = problem.run(entries, list(merged.values()), *how, progress.step)
+    found = dict(zip(merged, found))
+    return [found[key][reductions] for key, reductions in places]
 
 
 def warn_stopped(measure, missing=None):

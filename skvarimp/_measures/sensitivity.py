@@ -224,7 +224,7 @@ default=None
             self._categorical(problem),
         )
         estimation = self._choose_estimation(problem, entries, request)
-        return Plan(problem, entries, [request], estimation)
+        return Plan(problem, entries, request, estimation)
 
     def _choose_estimation(self, problem, entries, request):
         if self.estimation != "auto":
@@ -243,9 +243,9 @@ default=None
         return "rows" if self.contrast == "range" else "sampled"
 
     def _conclude(self, plan, outcomes):
-        (scale,) = plan.requests[0].scales
+        (scale,) = plan.request.scales
         if plan.estimation == "exact":
-            outcome = outcomes[0][0]
+            outcome = outcomes[0]
         elif plan.estimation == "sampled" and self.tol is None:
             outcome = self._draw_donors(plan, REDUCTIONS[self.contrast], scale)
         else:
@@ -258,7 +258,7 @@ default=None
 
     def _draw_in_rounds(self, plan, scale):
         """Random rows, or random (row, donor) until `tol` is reached."""
-        problem, entries, (request,) = plan.problem, plan.entries, plan.requests
+        problem, entries, request = plan.problem, plan.entries, plan.request
         n, n_samples = len(entries), problem.table.n_samples
         seeds = entry_seeds(self.random_state, n)
         by_rows = plan.estimation == "rows"

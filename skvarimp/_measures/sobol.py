@@ -168,16 +168,16 @@ default="auto"
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
         request = Request(self.grid, shares, [scale, scale])
-        return Plan(problem, entries, [request])
+        return Plan(problem, entries, request)
 
     def _conclude(self, plan, outcomes):
-        ((total, first),) = outcomes
+        total, first = outcomes
         self._refuse_constant(plan, total)
         for outcome in (total, first):
             outcome.importances[:, _constant(plan.problem)] *= 0.0  # NaN stays
         if self.keep_rows and self.order == "first":
-            (request,) = plan.requests
-            own = Request(request.grid, request.reductions[1:], request.scales[1:])
+            both = plan.request
+            own = Request(both.grid, both.reductions[1:], both.scales[1:])
             complete_influences(plan, own, first, self.n_jobs)
         self.total_ = total.importances.mean(axis=1)
         self.first_order_ = first.importances.mean(axis=1)

@@ -28,10 +28,10 @@ class SquaredPairsImportance(ResponseImportance):
 
     def _plan(self, problem, entries):
         request = Request("all", [SquaredPairs()], [np.ones(len(problem.base))])
-        return Plan(problem, entries, [request])
+        return Plan(problem, entries, request)
 
     def _conclude(self, plan, outcomes):
-        self._store_outcome(plan, outcomes[0][0])
+        self._store_outcome(plan, outcomes[0])
 
 
 MODELS = {

@@ -212,27 +212,27 @@ default="auto"
         check_asked(self.statistic, self.pairs, self.triples)
         if self.statistic == "h_total":
             check_disjoint(entries, "Leave one of them out of `features`.")
-            return Plan(problem, entries, [], own=[])
+            return Plan(problem, entries, own=[])
         if self.statistic == "h_overall":
             scale = np.ones(len(problem.base))
             request = Request("all", [OverallInteraction()], [scale])
             check_affordable(problem, entries, request)
-            return Plan(problem, entries, [request])
+            return Plan(problem, entries, request)
         if isinstance(self.pairs, Integral):
             check_several(entries)
-            return Plan(problem, entries, [], own=[])
+            return Plan(problem, entries, own=[])
         if self.triples is not None:
             sets = resolve_sets(self.triples, entries, "triples")
         elif self.pairs is not None:
             sets = resolve_sets(self.pairs, entries, "pairs")
         else:
             sets = all_pairs(entries)
-        return Plan(problem, entries, [], own=sets)
+        return Plan(problem, entries, own=sets)
 
     def _conclude(self, plan, outcomes):
         self.statistic_, self.pairs_, self.triples_ = self.statistic, None, None
         if self.statistic == "h_overall":
-            self._store_outcome(plan, outcomes[0][0])
+            self._store_outcome(plan, outcomes[0])
             return
         n_strongest = self.pairs if isinstance(self.pairs, Integral) else None
         if n_strongest:
