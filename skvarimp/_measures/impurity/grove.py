@@ -129,10 +129,6 @@ class Grove:
         _, codes = np.unique(self.target, axis=0, return_inverse=True)
         return codes.ravel()
 
-    def goes_left(self, slots, nodes):
-        """Whether the rows in `slots`, which lie in `nodes`, go to the left child."""
-        return slots < self.start[self.right[nodes]]
-
 
 class SortedColumns:
     """X by columns, sorted once for all trees.
@@ -202,7 +198,7 @@ class SortedColumns:
         return order, rank
 
 
-@dataclass(frozen=True)
+@dataclass
 class Level:
     """The branch nodes of one depth, each a run of positions.
 
@@ -220,12 +216,14 @@ class Level:
     """
 
     nodes: np.ndarray
-    starts: np.ndarray
     lengths: np.ndarray
     order: np.ndarray
     rank: np.ndarray
-    segment: np.ndarray
     left: np.ndarray
+
+    def __post_init__(self):
+        self.starts = np.cumsum(self.lengths) - self.lengths
+        self.segment = np.repeat(np.arange(len(self.nodes)), self.lengths)
 
     def restricted(self, kept):
         """The level without some slots, and without the nodes this empties.
@@ -241,13 +239,7 @@ class Level:
         order, rank = _runs(self.order, self.rank, destination, (1,))
         lengths = np.bincount(self.segment[kept], minlength=len(self.nodes))
         alive = lengths > 0
-        return _level(self.nodes[alive], lengths[alive], order, rank, self.left[kept])
-
-
-def _level(nodes, lengths, order, rank, left):
-    starts = np.cumsum(lengths) - lengths
-    segment = np.repeat(np.arange(len(nodes)), lengths)
-    return Level(nodes, starts, lengths, order, rank, segment, left)
+        return Level(self.nodes[alive], lengths[alive], order, rank, self.left[kept])
 
 
 def levels(grove, order, rank):
@@ -273,8 +265,8 @@ def levels(grove, order, rank):
     while len(nodes := nodes[lengths > 0]):
         lengths = lengths[lengths > 0]
         slots = order[0]
-        left = grove.goes_left(slots, np.repeat(nodes, lengths))
-        level = _level(nodes, lengths, order, rank, left)
+        left = slots < grove.start[grove.right[np.repeat(nodes, lengths)]]
+        level = Level(nodes, lengths, order, rank, left)
         yield level
 
         children = grove.left[nodes], grove.right[nodes]

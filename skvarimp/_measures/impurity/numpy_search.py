@@ -159,6 +159,13 @@ def _found(nodes, features, *numbers):
     return nodes.astype(np.int32), features.astype(np.int32), np.stack(numbers, axis=1)
 
 
+def _halves(signed, first):
+    """W_left and W_right of the runs that begin at `first`."""
+    halves = np.maximum(signed, 0), np.maximum(-signed, 0)
+    sums = (np.add.reduceat(half, first.ravel()) / 2 for half in halves)
+    return (of_half.reshape(first.shape) for of_half in sums)
+
+
 class _Runs:
     """Running sums over the runs of all nodes, column after column.
 
@@ -184,21 +191,14 @@ class _Runs:
         self.last = self.first + level.lengths - 1
         self.signed = signed.ravel()
         whole = self.signed[: self.n_positions]
-        self.left, self.right = (
-            np.add.reduceat(half, level.starts)[np.newaxis] / 2
-            for half in (np.maximum(whole, 0), np.maximum(-whole, 0))
-        )
+        self.left, self.right = _halves(whole, level.starts[np.newaxis])
 
     def leave_out_missing(self):
         """Rows with a missing value in the surrogate leave the proportions."""
         missing = self.rank == MISSING
         self.signed[missing] = 0
-        starts = self.first.ravel()
-        self.left, self.right = (
-            np.add.reduceat(half, starts).reshape(self.first.shape) / 2
-            for half in (np.maximum(self.signed, 0), np.maximum(-self.signed, 0))
-        )
-        n_missing = np.add.reduceat(missing, starts, dtype=np.intp)
+        self.left, self.right = _halves(self.signed, self.first)
+        n_missing = np.add.reduceat(missing, self.first.ravel(), dtype=np.intp)
         self.last = self.last - n_missing.reshape(self.last.shape)
 
     def agreement(self):

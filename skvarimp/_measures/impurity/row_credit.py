@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.statistics import divided
 from skvarimp._models.tree_losses import TreeLoss
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Upwards
@@ -222,11 +223,11 @@ class RowsInTrees:
             share = weight[nodes.roots] / total
             if not self.boosts:
                 share *= np.broadcast_to(self.form.shares, len(share))[share > 0].sum()
-            often = _ratio(1.0, share)[nodes.tree[below]] * (weight[above] > 0)
+            often = divided(1.0, share)[nodes.tree[below]] * (weight[above] > 0)
             for k in group:
                 value = self.values[k, below]
-                mean = _ratio(np.bincount(above, weight[below] * value, size), weight)
-                step = _ratio(np.bincount(above, asked[k, below], size), weight)
+                mean = divided(np.bincount(above, weight[below] * value, size), weight)
+                step = divided(np.bincount(above, asked[k, below], size), weight)
                 change[k, below] = (value - mean[above]) * often
                 centre[k, below] = change[k, below] * step[above]
         return change, centre
@@ -329,11 +330,6 @@ def first_on_path(nodes):
         first[below] &= nodes.feature[at[below]] != nodes.feature[below]
         at[below] = nodes.parent[at[below]]
     return first
-
-
-def _ratio(part, whole):
-    """part / whole, 0 where the whole is."""
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
 
 def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, earned):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.statistics import divided
 from skvarimp._data.validation import check_target, check_weights
 from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.impurity.criteria import CLASS_CRITERIA, make_criterion
@@ -48,7 +49,7 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
         )
     measure._store(tally.importances()[:, np.newaxis], labels, ["y"])
     if tally.records is not None:
-        measure.association_ = tally.association.finish()
+        measure.association_ = tally.associations()
         measure.surrogate_splits_ = tally.records.records
 
 
@@ -122,7 +123,8 @@ class Tally:
         self.n_trees, self.weight, self.sum = 0, 0.0, np.zeros(n_features)
         self.association = self.records = None
         if record:
-            self.association = AssociationMean(n_features)
+            self.n_splits = np.zeros(n_features, dtype=np.intp)
+            self.association = np.zeros((n_features, n_features))
             self.records = SplitRecords(trees.tables, n_features)
 
     def add(self, decrease, found=None):
@@ -147,7 +149,7 @@ class Tally:
             total += np.bincount(
                 found["feature"], np.maximum(found["decrease"], 0), n_features
             )
-            self.association.add(table, weight, found)
+            self._associate(table, weight, found)
             self.records.add(found)
         n_branches = np.count_nonzero(branch)
         if self.convention == "sklearn":
@@ -155,58 +157,43 @@ class Tally:
                 return
             total /= table.weight[0]
             if self.trees.averaging != "boosting":
-                total = _normalised(total)
+                total = divided(total, total.sum())
         elif self.convention == "matlab":
             total /= table.weight[0] * max(n_branches, 1)
         self.sum += weight * total
         self.weight += weight
 
-    def importances(self):
-        """The average over the trees added, (n_features,)."""
-        mean = self.sum / self.weight if self.weight > 0 else self.sum
-        if self.convention == "sklearn" and self.skips_stumpless:
-            return _normalised(mean)
-        return mean
-
-
-def _normalised(total):
-    scale = total.sum()
-    return total / scale if scale > 0 else total
-
-
-class AssociationMean:
-    """The predictive measure of association averaged over trees.
-
-    Entry (i, j) of a tree: the sum of the positive associations of the best surrogate
-    splits on j at optimal splits on i, divided by the number of optimal splits on i;
-    the identity's row where the tree has none.
-    """
-
-    def __init__(self, n_features):
-        self.sum = np.zeros((n_features, n_features))
-        self.weight = 0.0
-        self.n_splits = np.zeros(n_features, dtype=np.intp)
-
-    def add(self, table, weight, found):
-        """Add one tree with its kept surrogates."""
+    def _associate(self, table, weight, found):
+        """Add the associations of one tree with its kept surrogates."""
         n_splits = np.bincount(table.column[~table.is_leaf], minlength=len(self.sum))
         self.n_splits += n_splits
         primary = table.column[found["node"]]
         share = weight * found["association"] / n_splits[primary]
         place = primary.astype(np.intp) * len(self.sum) + found["feature"]
-        np.add.at(self.sum.reshape(-1), place, share)
-        self.weight += weight
+        np.add.at(self.association.reshape(-1), place, share)
 
-    def finish(self):
-        """The average, (n_features, n_features), with a diagonal of 1.
+    def importances(self):
+        """The average over the trees added, (n_features,)."""
+        mean = divided(self.sum, self.weight)
+        if self.convention == "sklearn" and self.skips_stumpless:
+            return divided(mean, mean.sum())
+        return mean
+
+    def associations(self):
+        """The predictive measure averaged over trees, (n_features, n_features).
+
+        Entry (i, j) of a tree: the sum of the positive associations of the best
+        surrogate splits on j at optimal splits on i, divided by the number of optimal
+        splits on i; the identity's row where the tree has none.
 
         Rows of columns without splits are not touched: of very many columns, they stay
         memory that was asked for but never filled.
         """
-        if self.weight > 0:
-            self.sum[np.flatnonzero(self.n_splits)] /= self.weight
-        np.fill_diagonal(self.sum, 1.0)
-        return self.sum
+        weight = self.weights[: self.n_trees].sum()
+        if weight > 0:
+            self.association[np.flatnonzero(self.n_splits)] /= weight
+        np.fill_diagonal(self.association, 1.0)
+        return self.association
 
 
 def check_tree_weights(tree_weights, trees):
