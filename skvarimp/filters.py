@@ -278,8 +278,6 @@ def _check_rows(table, y):
         )
     if table.n_columns == 0:
         raise ValueError("X has no columns.")
-    if table.n_samples < 2:
-        raise ValueError(f"X must have at least two rows, got {table.n_samples}.")
     return y
 
 
@@ -317,18 +315,16 @@ def _missing_values(names):
 
 
 def _check_numeric_target(y):
-    if y.dtype.kind not in "fbiu":
-        try:
-            y = y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                "y must hold numbers, got labels. Use auc or group_statistic to "
-                "compare columns between classes."
-            ) from None
-    y = y.astype(np.float64)
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "y must hold numbers, got labels. Use auc or group_statistic to compare "
+            "columns between classes."
+        ) from None
     if not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity. Leave those rows out.")
-    if y.max() == y.min():
+    if np.all(y == y[:1]):
         raise ValueError("y is constant: there is no variance to explain.")
     return y
 

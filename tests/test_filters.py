@@ -220,7 +220,7 @@ def test_missing_level_is_refused():
         (lambda X, y: auc(X, None), "y is needed"),
         (lambda X, y: auc(X, y[:4]), "y has 4 entries"),
         (lambda X, y: auc(X, np.c_[y, y]), "y must be 1-dimensional"),
-        (lambda X, y: auc(X[:1], y[:1]), "at least two rows"),
+        (lambda X, y: auc(X[:1], y[:1]), "at least two classes"),
         (lambda X, y: auc(X * np.inf, y), "infinity"),
         (lambda X, y: auc(np.array([["a"]] * 6), y), r"columns \['x0'\] do not"),
         (

@@ -148,11 +148,6 @@ def resolve_entries(entries, feature_functions, table):
     """
     if feature_functions is None:
         return entries
-    if callable(feature_functions) or isinstance(feature_functions, str):
-        raise TypeError(
-            "`feature_functions` must be a sequence or a dict label -> function, got "
-            f"{feature_functions!r}. Use feature_functions=[...] for one."
-        )
     if isinstance(feature_functions, Mapping):
         given = list(feature_functions.items())
     else:

@@ -177,7 +177,7 @@ default="auto"
         "method": [
             StrOptions({"auto", "binary", "conditional_mean", "linear", "gaussian"})
         ],
-        "feature_functions": ["array-like", dict, callable, None],
+        "feature_functions": ["array-like", dict, None],
         "covariance": [StrOptions(set(NAMED)), BaseEstimator],
         "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "standardize": ["boolean"],

@@ -10,6 +10,7 @@ a = Sigma_GG^-1 Sigma_G g.
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.statistics import divided
 from skvarimp._measures.firm.covariance import make_covariance
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
@@ -80,7 +81,7 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
         results.errors = results.influences = None
     results.signed[order] = signed
     results.signed[list(groups)] = np.nan
-    lines = signed * scores.scale / np.where(spreads > 0, spreads, 1.0)
+    lines = divided(signed * scores.scale, spreads)
     centre = score.at_mean()
     ends, means = ends[columns], covariance.mean[columns]
     for a in linear.values():
@@ -268,12 +269,12 @@ class _Columns:
         everything = np.array_equal(columns, np.arange(len(slopes)))
         self.columns = slice(None) if everything else columns
         spread = np.sqrt(covariance.variances[columns])[:, np.newaxis]
-        divisor = np.where(spread > 0, spread, 1.0)
-        self.signed = np.where(spread > 0, slopes[columns] / divisor, 0.0)
+        inverse = divided(1.0, spread)
+        self.signed = divided(slopes[columns], spread)
         self.spread = np.broadcast_to(spread, self.signed.shape)
         # d|Q_j| = sign (d(Sigma g)_j / sd_j - Q_j dSigma_jj / (2 Sigma_jj))
-        self.by_product = np.where(self.signed < 0, -1.0, 1.0) * (spread > 0) / divisor
-        self.by_variance = np.abs(self.signed) / (2.0 * divisor**2)
+        self.by_product = np.where(self.signed < 0, -1.0, 1.0) * inverse
+        self.by_variance = 0.5 * np.abs(self.signed) * inverse**2
 
     def influence(self, centred, moved, variances):
         """Influence on |Q|, (n_rows, n_columns, n_outputs)."""
@@ -293,22 +294,19 @@ class _Direction:
         n_outputs = slopes.shape[1]
         self.a = np.broadcast_to(a, (len(a), n_outputs)).copy()
         variance = np.einsum("jo,jo->o", self.a, covariance.product(self.a))
-        spread = np.sqrt(np.maximum(variance, 0.0))
-        self.spread = spread[np.newaxis]
-        self.divisor = np.where(spread > 0, spread, 1.0)
-        slope = np.einsum("jo,jo->o", self.a, slopes) / self.divisor
-        self.signed = np.where(spread > 0, slope, 0.0)[np.newaxis]
+        self.spread = np.sqrt(np.maximum(variance, 0.0))[np.newaxis]
+        self.inverse = divided(1.0, self.spread)
+        self.signed = divided(np.einsum("jo,jo->o", self.a, slopes), self.spread)
         if covariance.influence is not None:
             self.of_covariance = covariance.influence(self.a)
 
     def influence(self, centred, moved, variances):
         """Influence on |Q|, (n_rows, 1, n_outputs)."""
         own, _ = self.of_covariance(centred)
-        variance = np.einsum("jo,ijo->io", self.a, own) / (2.0 * self.divisor**2)
-        change = np.einsum("jo,ijo->io", self.a, moved) / self.divisor
-        sign = np.where(self.signed < 0, -1.0, 1.0)
-        change = sign * (change - self.signed * variance)
-        return np.where(self.spread > 0, change, 0.0)[:, np.newaxis]
+        variance = np.einsum("jo,ijo->io", self.a, own) * self.inverse**2 / 2.0
+        change = np.einsum("jo,ijo->io", self.a, moved) * self.inverse
+        change -= self.signed * variance
+        return (np.where(self.signed < 0, -1.0, 1.0) * change)[:, np.newaxis]
 
 
 def group_directions(groups, covariance, gradient_at_mean):

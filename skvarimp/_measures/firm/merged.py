@@ -5,8 +5,6 @@ linear in a few products of the score and the feature. So means and second momen
 these give the standard errors, whichever partition the rows are in.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skvarimp._measures.firm.conditional import (
@@ -24,41 +22,59 @@ from skvarimp._response.partitioned_walk import Count, PartModel
 from skvarimp._response.unmoved import unmoved_response
 
 
-@dataclass
 class Feature:
     """How the rows of all partitions are grouped by a feature, or its slope is taken.
 
-    Attributes
+    Parameters
     ----------
     entry : Entry
-    method : {"binary", "linear", "conditional_mean"}
     observed : Observed
-    group_of_value : ndarray of shape (n_values,) or None
+    method, n_bins, is_linear
+        See `Estimator`.
+
+    Attributes
+    ----------
+    method : {"binary", "linear", "conditional_mean"}
+    values : ndarray of shape (n_values,)
+        Those observed.
+    numbers : ndarray of shape (n_values,)
+        The same, or their positions where they are not numbers.
+    groups : ndarray of shape (n_values,) or None
         The group of each observed value; None for a slope.
     center : float
         Near the mean of a feature whose slope is taken.
     """
 
-    entry: object
-    method: str
-    observed: object
-    group_of_value: np.ndarray | None
-    center: float = 0.0
-
-    @property
-    def values(self):
-        """The observed values."""
-        return self.observed.rows.column(self.observed.entry.columns[0])
+    def __init__(self, entry, observed, method, n_bins, is_linear):
+        self.entry, self.observed, numeric = entry, observed, observed.is_numeric
+        self.values = observed.rows.column(observed.entry.columns[0])
+        n_values, self.groups = len(observed.masses), None
+        numbers = self.values if numeric else np.arange(n_values)
+        self.numbers = numbers.astype(np.float64)
+        finite = bool(np.all(np.isfinite(self.numbers)))
+        known = n_values, finite, finite and numeric
+        self.method = method_of(method, n_bins, is_linear, entry, *known)
+        weights = observed.masses / observed.masses.sum()
+        if self.method != "conditional_mean":
+            self.center = float(weights @ self.numbers)
+        elif numeric and n_values > n_bins:
+            self.groups = quantile_codes(self.numbers, weights, n_bins)
+        elif numeric or observed.distinct:
+            self.groups = np.arange(n_values)
+        else:
+            raise ValueError(
+                f"{entry.name!r} has more than {MOST_VALUES} levels, too many for rows "
+                "in partitions. Group them."
+            )
 
     def labels(self):
         """What stands for each group: its values' mean, or its level."""
         if not self.observed.is_numeric:
             return self.values
-        groups, masses = self.group_of_value, self.observed.masses
-        values = self.values.astype(np.float64)
-        return np.bincount(groups, masses * values) / np.bincount(groups, masses)
+        groups, masses = self.groups, self.observed.masses
+        return np.bincount(groups, masses * self.numbers) / np.bincount(groups, masses)
 
-    def numbers(self, table):
+    def of(self, table):
         """The feature as numbers, (n_rows,)."""
         if self.observed.is_numeric:
             return table.column(self.entry.columns[0]).astype(np.float64)
@@ -71,11 +87,9 @@ class Feature:
     def codes(self, table):
         """The group of each row."""
         if self.observed.distinct:
-            return self.group_of_value[self._cells(table)]
-        values = table.column(self.entry.columns[0]).astype(np.float64)
-        first = np.flatnonzero(np.diff(self.group_of_value, prepend=-1))
-        edges = self.values.astype(np.float64)[first]
-        return np.maximum(np.searchsorted(edges, values, side="right") - 1, 0)
+            return self.groups[self._cells(table)]
+        edges = self.numbers[np.flatnonzero(np.diff(self.groups, prepend=-1))]
+        return np.maximum(np.searchsorted(edges, self.of(table), side="right") - 1, 0)
 
 
 def estimates_over(measure, model, entries, partitions, is_linear):
@@ -93,11 +107,11 @@ def estimates_over(measure, model, entries, partitions, is_linear):
     count = partitions.passed(Count.of, (none, entries, (False,)))
     how = measure.method, number_of_bins(measure.n_bins, total), is_linear
     seen = [count.observed[entry, False] for entry in entries]
-    features = [_feature(*one, *how) for one in zip(entries, seen)]
+    features = [Feature(*one, *how) for one in zip(entries, seen)]
     sums = partitions.passed(_sums, (model, features, scores))
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):
-        if feature.group_of_value is None:
+        if feature.groups is None:
             found = _slopes(feature, of_feature[0], scores)
             results.put_slopes([e], [feature.method], found)
             if not feature.observed.is_numeric:
@@ -112,43 +126,17 @@ def estimates_over(measure, model, entries, partitions, is_linear):
 ROUNDING = 1e-15  # a spread below this part of the response is none
 
 
-def _feature(entry, observed, method, n_bins, is_linear):
-    """The method that serves an entry, as `Estimator` chooses it."""
-    numeric, column = observed.is_numeric, observed.entry.columns[0]
-    numbers = np.arange(len(observed.masses))
-    if numeric:
-        numbers = observed.rows.column(column)
-    numbers = numbers.astype(np.float64)
-    finite, n_values = bool(np.all(np.isfinite(numbers))), len(numbers)
-    method = method_of(
-        method, n_bins, is_linear, entry, n_values, finite, finite and numeric
-    )
-    weights = observed.masses / observed.masses.sum()
-    if method != "conditional_mean":
-        center = float(weights @ numbers)
-        return Feature(entry, method, observed, None, center)
-    if not numeric and not observed.distinct:
-        raise ValueError(
-            f"{entry.name!r} has more than {MOST_VALUES} levels, too many for rows in "
-            "partitions. Group them."
-        )
-    groups = np.arange(n_values)
-    if numeric and n_values > n_bins:
-        groups = quantile_codes(numbers, weights, n_bins)
-    return Feature(entry, method, observed, groups)
-
-
 def _sums(part, model, features, scores):
     """`Moments` of each group of each feature from the rows of one partition."""
     v = ((unmoved_response(model, part.table).T - scores.mean) / scores.scale).T
     v[scores.constant] = 0.0
     result = []
     for feature in features:
-        if feature.group_of_value is not None:
+        if feature.groups is not None:
             numbers, codes = np.vstack([v, v**2]), feature.codes(part.table)
-            n_groups = int(feature.group_of_value.max()) + 1
+            n_groups = int(feature.groups.max()) + 1
         else:
-            d = feature.numbers(part.table) - feature.center
+            d = feature.of(part.table) - feature.center
             numbers = np.vstack([d * v, v, v**2, d, d**2])
             codes, n_groups = np.zeros(len(d), dtype=np.intp), 1
         order = np.argsort(codes, kind="stable")
@@ -163,9 +151,7 @@ def _slopes(feature, moments, scores):
     """`Slopes` of one feature, see `slopes`; z = (d - shift) / sd."""
     n, weight = scores.n_outputs, moments.weights[0]
     products, v, _, (shift, squares) = np.split(moments.means[:, 0], [n, 2 * n, 3 * n])
-    ends = np.array([0.0, len(feature.observed.masses) - 1.0])
-    if feature.observed.is_numeric:
-        ends = feature.values[[0, -1]].astype(np.float64)
+    ends = feature.numbers[[0, -1]]
     sd = np.sqrt(max(squares - shift**2, 0.0))
     varies = ends[0] < ends[1] and sd > 0
     sd = sd if varies else 1.0
