@@ -31,7 +31,7 @@ from skvarimp._response.responses.kernel import kernel_response
 from skvarimp._response.responses.linear import AdditiveResponse, LinearResponse
 from skvarimp._response.responses.neighbours import NeighboursResponse, RadiusResponse
 from skvarimp._response.responses.projection import LowDegreeResponse, NetworkResponse
-from skvarimp._response.responses.trees.response import tree_response
+from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -84,7 +84,7 @@ RESPONSES = {
     WithinRadius: _of_numbers(RadiusResponse),
     Combined: _combined,
     BehindSteps: _behind_steps,
-    Trees: tree_response,
+    Trees: TreeResponse,
 }
 
 

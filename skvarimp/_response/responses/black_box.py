@@ -90,9 +90,8 @@ class BlackBoxResponse(Response):
             def where(m, start=part.start):
                 at = move.values[cells[start + m]]
                 at = at.tolist() if hasattr(at, "tolist") else at
-                return (
-                    f"with {move.entry.name!r} set to {at!r}, {_row(rows, start + m)}"
-                )
+                row = rows[start + m]
+                return f"with {move.entry.name!r} set to {at!r}, in row {row} of X"
 
             result[:, part] = self.model(moved, where).T
         return result
@@ -119,7 +118,3 @@ def _all_cells(rows, move):
     """Rows and cells of every row at every cell."""
     n_cells = move.n_cells
     return rows.repeat(n_cells), np.tile(np.arange(n_cells), len(rows))
-
-
-def _row(rows, m):
-    return f"in row {rows[m]} of X"

@@ -24,16 +24,6 @@ from skvarimp._running.guards import users_code
 from skvarimp._running.memory import Memo
 
 
-class OwnOutputs:
-    """The unmoved output of one model inside another, asked once per table."""
-
-    def __init__(self, model):
-        self.model, self._outputs = model, Memo(travels=True)
-
-    def __call__(self, table):
-        return self._outputs.get(table, lambda: self.model(table.copy()).T)
-
-
 class CombinedResponse(ScoreResponse):
     """link(f_1, ..., f_M) of members on the same columns.
 
@@ -49,7 +39,8 @@ class CombinedResponse(ScoreResponse):
         n_scores = sum(member.n_outputs for member in members)
         super().__init__(model, form.link, n_scores)
         self.members = members
-        self.own = [OwnOutputs(member.model) for member in form.members]
+        self.models = [member.model for member in form.members]
+        self._outputs = Memo(travels=True)
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
         self.reads_cells = all(member.reads_cells for member in members)
@@ -63,7 +54,11 @@ class CombinedResponse(ScoreResponse):
 
     def _unmoved(self, table, rows):
         """The members' outputs at unmoved rows, a list of (n_outputs, n_rows)."""
-        return [own(table)[:, rows] for own in self.own]
+
+        def ask():
+            return [model(table.copy()).T for model in self.models]
+
+        return [own[:, rows] for own in self._outputs.get(table, ask)]
 
     def critical_values(self, column):
         """Values at and next to which a member may jump."""

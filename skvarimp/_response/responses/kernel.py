@@ -140,29 +140,20 @@ class KernelResponse(ScoreResponse):
         return [self.dual[:, :, np.newaxis] * function for function in moved]
 
     def _summed(self, others, moved, weights):
-        result = 0.0
+        sums = 0.0
         for term, of_rows, of_cells in zip(self.terms, others, moved):
             if term.separable:
-                result = result + self._products(of_rows, of_cells, weights)
-            else:
-                result = result + self._one_by_one(term, of_rows, of_cells, weights)
-        return result
-
-    def _products(self, of_rows, of_cells, weights):
-        result = 0.0
-        for left, right in zip(of_rows, of_cells):
+                for left, right in zip(of_rows, of_cells):
+                    if weights is not None:
+                        left = weights[np.newaxis] @ left
+                    # (n_rows, n_support) @ (n_scores, n_support, n_cells)
+                    sums = sums + left @ right
+                continue
+            columns = [term.of_sum(of_rows + v) @ self.dual.T for v in of_cells.T]
             if weights is not None:
-                left = weights[np.newaxis] @ left
-            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
-            result = result + left @ right
-        return result
-
-    def _one_by_one(self, term, of_rows, of_cells, weights):
-        columns = []
-        for of_cell in of_cells.T:
-            sums = term.of_sum(of_rows + of_cell) @ self.dual.T
-            columns.append(sums if weights is None else weights[np.newaxis] @ sums)
-        return np.stack([column.T for column in columns], axis=2)
+                columns = [weights[np.newaxis] @ column for column in columns]
+            sums = sums + np.stack([column.T for column in columns], axis=2)
+        return sums
 
     def costs(self):
         """See `Response.costs`."""

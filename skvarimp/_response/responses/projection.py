@@ -32,6 +32,7 @@ from skvarimp._response.shapes.basis import (
     cosine_nodes,
     interpolation,
     logistic_nodes,
+    mean_over_nodes,
     nodes,
     tanh_nodes,
 )
@@ -337,11 +338,26 @@ class NetworkResponse(ProjectionResponse):
         return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
     def mean_curves(self, table, rows, weights, move, base):
-        """See `Response.mean_curves`."""
-        mean = self.mean_of_pair(table, rows, weights, move, base)
-        if mean is not None:
+        """See `Response.mean_curves`; of smooth functions of two columns from nodes."""
+        columns, mean = list(move.entry.columns), None
+
+        def mean_at(part, points):
+            unmoved = base[:, part] @ weights[part]
+            mean = np.repeat(-unmoved[:, np.newaxis], len(points), axis=1)
+            of_part, w = rows[part], weights[part]
+            for some in slices(len(of_part), len(points) * self.n_outputs):
+                with np.errstate(over="ignore"):
+                    scores = self.scores_at(table, of_part[some], columns, points)
+                    mean += np.matmul(w[some], self.link(scores)[0])
             return mean
-        return super().mean_curves(table, rows, weights, move, base)
+
+        smooth = self.smooth and self.link.smooth
+        if len(columns) == 2 and smooth and self.changes(move):
+            values, size = numeric_values(move), np.abs(base).max()
+            mean = mean_over_nodes(mean_at, len(rows), values, size)
+        if mean is None:
+            mean = super().mean_curves(table, rows, weights, move, base)
+        return mean
 
     def costs(self):
         """See `Response.costs`."""

@@ -7,9 +7,9 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.shapes.basis import Basis, absolute, mean_over_nodes, relative
+from skvarimp._response.shapes.basis import Basis, absolute, relative
 from skvarimp._response.shapes.one_turn import OneTurn
-from skvarimp._running.memory import Memo, at_once, slices, working_bytes
+from skvarimp._running.memory import Memo, at_once, working_bytes
 
 TYPICAL_NODES = 64
 
@@ -173,26 +173,6 @@ class ScoreResponse(Response):
             asked = table, rows[doubtful], move, cells[doubtful]
             outputs[:, doubtful] = self.black_box.at(*asked)
         return outputs
-
-    def mean_of_pair(self, table, rows, weights, move, base):
-        """As `mean_curves`, if two columns move and scores are smooth; or None."""
-        columns = list(move.entry.columns)
-        smooth = self.smooth and self.link.smooth
-        if len(columns) != 2 or not smooth or not self.changes(move):
-            return None
-
-        def mean_at(part, points):
-            unmoved = base[:, part] @ weights[part]
-            mean = np.repeat(-unmoved[:, np.newaxis], len(points), axis=1)
-            of_part, w = rows[part], weights[part]
-            for some in slices(len(of_part), len(points) * self.n_outputs):
-                with np.errstate(over="ignore"):
-                    scores = self.scores_at(table, of_part[some], columns, points)
-                    mean += np.matmul(w[some], self.link(scores)[0])
-            return mean
-
-        size = np.abs(base).max()
-        return mean_over_nodes(mean_at, len(rows), numeric_values(move), size)
 
     def offers(self, n_cells):
         """Which of `Reduction.needs` the shape of one column's curves offers."""

@@ -7,7 +7,7 @@ import pytest
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import InteractionImportance
-from skvarimp._response.responses import scores
+from skvarimp._response.responses import projection
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 4))
@@ -25,14 +25,14 @@ MODELS = {
 @pytest.fixture
 def served(monkeypatch):
     """Whether the means of each pair asked for came from nodes."""
-    answers, function = [], scores.mean_over_nodes
+    answers, function = [], projection.mean_over_nodes
 
     def recorded(*args):
         result = function(*args)
         answers.append(result is not None)
         return result
 
-    monkeypatch.setattr(scores, "mean_over_nodes", recorded)
+    monkeypatch.setattr(projection, "mean_over_nodes", recorded)
     return answers
 
 

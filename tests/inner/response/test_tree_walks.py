@@ -109,7 +109,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
             yield path, leaf, edge
 
     monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
-    monkeypatch.setattr(TreeResponse, "visits_per_row", lambda self: 1.0)
+    monkeypatch.setattr(TreeResponse, "visits", (1.0, 1.0))
     monkeypatch.setattr(_tree_walk.Descent, "leaves", counting)
     each = []
     for features in [[0], [1], [3], [4], [5], None]:

@@ -6,7 +6,7 @@ rows alone go by `masses`, other columns that move together by `Group`.
 """
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -32,18 +32,6 @@ ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
 COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
 
 
-def tree_response(model, form, table):
-    """The response of a `Trees` form on a table."""
-    response = TreeResponse(model, TreeTable(form.trees, form.encoding), form.link)
-    codes = response.codes(table)
-    response.some_codes = codes[spread_over(len(codes), 20)]
-    response.start_from(form.offset)
-    response.rounding, response.gap = form.rounding, form.gap()
-    if form.doubt is not None:
-        response.doubt = form.doubt
-    return response
-
-
 class TreeResponse(Response):
     """Sum of trees, perhaps behind a link.
 
@@ -51,9 +39,9 @@ class TreeResponse(Response):
     ----------
     model : Model
         Settles labels that hang on the last digit.
-    trees : TreeTable
-    link : Link or None
-        From raw outputs to the response.
+    form : Trees
+    table : Table
+        Some of its rows tell what curves cost.
     """
 
     path = "trees"
@@ -64,29 +52,29 @@ class TreeResponse(Response):
     TASK_PATHS = 100_000  # (row, tree) in one task
     TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
 
-    def __init__(self, model, trees, link):
-        self.model, self.trees, self.link = model, trees, link
+    def __init__(self, model, form, table):
+        self.model, self.link = model, form.link
+        self.trees = trees = TreeTable(form.trees, form.encoding)
+        self.rounding, self.gap = form.rounding, form.gap()
         self.n_outputs = trees.n_raw
-        if link is not None:
-            self.n_outputs = link.n_outputs(trees.n_raw)
+        if self.link is not None:
+            self.n_outputs = self.link.n_outputs(trees.n_raw)
+        self.offset = np.broadcast_to(form.offset, trees.n_raw).astype(np.float64)
+        self.doubt = self._rounding() if form.doubt is None else form.doubt
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         # the table itself and the few rows of a probe
-        self._coded, self._visits = Memo(most=2, travels=True), None
-        self.plans = Memo(most=8)
+        self._coded, self.plans = Memo(most=2, travels=True), Memo(most=8)
+        self._some_codes = self.codes(table)[spread_over(table.n_samples, 20)]
         if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
-        self.start_from(0.0)
 
-    def start_from(self, offset):
-        """Add a constant to the sum of the trees."""
-        self.offset = np.broadcast_to(offset, self.trees.n_raw).astype(np.float64)
-        values = self.trees.values
-        # Labels decided by less than this are left to the model; sums of whole
-        # numbers are exact, and so are their ties.
-        self.doubt = -1.0
-        if np.any(values != np.rint(values)) or np.any(self.offset):
-            size = np.maximum.reduceat(np.abs(values).max(axis=0), self.trees.roots)
-            self.doubt = 1e-12 * (size.sum() + np.abs(self.offset).max())
+    def _rounding(self):
+        """By how much sums of the leaves may be off; labels so close are asked for."""
+        values, roots = self.trees.values, self.trees.roots
+        if np.all(values == np.rint(values)) and not np.any(self.offset):
+            return -1.0  # sums of whole numbers are exact, and so are their ties
+        size = np.maximum.reduceat(np.abs(values).max(axis=0), roots)
+        return 1e-12 * (size.sum() + np.abs(self.offset).max())
 
     def codes(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
@@ -117,14 +105,18 @@ class TreeResponse(Response):
 
     def keys(self, table, entry):
         """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
-        features = [self._feature_of[j] for j in entry.columns if j in self._feature_of]
+        features = self._features(entry)
         if not features:
             return np.zeros((table.n_samples, 1), dtype=np.int32)
         return self.codes(table)[:, features]
 
+    def _features(self, entry):
+        """The features among an entry's columns."""
+        return [self._feature_of[j] for j in entry.columns if j in self._feature_of]
+
     def is_group(self, entry):
         """Whether an entry has several columns that trees split on."""
-        return sum(j in self._feature_of for j in entry.columns) > 1
+        return len(self._features(entry)) > 1
 
     def critical_values(self, column):
         """Values of a column next to which the response may jump."""
@@ -132,31 +124,23 @@ class TreeResponse(Response):
             return np.empty(0)
         return self.trees.critical_values(self._feature_of[column])
 
-    def raw(self, codes):
-        """Raw outputs of rows from their codes, (n_raw, n_rows)."""
-        return self.trees.raw(codes) + self.offset[:, np.newaxis]
-
-    def visits_per_row(self):
-        """Leaves that a row visits as every feature moves, measured on a few rows."""
-        if self._visits is None:
-            codes, trees = self.some_codes, np.arange(len(self.trees.roots))
-            descent = Descent(self.trees, codes, trees)
-            leaves = descent.leaves(np.ones(len(self.trees.columns), dtype=bool))
-            visited = sum(np.count_nonzero(edge >= 0) for *_, edge in leaves)
-            depth = self.trees.depth.take(descent.own).sum()
-            self._visits = visited / len(codes), depth / len(codes)
-        return self._visits[0]
+    @cached_property
+    def visits(self):
+        """Leaves that a row visits as every feature moves, and the depth of its own."""
+        codes, trees = self._some_codes, np.arange(len(self.trees.roots))
+        descent = Descent(self.trees, codes, trees)
+        leaves = descent.leaves(np.ones(len(self.trees.columns), dtype=bool))
+        visited = sum(np.count_nonzero(edge >= 0) for *_, edge in leaves)
+        depth = self.trees.depth.take(descent.own).sum()
+        return visited / len(codes), depth / len(codes)
 
     def costs(self):
         """See `Response.costs`; a row's curve has its pieces, whatever its values."""
-        visits = self.visits_per_row() / max(1, len(self.trees.columns))
+        visited, depth = self.visits
+        visited /= max(1, len(self.trees.columns))
         outputs = 0.6 + 0.4 * self.trees.n_raw
-        call = 15.0 + 0.4 * self._visits[1]
-        return Costs(call, 30.0 + 7.5 * visits * outputs, 0.0, 12.5 * outputs)
-
-    def evaluations(self, n_rows, n_cells):
-        """See `Response.evaluations`; nothing moves a tree without a split."""
-        return super().evaluations(n_rows, n_cells) if len(self.trees.columns) else 0.0
+        row = 30.0 + 7.5 * visited * outputs
+        return Costs(15.0 + 0.4 * depth, row, 0.0, 12.5 * outputs)
 
     # Curves of one entry
 
@@ -188,9 +172,8 @@ class TreeResponse(Response):
 
     def is_stepped(self, table, move):
         """See `Response.is_stepped`."""
-        features = [self._feature_of.get(j) for j in move.entry.columns]
-        used = [feature for feature in features if feature is not None]
-        return move.ascends and not any(self.trees.categorical[used])
+        categorical = self.trees.categorical[self._features(move.entry)]
+        return move.ascends and not categorical.any()
 
     def stepped(self, table, rows, move, base):
         """See `Response.stepped`."""
@@ -284,8 +267,9 @@ class TreeResponse(Response):
         moved = Group(self.trees, features, cells).moved(own)
         if self.link is not None:
             values = first_of_each(cell_of_value)
+            raw = self.trees.raw(own) + self.offset[:, np.newaxis]
             asked = partial(self._ask, table, rows, move, values)
-            linked = Linked(self.link, self.raw(own), base, self.doubt, asked)
+            linked = Linked(self.link, raw, base, self.doubt, asked)
             row, cell = np.divmod(np.arange(moved[0].size), len(cells))
             moved = linked(moved.reshape(len(moved), -1), row, cell)
             moved = moved.reshape(self.n_outputs, len(rows), len(cells))

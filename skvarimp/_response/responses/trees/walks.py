@@ -21,7 +21,7 @@ from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working
 
 def task_rows(response, n_cells):
     """Rows of one task whose moves have so many cells together."""
-    steps = response.n_outputs * max(1, min(n_cells, int(response.visits_per_row())))
+    steps = response.n_outputs * max(1, min(n_cells, int(response.visits[0])))
     paths = response.TASK_PATHS // len(response.trees.roots)
     return max(1, min(paths, numbers_at_once(HELD) // steps))
 
@@ -86,7 +86,7 @@ def _tasks_of(response, walk, members):
         numbers = response.trees.n_raw * len(response.trees.columns)
         step = max(1, numbers_at_once(HELD) // numbers)
     elif plan is not None:
-        step = max(1, response.TASK_VISITS // max(1, int(response.visits_per_row())))
+        step = max(1, response.TASK_VISITS // max(1, int(response.visits[0])))
     n_tasks = -(-len(walk.rows) // step)
     n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
     for part in even_slices(len(walk.rows), -(-len(walk.rows) // n_tasks)):
