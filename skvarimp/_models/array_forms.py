@@ -86,17 +86,20 @@ class Additive(LinkedForm):
         )
 
     @staticmethod
-    def summed(members, weights, shift):
-        """See `Form.summed`."""
-        if any(member.link is not IDENTITY for member in members):
+    def mixed(members, mix):
+        """See `Form.mixed`."""
+        parts = [(part, m) for m, form in enumerate(members) for part in form.parts]
+        of_blocks = mix.matrix.shape == (1, len(members))
+        if (parts and not of_blocks) or any(m.link is not IDENTITY for m in members):
             return None
-        pairs = list(zip(members, weights))
+        weights = np.hstack([form.weights for form in members])
+        intercept = np.concatenate([form.intercept for form in members])
         return replace(
             members[0],
-            intercept=sum(w * m.intercept for m, w in pairs) + shift,
-            weights=sum(w * m.weights for m, w in pairs),
-            parts=tuple(part.times(w) for m, w in pairs for part in m.parts),
-            single=any(member.single for member in members),
+            intercept=mix(intercept[:, np.newaxis])[0][:, 0],
+            weights=mix.chain(None, weights.T).T,
+            parts=tuple(part.times(mix.matrix[0, m]) for part, m in parts),
+            single=any(form.single for form in members),
         )
 
 
@@ -255,16 +258,11 @@ class LowDegree(LinkedForm):
         result = np.ones((*lines.shape[:-1], len(factors)))
         if result.size == 0:
             return result
-        units = self._with_one(lines)
+        units = np.where(self.hinges, np.maximum(lines, 0.0), lines)
+        units = np.concatenate([units, np.ones((*lines.shape[:-1], 1))], axis=-1)
         for of_terms in factors.T:
             result *= units[..., of_terms]
         return result
-
-    def _with_one(self, lines):
-        ones = np.ones((*lines.shape[:-1], 1))
-        return np.concatenate(
-            [np.where(self.hinges, np.maximum(lines, 0.0), lines), ones], axis=-1
-        )
 
     def split(self, units):
         """The sum of the products with some units, and that of the others.

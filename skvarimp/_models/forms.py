@@ -6,14 +6,14 @@ coefficients and connection weights are views of forms; none of them looks at an
 estimator. `registry.read` makes them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from skvarimp._data.table import as_table
 from skvarimp._models.affine import affine, selection
-from skvarimp._models.links import IDENTITY, Mixed, NoGradient
+from skvarimp._models.links import IDENTITY, Mixed, NoGradient, Then
 from skvarimp._running.guards import users_code
 
 
@@ -101,15 +101,14 @@ class Form:
         return self.after(selection(columns, n_columns))
 
     @staticmethod
-    def summed(members, weights, shift):
-        """sum_m weights[m] members[m] + shift as a form of this kind, or None.
+    def mixed(members, mix):
+        """The form of mixed outputs of members as one form of this kind, or None.
 
         Parameters
         ----------
         members : list of Form
             All of this kind.
-        weights : list of float
-        shift : float or ndarray of shape (n_outputs,)
+        mix : Mixed
         """
         return
 
@@ -252,29 +251,34 @@ class BehindSteps(Form):
         return 2 * self.form.elements_per_row
 
 
-def weighted_sum(members, weights, shift=0.0, name="vote of"):
-    """The form of sum_m weights[m] outputs_m + shift.
+def mixed(members, matrix, name, shift=0.0, link=IDENTITY):
+    """The form of link(matrix @ outputs + shift) of all members' outputs.
 
-    It is of the members' own kind where that kind can be summed, or else `Combined`.
+    It is of the members' own kind where that kind can be mixed, or else `Combined`.
 
     Parameters
     ----------
     members : list of Read
-    weights : ndarray of shape (n_members,)
-    shift : float or ndarray of shape (n_outputs,)
+    matrix : ndarray of shape (n_mixes, n_blocks) or (n_blocks,)
+        See `Mixed`.
     name : str
         See `Combined`.
+    shift : float or ndarray of shape (n_outputs,)
+    link : Link
     """
     forms = [member.form for member in members]
-    if len(forms) == 1 and weights[0] == 1.0 and not np.any(shift):
+    mix = Mixed(np.atleast_2d(np.asarray(matrix, dtype=np.float64)), shift)
+    alone = np.array_equal(mix.matrix, [[1.0]])
+    if alone and link is IDENTITY and not np.any(shift):
         return forms[0]
     kind = type(forms[0])
     if all(type(form) is kind for form in forms):
-        summed = kind.summed(forms, weights, shift)
-        if summed is not None:
-            return summed
-    link = Mixed(np.array([weights], dtype=np.float64), shift)
-    return combined(members, link, name)
+        form = kind.mixed(forms, mix)
+        if form is not None and link is IDENTITY:
+            return form
+        if isinstance(form, LinkedForm):
+            return replace(form, link=link)
+    return combined(members, mix if link is IDENTITY else Then(mix, link), name)
 
 
 def combined(members, link, name):

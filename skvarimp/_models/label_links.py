@@ -12,6 +12,7 @@ from skvarimp._models.links import (
     Softmax,
     Then,
     any_close,
+    scaled,
     tolerance,
 )
 
@@ -139,7 +140,7 @@ def shown(of_classes):
     return of_classes[1:] if len(of_classes) == 2 else of_classes
 
 
-def class_link(method, n_scores, chances=None, threshold=0.0):
+def class_link(method, n_scores, chances=None, factor=1.0, threshold=0.0):
     """The link of a classifier by log-odds, or by the logarithms of likelihoods.
 
     Parameters
@@ -150,6 +151,8 @@ def class_link(method, n_scores, chances=None, threshold=0.0):
     chances : Link, default=None
         To the probabilities of all classes, or of the second one where n_scores is 1.
         None: a logistic function, or a softmax.
+    factor : float, default=1.0
+        What the scores are multiplied by first.
     threshold : float, default=0.0
         Above it one score stands for the second class.
     """
@@ -160,7 +163,7 @@ def class_link(method, n_scores, chances=None, threshold=0.0):
             return AboveThreshold(threshold)
         largest = LargestScore()
         return EachOutput((2,), largest) if n_scores == 2 else largest
-    chances = chances or (LOGISTIC if n_scores == 1 else Softmax())
+    chances = scaled(factor, chances or (LOGISTIC if n_scores == 1 else Softmax()))
     return Then(chances, SECOND) if n_scores == 2 else chances
 
 
@@ -191,27 +194,23 @@ class PairwiseVotes(Link):
 
     def __call__(self, scores):
         """See the module."""
-        votes = np.zeros((self.n_classes, *scores.shape[1:]))
-        confidence = np.zeros_like(votes)
-        for score, k, l in zip(scores, *np.triu_indices(self.n_classes, 1)):
-            score = self.sign * score
-            won = score > self.sign * self.threshold
-            votes[k] += won
-            votes[l] += ~won
-            confidence[k] += score
-            confidence[l] -= score
-        near = tolerance(scores, self.threshold)
-        close = np.any(np.abs(scores - self.threshold) <= near, axis=0)
+        sides, won = self._sides(), self.sign * scores > self.sign * self.threshold
+        votes = np.tensordot(sides > 0, won.astype(np.float64), 1)
+        votes += np.tensordot(sides < 0, 1.0 - won, 1)
         if self.confident:
+            confidence = self.sign * np.tensordot(sides, scores, 1)
             votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
-        return votes, close
+        near = tolerance(scores, self.threshold)
+        return votes, np.any(np.abs(scores - self.threshold) <= near, axis=0)
+
+    def _sides(self):
+        """1 and -1 for the first and the second of each pair, (n_classes, n_pairs)."""
+        first, second = np.triu_indices(self.n_classes, 1)
+        return (np.eye(self.n_classes)[first] - np.eye(self.n_classes)[second]).T
 
     def chain(self, scores, slopes):
         """See the module; votes are piecewise constant."""
-        sides = np.zeros((self.n_classes, len(scores)))
-        first, second = np.triu_indices(self.n_classes, 1)
-        pairs = np.arange(len(scores))
-        sides[first, pairs], sides[second, pairs] = self.sign, -self.sign
+        sides = self.sign * self._sides()
         confidence = sides @ scores
         # d c / (3 (|c| + 1)) = 1 / (3 (|c| + 1)^2)
         steepness = 1.0 / (3.0 * (np.abs(confidence) + 1.0) ** 2)

@@ -59,10 +59,10 @@ READERS = {
     "wrappers.read_vote": {"sklearn.ensemble": "VotingRegressor VotingClassifier"},
     "wrappers.read_bagging": {"sklearn.ensemble": "BaggingRegressor BaggingClassifier"},
     "wrappers.read_weighted_median": {"sklearn.ensemble": "AdaBoostRegressor"},
-    "neighbours.read_neighbours": {
+    "training_rows.read_neighbours": {
         "sklearn.neighbors": "KNeighborsRegressor KNeighborsClassifier",
     },
-    "neighbours.read_within_radius": {
+    "training_rows.read_within_radius": {
         "sklearn.neighbors": "RadiusNeighborsRegressor RadiusNeighborsClassifier",
     },
     "meta.read_stacking": {"sklearn.ensemble": "StackingRegressor StackingClassifier"},
@@ -125,12 +125,14 @@ READERS = {
     "low_degree.read_spline": {"pymars": "Earth EarthRegressor"},
     "low_degree.read_spline_classifier": {"pymars": "EarthClassifier"},
     "low_degree.read_generalised_spline": {"pymars": "GLMEarth"},
-    "kernels.read_support_vectors": {"sklearn.svm": "SVR NuSVR SVC NuSVC OneClassSVM"},
-    "kernels.read_kernel_ridge": {"sklearn.kernel_ridge": "KernelRidge"},
-    "kernels.read_label_propagation": {
+    "training_rows.read_support_vectors": {
+        "sklearn.svm": "SVR NuSVR SVC NuSVC OneClassSVM"
+    },
+    "training_rows.read_kernel_ridge": {"sklearn.kernel_ridge": "KernelRidge"},
+    "training_rows.read_label_propagation": {
         "sklearn.semi_supervised": "LabelPropagation LabelSpreading",
     },
-    "kernels.read_gaussian_process": {
+    "training_rows.read_gaussian_process": {
         "sklearn.gaussian_process": "GaussianProcessRegressor",
     },
     "linear.read_perceptron": {

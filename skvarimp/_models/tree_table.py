@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
-from skvarimp._models.trees import codes_counter
 from skvarimp._running.memory import CACHE, at_once
 
 
@@ -149,7 +148,13 @@ class NodeTable:
             codes = np.where(missing, 0, numbers).astype(dtype)
         else:
             codes = np.empty(len(numbers), dtype=dtype)
-            codes_counter()(self.cuts[feature], np.ascontiguousarray(numbers), codes)
+            cuts = self.cuts[feature]
+            if use_compiled():
+                from skvarimp._compiled.tree_credit import count_below
+
+                count_below(cuts, np.ascontiguousarray(numbers), codes)
+            else:
+                codes[:] = np.searchsorted(cuts, numbers)
         codes[missing] = self.missing_code[feature]
         return codes
 

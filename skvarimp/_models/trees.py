@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skvarimp._compiled import use_compiled
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import Form, NotReadable
 from skvarimp._models.links import IDENTITY
+from skvarimp._models.tree_table import NodeTable
 
 
 @dataclass
@@ -61,20 +61,6 @@ def single(values):
         return np.asarray(values).astype(np.float32)
 
 
-def codes_counter():
-    """`count_below`: the compiled kernel, or what does the same."""
-    if not use_compiled():
-        return count_below
-    from skvarimp._compiled.tree_credit import count_below as compiled
-
-    return compiled
-
-
-def count_below(cuts, numbers, codes):
-    """Fill `codes` with how many cuts lie below each number; all below NaN."""
-    codes[:] = np.searchsorted(cuts, numbers)
-
-
 ROUNDING = 1e-11  # of sums over the trees; no share is as small
 
 
@@ -126,14 +112,6 @@ class Tree:
     def is_leaf(self):
         """(n_nodes,) bool."""
         return self.column < 0
-
-    def levels(self):
-        """The branch nodes of each depth, from the root down."""
-        nodes, result = np.zeros(1, dtype=np.intp), []
-        while len(nodes := nodes[self.column[nodes] >= 0]):
-            result.append(nodes)
-            nodes = np.concatenate([self.left[nodes], self.right[nodes]])
-        return result
 
 
 @dataclass
@@ -203,8 +181,6 @@ class Trees(Form):
 
     def scores(self, X):
         """See `Form.scores`; the raw outputs, (n_raw, n_samples)."""
-        from skvarimp._models.tree_table import NodeTable
-
         nodes = NodeTable(self.trees, self.encoding)
         sums = nodes.raw(nodes.codes_of(as_table(X)))
         return sums + np.broadcast_to(self.offset, len(sums))[:, np.newaxis]
@@ -225,21 +201,23 @@ class Trees(Form):
         return replace(self, trees=trees, encoding=self.encoding.on(columns))
 
     @staticmethod
-    def summed(members, weights, shift):
-        """See `Form.summed`; of trees that see the columns in one way."""
+    def mixed(members, mix):
+        """See `Form.mixed`; sums of trees that see the columns in one way."""
         first = members[0].encoding
         plain = not first.encoders and not first.n_categories
-        if not plain or any(
-            form.link is not None or form.encoding != first for form in members
-        ):
+        one_way = all(m.link is None and m.encoding == first for m in members)
+        if not (plain and one_way) or mix.matrix.shape != (1, len(members)):
             return None
-        pairs = list(zip(members, weights))
-        trees = [(tree, w) for form, w in pairs for tree in form.trees]
+        pairs = list(zip(members, mix.matrix[0]))
         return Trees(
-            [replace(tree, values=w * tree.values) for tree, w in trees],
+            [
+                replace(tree, values=w * tree.values)
+                for m, w in pairs
+                for tree in m.trees
+            ],
             first,
-            offset=sum(w * m.offset for m, w in pairs) + shift,
-            rounding=max(form.rounding for form in members),
+            offset=sum(w * m.offset for m, w in pairs) + mix.shift,
+            rounding=max(m.rounding for m in members),
         )
 
     def outputs(self, X):

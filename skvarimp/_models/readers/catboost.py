@@ -21,7 +21,11 @@ from skvarimp._models.links import EXPONENTIAL, LOGISTIC, SECOND, Softmax, Then
 from skvarimp._models.readers.tree_columns import encoding_of
 from skvarimp._models.trees import Tree, Trees
 
-NUMBER, CATEGORY = "FloatFeature", "OneHotFeature"
+# Type of a split -> names of the list of its features, and of their numbers in splits.
+KINDS = {
+    "FloatFeature": ("float_features", "float_feature_index"),
+    "OneHotFeature": ("categorical_features", "cat_feature_index"),
+}
 SOFTMAX = ("MultiClass",)
 EACH_CLASS = ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy")
 
@@ -92,27 +96,24 @@ class _Features:
     def __init__(self, content, order):
         info = content["features_info"]
         self.columns, self.nan_left = {}, {}
-        for feature in info.get("float_features", []):
-            number = feature["feature_index"]
-            self.columns[NUMBER, number] = order[feature["flat_feature_index"]]
-            self.nan_left[number] = feature["nan_value_treatment"] != "AsTrue"
-        for feature in info.get("categorical_features", []):
-            number = feature["feature_index"]
-            self.columns[CATEGORY, number] = order[feature["flat_feature_index"]]
+        for kind, (features, _) in KINDS.items():
+            for feature in info.get(features, []):
+                key = kind, feature["feature_index"]
+                self.columns[key] = order[feature["flat_feature_index"]]
+                self.nan_left[key] = feature.get("nan_value_treatment") != "AsTrue"
         self.splits = {}
 
-    def column(self, split):
-        """The column that a split is on."""
+    def of(self, split):
+        """The column that a split is on, and whether missing values go left."""
         kind = split["split_type"]
-        if kind == NUMBER:
-            return self.columns[kind, split["float_feature_index"]]
-        if kind != CATEGORY:
+        if kind not in KINDS:
             raise NotReadable(f"its splits of type {kind} are not on a column")
-        return self.columns[kind, split["cat_feature_index"]]
+        key = kind, split[KINDS[kind][1]]
+        return self.columns[key], self.nan_left[key]
 
-    def number(self, split):
+    def number(self, split, column):
         """The number of the category that a split means."""
-        of_column = self.splits.setdefault(self.column(split), {})
+        of_column = self.splits.setdefault(column, {})
         of_column.setdefault(split["value"], split)
         return list(of_column).index(split["value"])
 
@@ -156,12 +157,11 @@ def _tree(root, features, scale):
             weight[m] = node.get("weight", 0.0)
             continue
         split = node["split"]
-        column[m] = features.column(split)
-        if split["split_type"] == CATEGORY:
-            sets[m] = [features.number(split)]
-        else:
+        column[m], missing_left[m] = features.of(split)
+        if "border" in split:
             threshold[m] = np.float32(split["border"])
-            missing_left[m] = features.nan_left[split["float_feature_index"]]
+        else:
+            sets[m] = [features.number(split, int(column[m]))]
     right = np.where(left < 0, -1, left + 1)
     return Tree(column, threshold, left, right, missing_left, values, sets, weight)
 
@@ -190,10 +190,7 @@ def _encoders(stub, features, table):
     for j, of_column in features.splits.items():
         trees = slice(first, first + len(of_column))
         first = trees.stop
-        encoder = OneOfNamed(stub, trees, table.take([0]), j, {})
-        _, donors = table.factorize([j])
-        encoder.learn(_keys(table.column(j)[donors]), table.take(donors).native)
-        encoders[j] = [encoder]
+        encoders[j] = [OneOfNamed(stub, trees, table.take([0]), j, {})]
     return encoders
 
 
@@ -221,25 +218,17 @@ class OneOfNamed:
 
     def __call__(self, values):
         """(n,) float64 of values of any type."""
-        keys = _keys(values)
+        keys = [None if is_missing(value) else value for value in values.tolist()]
         new = [k for k in dict.fromkeys(keys) if k not in self.number_of]
         if new:
             asked = np.empty((len(new), 1), dtype=values.dtype)
             asked[:, 0] = new  # of the type that CatBoost itself would be given
             rows = np.zeros(len(new), dtype=np.intp)
             moved = self.row.moved(rows, (self.column,), values=asked)
-            self.learn(new, moved)
+            yes = np.atleast_2d(self.stub.calc_leaf_indexes(moved))[:, self.trees] > 0
+            number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
+            self.number_of.update(zip(new, number.tolist()))
         return np.array([self.number_of[k] for k in keys], dtype=np.float64)
-
-    def learn(self, keys, rows):
-        """Remember the numbers of the values that rows hold."""
-        yes = np.atleast_2d(self.stub.calc_leaf_indexes(rows))[:, self.trees] > 0
-        number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
-        self.number_of.update(zip(keys, number.tolist()))
-
-
-def _keys(values):
-    return [None if is_missing(v) else v for v in values.tolist()]
 
 
 # Links

@@ -1,12 +1,10 @@
 """Estimators that put models together: stacking, calibration, classes by parts."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
-from skvarimp._models.forms import NotReadable, Read, combined, weighted_sum
+from skvarimp._models.forms import NotReadable, Read, combined, mixed
 from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
 from skvarimp._models.links import (
     IDENTITY,
@@ -49,7 +47,7 @@ def read_stacking(model, table):
         if stack.passthrough:
             members.append(_linear(weights[n_own:]))
             weights = np.vstack([weights[:n_own], np.eye(weights.shape[1])])
-        return mixed(members, weights.T, last.intercept, last.link, "stacking of")
+        return mixed(members, weights.T, "stacking of", last.intercept, last.link)
     if stack.passthrough:
         members.append(_linear(np.eye(table.n_columns)))
     link = Through(last, len(last.outputs(np.zeros((1, width)))))
@@ -242,41 +240,17 @@ def _linear_member(member, method):
 
 def side_by_side(members, link, name):
     """The outputs of all members, one after another, behind a link."""
-    inner = getattr(members[0].form, "link", None)
-    if isinstance(inner, Elementwise) and (link is IDENTITY or inner is IDENTITY):
-        joined = _joined(members, inner)
-        if joined is not None:
-            return joined if link is IDENTITY else replace(joined, link=link)
-    return combined(members, link, name)
-
-
-def _joined(members, link):
-    """Linear forms with one link as one form; None where they are something else."""
     forms = [member.form for member in members]
-    if any(
-        not isinstance(form, Additive) or form.parts or form.link is not link
+    inner = getattr(forms[0], "link", None)
+    linear = isinstance(inner, Elementwise) and all(
+        isinstance(form, Additive) and not form.parts and form.link is inner
         for form in forms
-    ):
-        return None
+    )
+    if not linear or IDENTITY not in (inner, link):
+        return combined(members, link, name)
     return Additive(
         weights=np.hstack([form.weights for form in forms]),
         intercept=np.concatenate([form.intercept for form in forms]),
-        link=link,
+        link=inner if link is IDENTITY else link,
         single=any(form.single for form in forms),
     )
-
-
-def mixed(members, matrix, shift, link, name):
-    """The form of link(matrix @ outputs + shift) of all members' outputs."""
-    joined = _joined(members, IDENTITY)
-    if joined is not None:
-        return replace(
-            joined,
-            weights=joined.weights @ matrix.T,
-            intercept=matrix @ joined.intercept + shift,
-            link=link,
-        )
-    if link is IDENTITY and len(matrix) == 1 and matrix.shape[1] == len(members):
-        return weighted_sum(members, matrix[0], float(np.ravel(shift)[0]), name)
-    mix = Mixed(matrix, shift)
-    return combined(members, mix if link is IDENTITY else Then(mix, link), name)

@@ -1,28 +1,17 @@
 """scikit-learn's trees and ensembles of trees."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from skvarimp._models.column_sources import replaced
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import (
-    EachOutput,
-    LargestScore,
-    Sign,
-    class_link,
-    shown,
-)
-from skvarimp._models.links import IDENTITY, LOGISTIC, Each, Softmax, scaled
+from skvarimp._models.label_links import EachOutput, LargestScore, Sign, class_link
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, Mixed, Then, scaled
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import RESPONSE_METHODS, Model
-from skvarimp._models.readers.sklearn_histograms import (
-    in_column,
-    loss_arguments,
-    read_hist_boosting,
-)
-from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.readers.tree_columns import Recoded
+from skvarimp._models.trees import Encoding, Tree, Trees
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
@@ -174,9 +163,8 @@ def _read_boosting(estimator, method, table):
     if hasattr(estimator, "classes_"):
         # the exponential loss models half of the log-odds
         factor = 2.0 if estimator.loss == "exponential" else 1.0
-        chances = scaled(factor, LOGISTIC if n_raw == 1 else Softmax())
         above = -np.finfo(np.float64).tiny  # 0 stands for the second class
-        link = class_link(method, n_raw, chances, above)
+        link = class_link(method, n_raw, factor=factor, threshold=above)
         raw_method = "decision_function"
     stages = np.repeat(np.arange(len(members)), n_raw)
     form = Trees(trees, link=link, stages=stages, loss=loss_arguments(estimator, n_raw))
@@ -218,9 +206,8 @@ def _read_adaboost(estimator, method, table):
             others = -share / (n_classes - 1)
             tree.values = np.where(tree.values > 0, share, others)
         trees.append(tree)
-    two = n_classes == 2
-    chances = LOGISTIC if two else scaled(1.0 / (n_classes - 1), Softmax())
-    link = class_link(method, 1 if two else n_classes, chances)
+    n_raw = 1 if n_classes == 2 else n_classes
+    link = class_link(method, n_raw, factor=1.0 / (n_classes - 1))
     # Zhu et al. 2009: the additive model has weights (K - 1)^2 / K alpha, and the loss
     # divides its product with the codes by K
     scale = float(weights.sum()) * (n_classes - 1) ** 2 / n_classes**2
@@ -246,25 +233,22 @@ def _read_adaboost_regressor(estimator, method, table):
 
 def _read_bagging(estimator, method, table):
     """Mean over a classifier's members, each on its own columns."""
-    of_member = method if method == "decision_function" else VOTES
-    forms = []
+    forms, shown = [], EachOutput((int(estimator.n_classes_),))
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
         columns = np.asarray(columns)
-        form = read_trees(member, of_member, table.select(columns))
+        form = read_trees(member, VOTES, table.select(columns))
         if form.link is not None or form.encoding.encoders:
             raise NotReadable(f"a mean of {type(member).__name__} is no sum of trees")
-        if of_member != VOTES and len(member.classes_) < len(estimator.classes_):
-            raise NotReadable("a member of BaggingClassifier has not seen all classes")
         form = form.on(columns, estimator.n_features_in_)
-        for tree in form.trees if of_member == VOTES else ():
+        for tree in form.trees:
             votes = np.zeros((len(tree.values), estimator.n_classes_))
             votes[:, np.asarray(member.classes_, dtype=np.intp)] = tree.values
-            tree.values = shown(votes.T).T if method == "predict_proba" else votes
+            tree.values = shown(votes.T)[0].T if method == "predict_proba" else votes
         forms.append(form)
     weight = 1.0 if method == "predict" else 1.0 / len(forms)
-    form = Trees.summed(forms, [weight] * len(forms), 0.0)
+    form = Trees.mixed(forms, Mixed(np.full((1, len(forms)), weight)))
     if method == "predict":
-        form.link = EachOutput((int(estimator.n_classes_),), LargestScore())
+        form.link = replace(shown, label=LargestScore())
     return form
 
 
@@ -274,9 +258,7 @@ def _read_isolation_forest(estimator, method, table):
     n_trees = len(estimator.estimators_)
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
         tree = _tree(member.tree_, None, np.asarray(columns))
-        depth = np.zeros(len(tree.column))
-        for level, nodes in enumerate(tree.levels(), start=1):
-            depth[tree.left[nodes]] = depth[tree.right[nodes]] = level
+        depth = member.tree_.compute_node_depths() - 1.0  # the root's is 0
         length = depth + _average_path_length(tree.count)
         tree.values = length[:, np.newaxis] / n_trees
         trees.append(tree)
@@ -285,12 +267,9 @@ def _read_isolation_forest(estimator, method, table):
     if method == "predict":
         link = Sign(-scale * np.log2(-threshold))
     else:
-        link = Each(partial(_normality, scale=scale, threshold=threshold))
+        power = scaled(-np.log(2.0) / scale, EXPONENTIAL)
+        link = Then(power, Mixed(np.array([[-1.0]]), -threshold))
     return Trees(trees, link=link)
-
-
-def _normality(length, scale, threshold):
-    return -np.exp2(-length / scale) - threshold
 
 
 def _average_path_length(n):
@@ -300,22 +279,98 @@ def _average_path_length(n):
     return np.select([n <= 1, n == 2], [0.0, 1.0], length)
 
 
-SINGLE_TREES = (
-    "DecisionTreeRegressor",
-    "DecisionTreeClassifier",
-    "ExtraTreeRegressor",
-    "ExtraTreeClassifier",
-)
+def _read_histograms(estimator, method, table):
+    """The trees of histogram gradient boosting and the link of one of its methods."""
+    # No public attribute holds the trees, the column order in front of them, the
+    # categories or the baseline; they are read here and nowhere else.
+    stages = private(estimator, "_predictors")
+    encoding = private(estimator, "_preprocessor")
+    columns, categories = np.arange(estimator.n_features_in_), {}
+    if encoding is not None:  # categorical columns first
+        nominal = np.asarray(estimator.is_categorical_)
+        columns = np.concatenate([np.flatnonzero(nominal), np.flatnonzero(~nominal)])
+        encoder = encoding.named_transformers_["encoder"]
+        categories = dict(zip(columns.tolist(), encoder.categories_))
+    n_raw = len(stages[0])
+    trees = [
+        _hist_tree(predictor, columns, k, n_raw)
+        for stage in stages
+        for k, predictor in enumerate(stage)
+    ]
+    if hasattr(estimator, "classes_"):
+        link = class_link(method, n_raw)
+    else:
+        link = EXPONENTIAL if estimator.loss in ("poisson", "gamma") else None
+    return Trees(
+        trees,
+        Encoding(
+            False,
+            {j: len(known) for j, known in categories.items()},
+            {j: (Recoded(known),) for j, known in categories.items()},
+        ),
+        link,
+        np.ravel(private(estimator, "_baseline_prediction")).astype(np.float64),
+        np.repeat(np.arange(len(stages)), n_raw),
+        loss=loss_arguments(estimator, n_raw),
+    )
+
+
+def _hist_tree(predictor, columns, k, n_raw):
+    """A `Tree` that adds to the k-th of the raw outputs."""
+    nodes = predictor.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    nominal = nodes["is_categorical"].astype(bool) & ~leaf
+    words = np.ascontiguousarray(predictor.raw_left_cat_bitsets, dtype="<u4")
+    sets = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    of_node = zip(np.flatnonzero(nominal).tolist(), nodes["bitset_idx"][nominal])
+    count = nodes["count"].astype(np.intp)
+    return Tree(
+        np.where(leaf, -1, columns[np.where(leaf, 0, nodes["feature_idx"])]),
+        nodes["num_threshold"],
+        np.where(leaf, -1, nodes["left"].astype(np.intp)),
+        np.where(leaf, -1, nodes["right"].astype(np.intp)),
+        nodes["missing_go_to_left"].astype(bool),
+        in_column(nodes["value"], k, n_raw),
+        {node: sets[s].astype(bool) for node, s in of_node},
+        weight=count.astype(np.float64),
+        count=count,
+        # G_L^2 / H_L + G_R^2 / H_R - G^2 / H takes the place of the decrease: for a
+        # loss of constant hessian it is the decrease of the sum of squares
+        decrease=np.where(leaf, 0.0, nodes["gain"]),
+    )
+
+
+def loss_arguments(estimator, n_raw):
+    """Arguments of `TreeLoss`."""
+    name = estimator.loss
+    if name == "log_loss":
+        return ("softmax" if n_raw > 1 else "log loss"), 1.0
+    if name == "quantile":  # `quantile` of histograms, `alpha` of the others
+        return name, getattr(estimator, "quantile", getattr(estimator, "alpha", None))
+    if name == "huber":
+        return "huber at quantile", estimator.alpha
+    return f"{name}".replace("_", " "), 1.0
+
+
+def in_column(values, k, n_raw):
+    """Values of one raw output, (n, n_raw); the others are 0."""
+    result = np.zeros((len(values), n_raw))
+    result[:, k] = values
+    return result
+
+
+def _both(reader, *names):
+    """Regressor and classifier of each name -> their reader."""
+    kinds = ("Regressor", "Classifier")
+    return {f"{name}{kind}": reader for name in names for kind in kinds}
+
+
+SINGLE_TREES = _both(_read_tree, "DecisionTree", "ExtraTree")
 READERS = {
-    **dict.fromkeys(SINGLE_TREES, _read_tree),
-    "RandomForestRegressor": _read_forest,
-    "RandomForestClassifier": _read_forest,
-    "ExtraTreesRegressor": _read_forest,
-    "ExtraTreesClassifier": _read_forest,
-    "GradientBoostingRegressor": _read_boosting,
-    "GradientBoostingClassifier": _read_boosting,
-    "HistGradientBoostingRegressor": read_hist_boosting,
-    "HistGradientBoostingClassifier": read_hist_boosting,
+    **SINGLE_TREES,
+    **_both(_read_forest, "RandomForest", "ExtraTrees"),
+    **_both(_read_boosting, "GradientBoosting"),
+    **_both(_read_histograms, "HistGradientBoosting"),
     "AdaBoostClassifier": _read_adaboost,
     "AdaBoostRegressor": _read_adaboost_regressor,
     "IsolationForest": _read_isolation_forest,

@@ -16,15 +16,15 @@ from skvarimp._models.forms import (
     NotReadable,
     Read,
     combined,
-    weighted_sum,
+    mixed,
 )
 from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
-from skvarimp._models.readers.kernels import feature_map, is_feature_map
 from skvarimp._models.readers.low_degree import is_polynomial, polynomial
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
+from skvarimp._models.readers.training_rows import feature_map, is_feature_map
 from skvarimp._models.registry import answering, entry_of, read, read_all, read_one
 from skvarimp._running.guards import users_code
 
@@ -74,20 +74,21 @@ def read_vote(model, table):
         kept = [not isinstance(e, str) for _, e in vote.estimators]  # "drop"
         weights = np.asarray(vote.weights, dtype=np.float64)[kept]
     if not model.classifier or model.method == "predict_proba":
-        return weighted_sum(members, weights / weights.sum())
+        return mixed(members, weights / weights.sum(), "vote of")
     return labels_of_sum(members, weights, len(vote.classes_))
 
 
 def read_bagging(model, table):
     """Mean of the members' outputs, each on its own columns."""
     bagging, method = model.estimator, model.method
-    if model.classifier and _are_trees(bagging.estimators_):
+    sums = model.classifier and method != "decision_function"
+    if sums and _are_trees(bagging.estimators_):
         try:
             return read_trees(bagging, method, table)
         except NotReadable:  # trees behind links
             pass
     of_member = method
-    if model.classifier and method != "decision_function":
+    if sums:
         asked = hasattr(bagging.estimators_[0], "predict_proba")
         of_member = "predict_proba" if asked else "predict"
     members = []
@@ -98,7 +99,7 @@ def read_bagging(model, table):
     weights = np.ones(len(members))
     if model.classifier and method == "predict":
         return labels_of_sum(members, weights, len(bagging.classes_))
-    return weighted_sum(members, weights / len(members), name="bagging of")
+    return mixed(members, weights / len(members), "bagging of")
 
 
 def read_weighted_median(model, table):
@@ -192,7 +193,7 @@ def read_transformed_target(model, table):
     if n_targets == 1 and scaling is not None:
         factor = 1.0 / scaling.matrix.toarray().item()
         shift = -scaling.shift * factor
-        return weighted_sum([inner], [factor], shift, "transformed target,")
+        return mixed([inner], [factor], "transformed target,", shift)
     try:
         columns = sources(wrapper.transformer_, 1)
     except NotColumnwise:
