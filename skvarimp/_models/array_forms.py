@@ -231,7 +231,7 @@ class LowDegree(LinkedForm):
         A.
     shift : ndarray of shape (n_units,)
         c.
-    hinges : ndarray of bool of shape (n_units,)
+    hinges : ndarray of bool of shape (n_units,), or False
     """
 
     intercept: np.ndarray
@@ -239,7 +239,7 @@ class LowDegree(LinkedForm):
     factors: np.ndarray
     matrix: np.ndarray
     shift: np.ndarray
-    hinges: np.ndarray
+    hinges: np.ndarray = np.False_
 
     def scores(self, X):
         """See `Form.scores`."""

@@ -221,10 +221,7 @@ def read_constant(model, table):
     """Dummies, whose response does not depend on X."""
     estimator = model.estimator
     strategy = getattr(estimator, "strategy", "")
-    draws = strategy == "stratified" or (
-        strategy == "uniform" and model.method == "predict"
-    )
-    if draws:
+    if strategy == "stratified" or (strategy, model.method) == ("uniform", "predict"):
         raise NotReadable("its predictions are random")
     outputs = model(table.take(np.zeros(1, dtype=np.intp)).native)[0]
     weights = np.zeros((table.n_columns, len(outputs)))

@@ -7,7 +7,6 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +24,6 @@ from sklearn.gaussian_process.kernels import (
 
 from skvarimp._models import kernels
 from skvarimp._models.array_forms import Additive, Layers, dense, is_single
-from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Polynomial, Radial, Sigmoid, TermProduct
 from skvarimp._models.label_links import (
@@ -39,8 +37,6 @@ from skvarimp._models.links import IDENTITY, PlattCoupling, Shares, Then
 from skvarimp._models.training_rows import KernelSum, Neighbours, Outliers, WithinRadius
 from skvarimp._running.private_sklearn import private
 
-MODULE = "sklearn.kernel_approximation"
-
 
 def read_support_vectors(model, table):
     """The form of a support vector machine."""
@@ -52,9 +48,7 @@ def read_support_vectors(model, table):
     dual = dense(estimator.dual_coef_)
     if n_classes > 2:
         dual = _pairwise_weights(dual, estimator.n_support_).T
-    intercept = dense(estimator.intercept_)
-    single = is_single(support)
-    return _machine(terms, support, dual, intercept, link=link, single=single)
+    return _machine(terms, support, dual, dense(estimator.intercept_), link)
 
 
 def _fitted_gamma(estimator):
@@ -110,12 +104,9 @@ def read_kernel_ridge(model, table):
     support = estimator.X_fit_
     dual = dense(estimator.dual_coef_)
     dual = dual.reshape(len(dual), -1).T
-    gamma = estimator.gamma
-    gamma = 1.0 / support.shape[1] if gamma is None else gamma
-    terms = _named_terms(estimator, gamma, support)
-    single = is_single(support, estimator.dual_coef_)
+    terms = _named_terms(estimator, estimator.gamma, support)
     # the model takes squared distances by products
-    return _machine(terms, support, dual, np.zeros(len(dual)), True, single=single)
+    return _machine(terms, support, dual, np.zeros(len(dual)), by_products=True)
 
 
 def read_label_propagation(model, table):
@@ -128,8 +119,7 @@ def read_label_propagation(model, table):
     label = LargestScore() if model.method == "predict" else IDENTITY
     link = Then(Shares(), EachOutput((len(dual),), label))
     terms = [_gaussian(estimator.gamma, support)]
-    single = is_single(support)
-    return _machine(terms, support, dual, np.zeros(len(dual)), link=link, single=single)
+    return _machine(terms, support, dual, np.zeros(len(dual)), link)
 
 
 def read_gaussian_process(model, table):
@@ -146,51 +136,41 @@ def read_gaussian_process(model, table):
     mean = np.broadcast_to(private(estimator, "_y_train_mean"), len(dual))
     dual = dual * spread[:, np.newaxis]
     intercept = mean + constant * dual.sum(axis=1)
-    single = is_single(support, estimator.alpha_)
-    return _machine(terms, support, dual, intercept, single=single)
+    return _machine(terms, support, dual, intercept)
 
 
-def is_feature_map(step):
-    """Whether a step maps rows to features whose products are a kernel."""
-    return any(is_exactly(step, MODULE, name) for name in ("Nystroem", "RBFSampler"))
+def cosines(step, form):
+    """The network of cosines that a linear form of random features (RBFSampler) is."""
+    scale = np.sqrt(2.0 / step.n_components)
+    return Layers(
+        weights=[dense(step.random_weights_), scale * form.weights],
+        biases=[dense(step.random_offset_), form.intercept],
+        activation="cosine",
+        link=form.link,
+        single=True,  # single precision stays single
+    )
 
 
-def feature_map(step, form):
-    """The form, in terms of the columns, of a linear model of kernel features.
-
-    With landmarks (Nystroem) it is a sum of kernels, and with random directions
-    (RBFSampler) a network of cosines.
-    """
-    if not isinstance(form, Additive) or form.parts:
-        raise NotReadable(f"the model behind {type(step).__name__} is not linear")
-    common = {"link": form.link, "single": True}  # single precision stays single
-    if type(step).__name__ == "RBFSampler":
-        scale = np.sqrt(2.0 / step.n_components)
-        return Layers(
-            weights=[dense(step.random_weights_), scale * form.weights],
-            biases=[dense(step.random_offset_), form.intercept],
-            activation="cosine",
-            **common,
-        )
+def landmarks(step, form):
+    """The sum of kernels that a linear form of features of landmarks (Nystroem) is."""
     if step.kernel_params:
         raise NotReadable("the kernel of Nystroem has parameters of its own")
-    support = step.components_
-    given = {"kernel": step.kernel, "coef0": step.coef0, "degree": step.degree}
-    defaults = {"coef0": 1.0, "degree": 3}  # of scikit-learn's kernels
-    given = {k: defaults.get(k) if v is None else v for k, v in given.items()}
-    gamma = 1.0 / support.shape[1] if step.gamma is None else step.gamma
     return _machine(
-        _named_terms(SimpleNamespace(**given), gamma, support),
-        support,
+        _named_terms(step, step.gamma, step.components_),
+        step.components_,
         (dense(step.normalization_).T @ form.weights).T,
         form.intercept,
+        form.link,
         by_products=True,
-        **common,
+        single=True,
     )
 
 
 def _named_terms(estimator, gamma, support):
-    kernel, coef0, degree = estimator.kernel, estimator.coef0, estimator.degree
+    # None: the defaults of scikit-learn's kernels
+    kernel, gamma = estimator.kernel, 1.0 / support.shape[1] if gamma is None else gamma
+    coef0 = 1.0 if estimator.coef0 is None else estimator.coef0
+    degree = 3 if estimator.degree is None else estimator.degree
     if not isinstance(kernel, str):
         raise NotReadable("its kernel is a function")
     if kernel == "linear":
@@ -211,8 +191,11 @@ def _gaussian(gamma, support):
     return Gaussian(1.0, np.full(len(origin), float(gamma)), origin)
 
 
-def _machine(terms, support, dual, intercept, by_products=False, **common):
+def _machine(
+    terms, support, dual, intercept, link=IDENTITY, by_products=False, single=None
+):
     """A kernel sum, or the linear form where the kernel is linear."""
+    common = {"link": link, "single": is_single(support) if single is None else single}
     if all(isinstance(term, Polynomial) and term.degree == 1 for term in terms):
         gamma = sum(term.factor * term.gamma for term in terms)
         offset = sum(term.factor * term.offset for term in terms)

@@ -10,7 +10,8 @@ from sklearn.pipeline import Pipeline
 from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
-from skvarimp._models.column_sources import NotColumnwise, sources
+from skvarimp._models.array_forms import Additive
+from skvarimp._models.column_sources import NotColumnwise, rule_of, sources
 from skvarimp._models.forms import (
     BehindSteps,
     NotReadable,
@@ -22,10 +23,10 @@ from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
-from skvarimp._models.readers.low_degree import is_polynomial, polynomial
+from skvarimp._models.readers.low_degree import polynomial
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
-from skvarimp._models.readers.training_rows import feature_map, is_feature_map
-from skvarimp._models.registry import answering, entry_of, read, read_all, read_one
+from skvarimp._models.readers.training_rows import cosines, landmarks
+from skvarimp._models.registry import answering, read, read_all, read_one
 from skvarimp._running.guards import users_code
 
 
@@ -82,15 +83,13 @@ def read_bagging(model, table):
     """Mean of the members' outputs, each on its own columns."""
     bagging, method = model.estimator, model.method
     sums = model.classifier and method != "decision_function"
-    if sums and _are_trees(bagging.estimators_):
-        try:
-            return read_trees(bagging, method, table)
-        except NotReadable:  # trees behind links
-            pass
     of_member = method
     if sums:
-        asked = hasattr(bagging.estimators_[0], "predict_proba")
-        of_member = "predict_proba" if asked else "predict"
+        try:
+            return read_trees(bagging, method, table)
+        except NotReadable:  # other members than trees, or trees behind links
+            asked = hasattr(bagging.estimators_[0], "predict_proba")
+            of_member = "predict_proba" if asked else "predict"
     members = []
     for member, columns in zip(bagging.estimators_, bagging.estimators_features_):
         if model.classifier and len(member.classes_) < len(bagging.classes_):
@@ -111,11 +110,6 @@ def read_weighted_median(model, table):
     weights = np.asarray(boosting.estimator_weights_, dtype=np.float64)
     link = WeightedMedian(weights[: len(members)])
     return combined(members, link, "weighted median of")
-
-
-def _are_trees(estimators):
-    entries = [entry_of(estimator) for estimator in estimators]
-    return all(e is not None and e.module == read_trees.__module__[9:] for e in entries)
 
 
 def _on_columns(model, columns, table):
@@ -153,17 +147,13 @@ class Columns(TransformerMixin, BaseEstimator):
 def labels_of_sum(members, weights, n_classes):
     """The label with the largest weighted sum of outputs, the first of equal ones."""
     whole = np.array_equal(weights, np.rint(weights))
-    if whole and all(member.model.method == "predict" for member in members):
-        two = n_classes == 2
-        label = AboveThreshold if two else LargestScore
-        link = label(0.5 * weights.sum() if two else 0.0, exact=True)
-        return combined(members, Then(Mixed(weights[np.newaxis]), link), "vote of")
-    shares = weights[np.newaxis] / weights.sum()
-    if n_classes == 2:  # the second's share is above one half
-        link = Then(Mixed(shares, -0.5), AboveThreshold())
+    exact = whole and all(member.model.method == "predict" for member in members)
+    weights = weights if exact else weights / weights.sum()
+    if n_classes == 2:  # more than half is the second's
+        label = AboveThreshold(0.5 * weights.sum(), exact)
     else:
-        link = Then(Mixed(shares), LargestScore())
-    return combined(members, link, "vote of")
+        label = LargestScore(exact=exact)
+    return combined(members, Then(Mixed(weights[np.newaxis]), label), "vote of")
 
 
 def _exponential(form, wrapper):
@@ -204,6 +194,11 @@ def read_transformed_target(model, table):
     return combined([inner], inverse, "transformed target,")
 
 
+# Steps whose products of features are kernels or polynomials of the columns.
+FEATURE_MAPS = {
+    "sklearn.kernel_approximation": {"Nystroem": landmarks, "RBFSampler": cosines},
+    "sklearn.preprocessing": {"PolynomialFeatures": polynomial},
+}
 READ_ROWS = 100  # transformed for the readers of what comes behind the steps
 
 
@@ -248,21 +243,19 @@ def _transformed(steps, table):
 def _behind(model, table, reason):
     """The form of affine steps and a model, or NotReadable with the reason."""
     pipeline = model.estimator
-    inner = Model(pipeline[-1], model.method)
-    maps = [
-        m
-        for m, (_, step) in enumerate(pipeline.steps)
-        if is_polynomial(step) or is_feature_map(step)
-    ]
-    if maps:
-        steps, step = pipeline[: maps[0]], pipeline[maps[0]]
-        behind = Model(pipeline[maps[0] + 1 :], model.method)
-        mapped = _transformed(pipeline[: maps[0] + 1], table)
-        through = polynomial if is_polynomial(step) else feature_map
-        form = through(step, _behind(behind, mapped, reason))
+    rules = [rule_of(step, FEATURE_MAPS) for _, step in pipeline.steps]
+    at = next((m for m, rule in enumerate(rules) if rule), -1)
+    steps, step = pipeline[:at], pipeline[at]
+    moved = _transformed(steps, table) if len(steps) else table
+    if rules[at] is None:
+        form = read(Model(step, model.method), moved)
     else:
-        steps = pipeline[:-1]
-        form = read(inner, _transformed(steps, table) if len(steps) else table)
+        behind = Model(pipeline[at + 1 :], model.method)
+        form = _behind(behind, _transformed(step, moved), reason)
+        if not isinstance(form, Additive) or form.parts:
+            name = type(step).__name__
+            raise NotReadable(f"{name} in front of a model that is not linear")
+        form = rules[at](step, form)
     if len(steps) == 0:
         return form
     try:

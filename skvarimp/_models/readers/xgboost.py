@@ -6,6 +6,7 @@ XGBoost sums leaves in single precision; here they are summed in double precisio
 """
 
 import json
+from collections import ChainMap
 from functools import partial
 from itertools import pairwise, repeat
 
@@ -75,11 +76,9 @@ def _trees(learner, best):
     gradient_booster = learner["gradient_booster"]
     if gradient_booster["name"] == "gblinear":
         raise NotReadable("the booster gblinear has no trees")
-    dropped = "gbtree" in gradient_booster  # dart weighs its trees
-    model = gradient_booster["gbtree" if dropped else "model"]
-    if dropped:
-        model = model["model"]
-    weights = gradient_booster["weight_drop"] if dropped else repeat(1.0)
+    # dart weighs its trees
+    model = gradient_booster.get("gbtree", gradient_booster)["model"]
+    weights = gradient_booster.get("weight_drop", repeat(1.0))
     rounds = model["iteration_indptr"]
     n_trees = rounds[-1 if best is None else best + 1]
     parameters = learner["learner_model_param"]
@@ -115,12 +114,10 @@ def _leaf_values(tree, leaf, right, threshold, group, n_raw):
     width = int(tree["tree_param"]["size_leaf_vector"])
     if width <= 1:
         values[leaf, group] = threshold[leaf]
-    elif "leaf_weights" in tree:  # vectors, numbered where a right child would stand
-        vectors = np.array(tree["leaf_weights"], dtype=np.float32).reshape(-1, width)
-        values[leaf] = vectors[right[leaf]]
-    else:
-        vectors = np.array(tree["base_weights"], dtype=np.float32).reshape(-1, width)
-        values[leaf] = vectors[leaf]
+    else:  # vectors of leaves, numbered where a right child would stand, or of nodes
+        vectors = tree.get("leaf_weights", tree.get("base_weights"))
+        vectors = np.array(vectors, dtype=np.float32).reshape(-1, width)
+        values[leaf] = vectors[right[leaf] if "leaf_weights" in tree else leaf]
     return values
 
 
@@ -216,15 +213,13 @@ LOSS_PARAMETERS = (
 
 def _loss(objective):
     """Arguments of `TreeLoss`."""
-    name, parameter = objective["name"], 1.0
-    for options in objective.values():
-        for key in LOSS_PARAMETERS:
-            if isinstance(options, dict) and key in options:
-                numbers = options[key].strip("[]").split(",")
-                if len(numbers) > 1:
-                    return f"{name} at several levels", 1.0
-                parameter = float(numbers[0])
-    return OBJECTIVES[name][1], parameter
+    name = objective["name"]
+    options = ChainMap(*(o for o in objective.values() if isinstance(o, dict)))
+    given = next((options[key] for key in LOSS_PARAMETERS if key in options), "1")
+    numbers = given.strip("[]").split(",")
+    if len(numbers) > 1:
+        return f"{name} at several levels", 1.0
+    return OBJECTIVES[name][1], float(numbers[0])
 
 
 def _asked(estimator, native, rows, leaves):
