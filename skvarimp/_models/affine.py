@@ -45,23 +45,16 @@ def selection(columns, n_columns):
     return Affine(identity[:, columns].tocsr(), np.zeros(len(columns)))
 
 
-def _standard_scaler(step, n_columns):
-    factor = 1.0 if step.scale_ is None else 1.0 / step.scale_
-    return _scaling(factor, -step.mean_ * factor if step.with_mean else 0.0, n_columns)
-
-
-def _range_scaler(step, n_columns):
-    if step.clip:
+def _scaler(step, n_columns):
+    if getattr(step, "clip", False):
         raise NotAffine(f"{type(step).__name__} clips")
-    if hasattr(step, "min_"):  # MinMaxScaler multiplies, MaxAbsScaler divides
+    if hasattr(step, "min_"):  # MinMaxScaler multiplies, the others divide
         return _scaling(step.scale_, step.min_, n_columns)
-    return _scaling(1.0 / step.scale_, 0.0, n_columns)
-
-
-def _robust_scaler(step, n_columns):
-    factor = 1.0 / step.scale_ if step.with_scaling else 1.0
-    shift = -step.center_ * factor if step.with_centering else 0.0
-    return _scaling(factor, shift, n_columns)
+    factor = 1.0 if step.scale_ is None else 1.0 / step.scale_
+    centre = getattr(step, "center_", None)
+    if getattr(step, "with_mean", False):
+        centre = step.mean_
+    return _scaling(factor, 0.0 if centre is None else -centre * factor, n_columns)
 
 
 def _components(step, n_columns):
@@ -118,12 +111,9 @@ def _frozen(step, n_columns):
 
 
 AFFINE = {
-    "sklearn.preprocessing": {
-        "StandardScaler": _standard_scaler,
-        "MinMaxScaler": _range_scaler,
-        "MaxAbsScaler": _range_scaler,
-        "RobustScaler": _robust_scaler,
-    },
+    "sklearn.preprocessing": dict.fromkeys(
+        ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), _scaler
+    ),
     "sklearn.decomposition": {
         "PCA": _pca,
         "IncrementalPCA": _pca,

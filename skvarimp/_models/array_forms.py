@@ -70,11 +70,6 @@ class Additive(LinkedForm):
         steps = all(part.piecewise_constant for part in self.parts)
         return steps and not self.weights.any()
 
-    @property
-    def is_linear(self):
-        """Whether the response is linear in X."""
-        return self.link is IDENTITY and not self.parts
-
     def after(self, steps):
         """See `Form.after`."""
         if self.parts:

@@ -11,7 +11,7 @@ from skvarimp._data.values import spread_over
 from skvarimp._models.array_forms import linear_part
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import NoGradient, PiecewiseConstant
+from skvarimp._models.links import IDENTITY, NoGradient, PiecewiseConstant
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read, reads_trees, unwrapped
 from skvarimp._running.guards import users_code, warn
@@ -201,7 +201,7 @@ def linear_coefficients(model, X):
         form = linear_part(differentiable(model, table), table.n_columns)
     except NoGradient:
         return None
-    if form is None or not form.is_linear:
+    if form is None or form.link is not IDENTITY:
         return None
     return form.weights.T, form.intercept
 

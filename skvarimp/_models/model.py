@@ -12,18 +12,12 @@ import numpy as np
 from sklearn.base import is_classifier as sklearn_is_classifier
 from sklearn.utils import get_tags
 
+from skvarimp._data import values
 from skvarimp._data.validation import (
     check_finite_response,
     check_fitted,
     check_not_tiny,
     has_tags,
-)
-from skvarimp._data.values import (
-    as_columns,
-    class_lists,
-    encoded,
-    indicators,
-    output_names,
 )
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._running.guards import users_code
@@ -90,7 +84,7 @@ class Model:
                 f"{type(self.estimator).__name__} is a classifier without `classes_`. "
                 "Pass a callable that returns its scores instead."
             )
-        return class_lists(classes)
+        return values.class_lists(classes)
 
     @property
     def classes(self):
@@ -173,7 +167,7 @@ class Model:
         elif self.kind == "probability":
             outputs, names = self._probabilities(raw, X)
         else:
-            outputs = as_columns(_numbers(raw))
+            outputs = values.as_columns(_numbers(raw))
             if outputs.ndim != 2 or outputs.shape[1] == 0:
                 raise ValueError(
                     "The model's response must have shape (n_samples,) or (n_samples, "
@@ -210,7 +204,7 @@ class Model:
                     f"{block.shape}."
                 )
         kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
-        return np.ascontiguousarray(np.hstack(kept)), output_names(lists)
+        return np.ascontiguousarray(np.hstack(kept)), values.output_names(lists)
 
     def _notice_labels(self, block, X):
         """Probabilities that do not sum to 1 may be those of several labels.
@@ -229,24 +223,24 @@ class Model:
 
     def _indicators(self, raw):
         """One indicator per class of each label column, the first of two dropped."""
-        predicted = as_columns(raw)
+        predicted = values.as_columns(raw)
         if self.class_lists is None:  # clusters whose numbers the model does not list
-            self.class_lists = [encoded(column)[0] for column in predicted.T]
+            self.class_lists = [values.encoded(column)[0] for column in predicted.T]
         if len(self.class_lists) != predicted.shape[1]:  # several labels, 0 or 1 each
             self.class_lists = [np.array([0, 1])] * predicted.shape[1]
         lists = self.class_lists
-        outputs = indicators(predicted, lists, strict=False)
-        return outputs, output_names(lists)
+        outputs = values.indicators(predicted, lists, strict=False)
+        return outputs, values.output_names(lists)
 
     def class_indicators(self, y):
         """y as indicators of the outputs' classes, (n_samples, n_outputs) or None.
 
         None where the outputs do not stand for classes of y one by one.
         """
-        n_columns = as_columns(y).shape[1]
+        n_columns = values.as_columns(y).shape[1]
         if self.class_lists is None or len(self.class_lists) != n_columns:
             return None
-        return indicators(y, self.class_lists)
+        return values.indicators(y, self.class_lists)
 
 
 def _names_clusters(estimator):
@@ -263,7 +257,7 @@ def _clusters_of(estimator):
         found = getattr(inner, "best_estimator_", None)
         inner = inner.steps[-1][1] if found is None else found
     if hasattr(inner, "labels_"):
-        return [encoded(inner.labels_)[0]]
+        return [values.encoded(inner.labels_)[0]]
     weights = getattr(inner, "weights_", None)
     return None if weights is None else [np.arange(len(weights))]
 

@@ -116,6 +116,16 @@ class NearRows(LinkedForm):
         """See `Form`."""
         return not self.by_distance
 
+    @staticmethod
+    def _inverse(squared):
+        """One over the distances, or 1 at distance 0 and 0 for others there."""
+        exact = squared == 0
+        hit = exact.any(axis=-1)
+        with np.errstate(divide="ignore"):
+            weights = 1.0 / np.sqrt(squared)
+        weights[hit] = exact[hit]
+        return weights
+
     def slopes(self, X):
         """See `LinkedForm.slopes`."""
         raise NoGradient("neighbours jump where another training row comes near")
@@ -155,11 +165,7 @@ class Neighbours(NearRows):
         targets = self.targets[nearest]
         if not self.by_distance:
             return targets.mean(axis=-2)
-        exact = squared == 0
-        with np.errstate(divide="ignore"):
-            weights = 1.0 / np.sqrt(squared)
-        hit = exact.any(axis=-1)
-        weights[hit] = exact[hit]
+        weights = self._inverse(squared)
         weights /= weights.sum(axis=-1, keepdims=True)
         return np.einsum("...m,...mq->...q", weights, targets)
 
@@ -195,11 +201,7 @@ class WithinRadius(NearRows):
         """
         weights = (squared <= self.radius**2).astype(np.float64)
         if self.by_distance:
-            exact = squared == 0
-            hit = exact.any(axis=1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                weights /= np.sqrt(squared)
-            weights[hit] = exact[hit]
+            weights *= self._inverse(squared)
         with np.errstate(invalid="ignore"):
             return self.targets[which].T @ weights.T / weights.sum(axis=1)
 

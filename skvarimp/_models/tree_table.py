@@ -287,11 +287,8 @@ class TreeTable(NodeTable):
 
     def _read_edges(self):
         n_nodes = len(self.feature)
-        self.edge_feature = np.where(
-            self.parent >= 0, self.feature[self.parent], -1
-        ).astype(np.int32)
-        self.low = np.zeros(n_nodes, dtype=np.int32)
-        self.high = np.zeros(n_nodes, dtype=np.int32)
+        self.edge_feature = np.append(self.feature, np.int32(-1))[self.parent]
+        self.low, self.high, self.depth = np.zeros((3, n_nodes), dtype=np.int32)
         self.admits_missing = np.zeros(n_nodes, dtype=bool)
         self._number_edges()
         self.edge_set, self.edge_sets = None, None
@@ -299,7 +296,6 @@ class TreeTable(NodeTable):
             split = np.append(self.left_set, -1)[self.parent] >= 0
             self.edge_set = np.where(split, np.cumsum(split) - 1, -1).astype(np.int32)
             self.edge_sets = np.zeros((split.sum(), self.sets.shape[1]), dtype=bool)
-        self.depth = np.zeros(n_nodes, dtype=np.int32)
         level = self.roots
         while len(level := level[self.feature[level] >= 0]):
             left, right = self.children[2 * level + 1], self.children[2 * level]

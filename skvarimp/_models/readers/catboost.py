@@ -8,7 +8,7 @@ of a column's values a split means. Splits on statistics of the target by catego
 
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +40,9 @@ def read(model, table):
         if not trees:
             raise NotReadable("the model has no trees")
         encoders = {}
-        if features.splits:
-            stub = _stub(content, features, Path(folder) / "stub.json")
-            encoders = _encoders(stub, features, table)
+        for j, splits in features.splits.items():
+            stub = _stub(content, splits.values(), Path(folder) / "stub.json")
+            encoders[j] = [OneOfNamed(stub, table.take([0]), j)]
         encoding = encoding_of(trees, True, True, lambda j, _: encoders.get(j, ()))
         link, shift = _link(content, model, table, trees[0].values.shape[1])
     offset = np.atleast_1d(bias) - shift
@@ -169,9 +169,8 @@ def _tree(root, features, scale):
 # Categories
 
 
-def _stub(content, features, path):
+def _stub(content, splits, path):
     """A model of one tree per category that splits name, whose leaf says yes or no."""
-    splits = [s for of_column in features.splits.values() for s in of_column.values()]
     stub = {key: content[key] for key in ("features_info", "model_info")}
     stub["scale_and_bias"] = [1, [0]]
     stub["oblivious_trees"] = [
@@ -184,16 +183,6 @@ def _stub(content, features, path):
     return CatBoost().load_model(str(path), format="json")
 
 
-def _encoders(stub, features, table):
-    """Those of the columns with splits on categories, by column."""
-    encoders, first = {}, 0
-    for j, of_column in features.splits.items():
-        trees = slice(first, first + len(of_column))
-        first = trees.stop
-        encoders[j] = [OneOfNamed(stub, trees, table.take([0]), j, {})]
-    return encoders
-
-
 @dataclass
 class OneOfNamed:
     """A column's categories by number; all others have the number after the last.
@@ -201,8 +190,7 @@ class OneOfNamed:
     Attributes
     ----------
     stub : CatBoost
-    trees : slice
-        Its trees on the column, one a category.
+        One tree for each category.
     row : Table
         One row, in which values met later are put.
     column : int
@@ -211,10 +199,9 @@ class OneOfNamed:
     """
 
     stub: object
-    trees: slice
     row: Table
     column: int
-    number_of: dict
+    number_of: dict = field(default_factory=dict)
 
     def __call__(self, values):
         """(n,) float64 of values of any type."""
@@ -225,7 +212,7 @@ class OneOfNamed:
             asked[:, 0] = new  # of the type that CatBoost itself would be given
             rows = np.zeros(len(new), dtype=np.intp)
             moved = self.row.moved(rows, (self.column,), values=asked)
-            yes = np.atleast_2d(self.stub.calc_leaf_indexes(moved))[:, self.trees] > 0
+            yes = np.reshape(self.stub.calc_leaf_indexes(moved), (len(new), -1)) > 0
             number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
             self.number_of.update(zip(new, number.tolist()))
         return np.array([self.number_of[k] for k in keys], dtype=np.float64)

@@ -63,12 +63,16 @@ def read(model, table):
     averaged = "average_output" in header
     # `decision_function` leaves the mean over a random forest to the caller
     divided = averaged and model.method != "decision_function"
-    trees = _trees(header, blocks, divided)
+    if not blocks:
+        raise NotReadable("the model has no trees")
+    n_raw = int(header["num_tree_per_iteration"])
+    share = n_raw / len(blocks) if divided else 1.0
+    trees = [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
     encoding = _encoding(booster, trees, blocks, table)
-    link = _link(header, model, native)
+    link = _link(header, model, native, n_raw)
     if averaged:
         return Trees(trees, encoding, link)
-    stages = np.arange(len(trees)) // int(header["num_tree_per_iteration"])
+    stages = np.arange(len(trees)) // n_raw
     return Trees(trees, encoding, link, stages=stages, loss=_loss(header, booster))
 
 
@@ -100,14 +104,6 @@ def _blocks(booster):
 
 def _numbers(block, key, dtype=np.float64):
     return np.array(block.get(key, "").split(), dtype=dtype)
-
-
-def _trees(header, blocks, averaged):
-    n_raw = int(header["num_tree_per_iteration"])
-    if not blocks:
-        raise NotReadable("the model has no trees")
-    share = n_raw / len(blocks) if averaged else 1.0
-    return [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
 
 
 def _tree(block, group, n_raw, share):
@@ -213,7 +209,7 @@ def _where_zero_is_missing(blocks):
 # Links
 
 
-def _link(header, model, native):
+def _link(header, model, native, n_raw):
     objective, *options = header.get("objective", "custom").split()
     if model.method == "decision_function":
         return None
@@ -229,7 +225,7 @@ def _link(header, model, native):
         return link
     if objective == "custom":
         raise NotReadable("a classifier with an objective of its own has no classes")
-    return class_link(model.method, int(header["num_tree_per_iteration"]), link)
+    return class_link(model.method, n_raw, link)
 
 
 def _loss(header, booster):

@@ -211,23 +211,17 @@ def read_chain(model, table):
     earlier = [form.weights[n_columns:, 0] for form in forms]
     single = any(form.single for form in forms)
     links = [form.link for form in forms]
-    if any(link is not IDENTITY for link in [*links, *before]):
-        if model.classifier and handed_on == "predict":  # labels as they are
-            named = zip(before, chain.classes_)
-            before = [Then(link, _between(*classes)) for link, classes in named]
-        link = Chain(list(zip(earlier, [*before, IDENTITY])), links, order)
-        return Additive(weights=weights, intercept=intercept, link=link, single=single)
-    for k, of_earlier in enumerate(earlier):  # linear in X
-        weights[:, k] += weights[:, :k] @ of_earlier
-        intercept[k] += intercept[:k] @ of_earlier
-    return Additive(
-        weights=weights[:, order], intercept=intercept[order], single=single
-    )
-
-
-def _between(low, high):
-    """The link that turns 0 and 1 into two numbers."""
-    return Mixed(np.array([[float(high) - float(low)]]), float(low))
+    linear = all(link is IDENTITY for link in [*links, *before])
+    if model.classifier and handed_on == "predict":  # labels as they are, not 0 and 1
+        for k, (low, high) in enumerate(chain.classes_[:-1]):
+            label = Mixed(np.array([[float(high) - float(low)]]), float(low))
+            before[k] = Then(before[k], label)
+    link = Chain(list(zip(earlier, [*before, IDENTITY])), links, order)
+    if linear:  # in X as well
+        scores, slopes = intercept[:, np.newaxis], weights.T[:, np.newaxis]
+        weights, intercept = link.chain(scores, slopes)[:, 0].T, link(scores)[0][:, 0]
+        link = IDENTITY
+    return Additive(weights=weights, intercept=intercept, link=link, single=single)
 
 
 def _linear_member(member, method):

@@ -151,7 +151,11 @@ def _read_forest(estimator, method, table):
 
 
 def _read_boosting(estimator, method, table):
-    _check_constant(estimator.init_)
+    init = estimator.init_  # any estimator; only a constant is no response
+    dummy = type(init).__module__ == "sklearn.dummy"
+    random = dummy and init.strategy in ("stratified", "uniform")
+    if random or not (dummy or isinstance(init, str)):
+        raise NotReadable(f"its init estimator {type(init).__name__} is no constant")
     members = estimator.estimators_
     rate, n_raw = estimator.learning_rate, members.shape[1]
     trees = [
@@ -173,16 +177,6 @@ def _read_boosting(estimator, method, table):
     (raw,) = Model(estimator, raw_method)(one.native)
     form.offset = raw - form.scores(one)[:, 0]
     return form
-
-
-def _check_constant(init):
-    """Boosting may start from any estimator; only a constant is no response."""
-    constant = isinstance(init, str) or (
-        type(init).__module__ == "sklearn.dummy"
-        and init.strategy not in ("stratified", "uniform")
-    )
-    if not constant:
-        raise NotReadable(f"its init estimator {type(init).__name__} is no constant")
 
 
 def _read_adaboost(estimator, method, table):

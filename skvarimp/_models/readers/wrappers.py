@@ -4,8 +4,8 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
@@ -117,7 +117,8 @@ def _on_columns(model, columns, table):
     columns = np.asarray(columns)
     if np.array_equal(columns, np.arange(table.n_columns)):
         return Read(read(model, table), model)
-    steps = Pipeline([("columns", Columns(columns))])
+    step = FunctionTransformer(_select, kw_args={"columns": columns})
+    steps = Pipeline([("columns", step)])
     whole = Model(Pipeline([*steps.steps, ("model", model.estimator)]), model.method)
     form = read(model, table.select(columns))
     wider = form.on(columns, table.n_columns)
@@ -126,22 +127,9 @@ def _on_columns(model, columns, table):
     return Read(wider, whole)
 
 
-class Columns(TransformerMixin, BaseEstimator):
-    """Hands on some columns, in any order and more than once."""
-
-    def __init__(self, columns=None):
-        self.columns = columns
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def fit(self, X, y=None):
-        """Nothing to fit."""
-        return self
-
-    def transform(self, X):
-        """The columns, in X's own container."""
-        return as_table(X).select(self.columns).native
+def _select(X, columns):
+    """Some columns, in any order and more than once, in X's own container."""
+    return as_table(X).select(columns).native
 
 
 def labels_of_sum(members, weights, n_classes):
