@@ -68,7 +68,8 @@ def write_supported_models(app):
         "Classifiers and regressors of scikit-learn that use the black box:",
         "",
     ]
-    lines += [f"- ``{name}``: {reason}." for (_, name), reason in UNREAD.items()]
+    for of_package in UNREAD.values():
+        lines += [f"- ``{name}``: {reason}." for name, reason in of_package.items()]
     target = Path(app.srcdir) / "generated" / "supported_models.inc"
     target.parent.mkdir(exist_ok=True)
     target.write_text("\n".join([*lines, ""]))

@@ -115,29 +115,24 @@ class EachOutput(Link):
 
     def __call__(self, scores):
         """See the module."""
-        outputs, doubts = [], []
-        for own in self._parts(scores):
-            own, doubt = self.label(own)
-            outputs.append(shown(own))
-            doubts.append(doubt)
-        return np.concatenate(outputs), any_close(*doubts)
+        outputs, doubts = zip(*map(self.label, self._parts(scores)))
+        return self._shown(outputs), any_close(*doubts)
+
+    @staticmethod
+    def _shown(parts):
+        """The classes that are outputs: the second of two, or else all."""
+        return np.concatenate([own[1:] if len(own) == 2 else own for own in parts])
 
     def _parts(self, scores):
         return np.split(scores, np.cumsum(self.counts)[:-1])
 
     def decided(self, scores):
         """See `Link`."""
-        labels = [self.label.decided(part) for part in self._parts(scores)]
-        return np.concatenate([shown(part) for part in labels])
+        return self._shown(map(self.label.decided, self._parts(scores)))
 
     def lead(self, scores):
         """See `Link`."""
         return np.min([self.label.lead(part) for part in self._parts(scores)], axis=0)
-
-
-def shown(of_classes):
-    """The rows of the classes that are outputs: the second of two, or else all."""
-    return of_classes[1:] if len(of_classes) == 2 else of_classes
 
 
 def class_link(method, n_scores, chances=None, factor=1.0, threshold=0.0):

@@ -7,7 +7,7 @@ and enter its types here.
 import importlib
 from dataclasses import dataclass
 
-from skvarimp._models.column_sources import is_exactly
+from skvarimp._models.column_sources import is_exactly, rule_of
 from skvarimp._models.forms import NotReadable, Read
 from skvarimp._models.model import Model
 from skvarimp._running.guards import warn
@@ -119,9 +119,7 @@ READERS = {
     "low_degree.read_quadratic_discriminant": {
         "sklearn.discriminant_analysis": "QuadraticDiscriminantAnalysis",
     },
-    "low_degree.read_elliptic_envelope": {
-        "sklearn.covariance": "EllipticEnvelope",
-    },
+    "low_degree.read_elliptic_envelope": {"sklearn.covariance": "EllipticEnvelope"},
     "low_degree.read_spline": {"pymars": "Earth EarthRegressor"},
     "low_degree.read_spline_classifier": {"pymars": "EarthClassifier"},
     "low_degree.read_generalised_spline": {"pymars": "GLMEarth"},
@@ -135,9 +133,7 @@ READERS = {
     "training_rows.read_gaussian_process": {
         "sklearn.gaussian_process": "GaussianProcessRegressor",
     },
-    "linear.read_perceptron": {
-        "sklearn.neural_network": "MLPRegressor MLPClassifier",
-    },
+    "linear.read_perceptron": {"sklearn.neural_network": "MLPRegressor MLPClassifier"},
 }
 
 
@@ -152,14 +148,14 @@ def _entries():
 REGISTRY: list[Entry] = list(_entries())
 
 
-# Classifiers and regressors of scikit-learn without a reader, by package and name, with
+# Classifiers and regressors of scikit-learn without a reader: package -> name ->
 # the reason, for `response_path_` and the page of supported models.
 UNREAD = {
-    ("sklearn.gaussian_process", "GaussianProcessClassifier"): (
-        "its probabilities also depend on the variance of the score, which no form "
-        "holds"
-    ),
-    ("sklearn.isotonic", "IsotonicRegression"): "it takes a single column",
+    "sklearn.gaussian_process": {
+        "GaussianProcessClassifier": "its probabilities also depend on the variance of "
+        "the score, which no form holds",
+    },
+    "sklearn.isotonic": {"IsotonicRegression": "it takes a single column"},
 }
 
 
@@ -199,7 +195,9 @@ def read(model, table):
     name = type(estimator).__name__
     entry = entry_of(estimator)
     if entry is None:
-        raise NotReadable(f"{name} has no fast response{_reason(estimator)}")
+        reason = rule_of(estimator, UNREAD)
+        because = "" if reason is None else f": {reason}"
+        raise NotReadable(f"{name} has no fast response{because}")
     if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:
@@ -228,13 +226,6 @@ def read_one(estimator, method, table):
 def read_all(estimators, method, table):
     """`Read` of each of some estimators, by one method."""
     return [read_one(estimator, method, table) for estimator in estimators]
-
-
-def _reason(estimator):
-    for (package, name), reason in UNREAD.items():
-        if is_exactly(estimator, package, name):
-            return f": {reason}"
-    return ""
 
 
 def unwrapped(estimator):

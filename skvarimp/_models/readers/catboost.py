@@ -42,7 +42,10 @@ def read(model, table):
         encoders = {}
         for j, splits in features.splits.items():
             stub = _stub(content, splits.values(), Path(folder) / "stub.json")
-            encoders[j] = [OneOfNamed(stub, table.take([0]), j)]
+            encoder = OneOfNamed(stub, table.take([0]), j)
+            _, donors = table.factorize([j])
+            encoder.learn(_keys(table.column(j)[donors]), table.take(donors).native)
+            encoders[j] = [encoder]
         encoding = encoding_of(trees, True, True, lambda j, _: encoders.get(j, ()))
         link, shift = _link(content, model, table, trees[0].values.shape[1])
     offset = np.atleast_1d(bias) - shift
@@ -205,17 +208,25 @@ class OneOfNamed:
 
     def __call__(self, values):
         """(n,) float64 of values of any type."""
-        keys = [None if is_missing(value) else value for value in values.tolist()]
+        keys = _keys(values)
         new = [k for k in dict.fromkeys(keys) if k not in self.number_of]
         if new:
             asked = np.empty((len(new), 1), dtype=values.dtype)
             asked[:, 0] = new  # of the type that CatBoost itself would be given
             rows = np.zeros(len(new), dtype=np.intp)
             moved = self.row.moved(rows, (self.column,), values=asked)
-            yes = np.reshape(self.stub.calc_leaf_indexes(moved), (len(new), -1)) > 0
-            number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
-            self.number_of.update(zip(new, number.tolist()))
+            self.learn(new, moved)
         return np.array([self.number_of[k] for k in keys], dtype=np.float64)
+
+    def learn(self, keys, rows):
+        """Remember the numbers of the values that rows hold."""
+        yes = np.reshape(self.stub.calc_leaf_indexes(rows), (len(keys), -1)) > 0
+        number = np.where(yes.any(axis=1), yes.argmax(axis=1), yes.shape[1])
+        self.number_of.update(zip(keys, number.tolist()))
+
+
+def _keys(values):
+    return [None if is_missing(v) else v for v in values.tolist()]
 
 
 # Links

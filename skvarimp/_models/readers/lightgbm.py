@@ -193,17 +193,17 @@ def _pandas_labels(booster, table):
 
 def _where_zero_is_missing(blocks):
     """Columns whose splits send 0 with missing values: all splits, or none."""
-    found = {True: set(), False: set()}
+    missing, others = set(), set()
     for block in blocks:
         decision = _numbers(block, "decision_type", np.intp)
         numeric = (decision & NOMINAL) == 0
         column = _numbers(block, "split_feature", np.intp)
-        for zero in (True, False):
-            of_type = (decision >> 2 == MISSING_ZERO) == zero
-            found[zero].update(column[numeric & of_type].tolist())
-    if found[True] & found[False]:
+        as_missing = decision >> 2 == MISSING_ZERO
+        missing.update(column[numeric & as_missing].tolist())
+        others.update(column[numeric & ~as_missing].tolist())
+    if missing & others:
         raise NotReadable("0 is missing to some splits on a column and not to others")
-    return found[True]
+    return missing
 
 
 # Links

@@ -108,13 +108,9 @@ def _output_link(model, estimator, n_scores):
         return LargestScore() if output == "softmax" else AboveThreshold()
     if output == "logistic" and n_scores == 2:
         raise NotReadable("two labels look like the probabilities of two classes")
-    links = {
-        "identity": IDENTITY,
-        "exp": EXPONENTIAL,
-        "logistic": LOGISTIC,
-        "softmax": Softmax(),
-    }
-    return links[output]
+    if output == "softmax":
+        return Softmax()
+    return {"identity": IDENTITY, "exp": EXPONENTIAL, "logistic": LOGISTIC}[output]
 
 
 SCORES_FIRST = ("decision_function", "predict_proba", "predict")

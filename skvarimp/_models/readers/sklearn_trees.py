@@ -47,7 +47,8 @@ def read_trees(estimator, method, table):
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
     if reader is None or not public:
         raise NotReadable(f"{type(estimator).__name__} is no tree this library reads")
-    _refuse_replaced(estimator)
+    if method_replaced := replaced(estimator, RESPONSE_METHODS):
+        raise NotReadable(f"{method_replaced} of this instance was replaced")
     return reader(estimator, method, table)
 
 
@@ -60,11 +61,6 @@ def n_training_rows(forest):
         return private(forest, "_n_samples")
     except AttributeError:
         return None
-
-
-def _refuse_replaced(estimator):
-    if method := replaced(estimator, RESPONSE_METHODS):
-        raise NotReadable(f"{method} of this instance was replaced")
 
 
 def _tree(tree, values, columns=None):

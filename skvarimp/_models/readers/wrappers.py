@@ -12,13 +12,7 @@ from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.column_sources import NotColumnwise, rule_of, sources
-from skvarimp._models.forms import (
-    BehindSteps,
-    NotReadable,
-    Read,
-    combined,
-    mixed,
-)
+from skvarimp._models.forms import BehindSteps, NotReadable, Read, combined, mixed
 from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
 from skvarimp._models.meta_links import WeightedMedian
@@ -212,14 +206,13 @@ def read_pipeline(model, table):
 
 def _columnwise(pipeline, table):
     """How many first steps work column by column, their sources, and why no more do."""
-    n_steps, reason = len(pipeline.steps) - 1, None
-    for n_before in range(n_steps, 0, -1):
+    reason = None
+    for n_before in range(len(pipeline.steps) - 1, 0, -1):
         try:
             source = sources(pipeline[:n_before], table.n_columns, table.names)
-        except NotColumnwise as mixed:
-            reason = str(mixed)
-        else:
             return n_before, source, reason
+        except NotColumnwise as mixing:
+            reason = str(mixing)
     return 0, None, reason
 
 

@@ -18,32 +18,27 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, LargestNumber, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
 from skvarimp._models.model import missing_marker, rows_for
-from skvarimp._models.readers.tree_columns import (
-    Band,
-    Marked,
-    Recoded,
-    encoding_of,
-)
+from skvarimp._models.readers.tree_columns import Band, Marked, Recoded, encoding_of
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Tree, Trees
 
-# Objective -> link of the raw outputs, and name of the loss.
+# Objective -> link of the raw outputs, name of the loss, name of its parameter.
 OBJECTIVES = {
-    **dict.fromkeys(["reg:squarederror", "reg:linear"], (None, "squared error")),
-    "reg:squaredlogerror": (None, "squared log error"),
-    "reg:absoluteerror": (None, "absolute error"),
-    "reg:pseudohubererror": (None, "pseudo-huber"),
-    "reg:quantileerror": (None, "quantile"),
-    "reg:expectileerror": (None, "expectile"),
-    **{name: (None, name) for name in ("rank:pairwise", "rank:ndcg", "rank:map")},
-    "count:poisson": (EXPONENTIAL, "poisson"),
-    "reg:gamma": (EXPONENTIAL, "gamma"),
-    "reg:tweedie": (EXPONENTIAL, "tweedie"),
-    **{name: (EXPONENTIAL, name) for name in ("survival:cox", "survival:aft")},
-    "binary:logitraw": (None, "log loss"),
-    **dict.fromkeys(["binary:logistic", "reg:logistic"], (LOGISTIC, "log loss")),
-    "binary:hinge": (AboveThreshold(), "hinge"),
-    **dict.fromkeys(["multi:softprob", "multi:softmax"], (Softmax(), "softmax")),
+    **dict.fromkeys(["reg:squarederror", "reg:linear"], (None, "squared error", None)),
+    "reg:squaredlogerror": (None, "squared log error", None),
+    "reg:absoluteerror": (None, "absolute error", None),
+    "reg:pseudohubererror": (None, "pseudo-huber", "huber_slope"),
+    "reg:quantileerror": (None, "quantile", "quantile_alpha"),
+    "reg:expectileerror": (None, "expectile", "expectile_alpha"),
+    **{kind: (None, kind, None) for kind in ("rank:pairwise", "rank:ndcg", "rank:map")},
+    "count:poisson": (EXPONENTIAL, "poisson", None),
+    "reg:gamma": (EXPONENTIAL, "gamma", None),
+    "reg:tweedie": (EXPONENTIAL, "tweedie", "tweedie_variance_power"),
+    **{kind: (EXPONENTIAL, kind, None) for kind in ("survival:cox", "survival:aft")},
+    "binary:logitraw": (None, "log loss", None),
+    **dict.fromkeys(["binary:logistic", "reg:logistic"], (LOGISTIC, "log loss", None)),
+    "binary:hinge": (AboveThreshold(), "hinge", None),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], (Softmax(), "softmax", None)),
 }
 UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
 WALK = 4.0  # rounding of n sums: this times that of one sum, times the root of n
@@ -191,7 +186,7 @@ def _labels(encoded):
 def _link(objective, model, native, n_raw):
     if objective not in OBJECTIVES:
         raise NotReadable(f"the objective {objective} of XGBoost is not known")
-    link, _ = OBJECTIVES[objective]
+    link, _, _ = OBJECTIVES[objective]
     if native or not model.classifier:
         return LargestNumber() if objective == "multi:softmax" else link
     if link is LOGISTIC:  # of one yes or no each
@@ -203,23 +198,14 @@ def _link(objective, model, native, n_raw):
     return link
 
 
-LOSS_PARAMETERS = (
-    "tweedie_variance_power",
-    "quantile_alpha",
-    "expectile_alpha",
-    "huber_slope",
-)
-
-
 def _loss(objective):
     """Arguments of `TreeLoss`."""
-    name = objective["name"]
+    _, name, key = OBJECTIVES[objective["name"]]
     options = ChainMap(*(o for o in objective.values() if isinstance(o, dict)))
-    given = next((options[key] for key in LOSS_PARAMETERS if key in options), "1")
-    numbers = given.strip("[]").split(",")
+    numbers = options.get(key, "1").strip("[]").split(",")
     if len(numbers) > 1:
         return f"{name} at several levels", 1.0
-    return OBJECTIVES[name][1], float(numbers[0])
+    return name, float(numbers[0])
 
 
 def _asked(estimator, native, rows, leaves):
