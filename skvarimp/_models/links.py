@@ -235,40 +235,37 @@ class PlattCoupling(Link):
         """See the module; scores are positive for the second class."""
         r = logistic(self.slope * scores - self.intercept).ravel()
         r = np.clip(r, self.SMALLEST, 1.0 - self.SMALLEST)
-        first, second = np.full((2, len(r)), 0.5)
+        chances = np.full((2, len(r)), 0.5)
         close = np.zeros(len(r), dtype=bool)
         left = np.arange(len(r))
         for _ in range(self.MOST_SWEEPS):
-            p, error = self._swept(first[left], second[left], r[left])
+            p, error = self._swept(chances[:, left], r[left])
             close[left] |= np.abs(error - self.ENOUGH) < CLOSE
             more = error >= self.ENOUGH
             left = left[more]
             if len(left) == 0:
                 break
-            first[left], second[left] = p[0][more], p[1][more]
-        return second.reshape(scores.shape), close.reshape(scores.shape[1:])
+            chances[:, left] = p[:, more]
+        return chances[1].reshape(scores.shape), close.reshape(scores.shape[1:])
 
     @staticmethod
-    def _swept(p, q, r):
-        """One sweep over both probabilities, and the error before it."""
+    def _swept(p, r):
+        """One sweep over both probabilities, (2, n), and the error before it."""
         s = 1.0 - r
         # gradients of (p s - q r)^2 / 2 by each, and their mean under (p, q)
-        slopes = [s * (p * s - q * r), r * (q * r - p * s)]
-        mean = p * slopes[0] + q * slopes[1]
-        error = np.maximum(np.abs(slopes[0] - mean), np.abs(slopes[1] - mean))
-        curvature = [s * s, r * r]
-        p = [p, q]
+        gap = p[0] * s - p[1] * r
+        slopes, curvature = np.stack([s * gap, -r * gap]), np.stack([s * s, r * r])
+        mean = (p * slopes).sum(axis=0)
+        error = np.abs(slopes - mean).max(axis=0)
         for t in (0, 1):
             step = (mean - slopes[t]) / curvature[t]
-            p[t] = p[t] + step
+            p[t] += step
             mean += step * (step * curvature[t] + 2.0 * slopes[t])
             mean /= (1.0 + step) ** 2
-            cross = -r * s
-            slopes[t] = slopes[t] + step * curvature[t]
-            slopes[1 - t] = slopes[1 - t] + step * cross
-            for u in (0, 1):
-                slopes[u] = slopes[u] / (1.0 + step)
-                p[u] = p[u] / (1.0 + step)
+            slopes[t] += step * curvature[t]
+            slopes[1 - t] -= step * (r * s)
+            slopes /= 1.0 + step
+            p /= 1.0 + step
         return p, error
 
 

@@ -129,7 +129,10 @@ def read_gaussian_process(model, table):
         raise NotReadable("the Gaussian process predicts from its prior")
     support = np.asarray(estimator.X_train_)
     alpha = dense(estimator.alpha_)
-    terms, constant = process_terms(estimator.kernel_, support)
+    pieces = _pieces(estimator.kernel_, support.shape[1])
+    constant = sum(piece.factor for piece in pieces if piece.is_constant)
+    origin = support.mean(axis=0)
+    terms = [piece.term(origin) for piece in pieces if not piece.is_constant]
     dual = alpha.reshape(len(alpha), -1).T
     # What normalize_y took from y is kept in no public attribute.
     spread = np.broadcast_to(private(estimator, "_y_train_std"), len(dual))
@@ -230,7 +233,7 @@ class _Piece:
         return not (np.any(self.gammas) or self.degrees or self.radial)
 
     def term(self, origin):
-        """The piece as a term; None for a constant."""
+        """The piece, which is no constant, as a term."""
         if self.radial:
             return replace(self.radial, factor=self.factor)
         terms = [
@@ -239,35 +242,8 @@ class _Piece:
         ]
         if np.any(self.gammas):
             terms.append(Gaussian(1.0, self.gammas, origin))
-        if not terms:
-            return None
         terms[0] = replace(terms[0], factor=self.factor)
         return reduce(TermProduct, terms)
-
-
-def process_terms(kernel, support):
-    """Terms of a fitted kernel between rows and the training rows.
-
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-    support : ndarray of shape (n_support, n_columns)
-
-    Returns
-    -------
-    terms : list
-        See `kernels.py`.
-    constant : float
-        To be added to the kernel.
-    """
-    terms, constant = [], 0.0
-    for piece in _pieces(kernel, support.shape[1]):
-        term = piece.term(support.mean(axis=0))
-        if term is None:
-            constant += piece.factor
-        else:
-            terms.append(term)
-    return terms, constant
 
 
 def _pieces(kernel, n_columns):
