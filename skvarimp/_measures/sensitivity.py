@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal
 
@@ -14,9 +15,14 @@ from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.rounds import Filters, RowDraws, draw_in_rounds, rows_per_repeat
+from skvarimp._response.rounds import (
+    Filters,
+    draw_in_rounds,
+    row_draws,
+    rows_per_repeat,
+)
 from skvarimp._response.sampling import (
-    DonorDraws,
+    donor_draws,
     entry_seeds,
     of_single_rows,
 )
@@ -270,11 +276,12 @@ default=None
         if by_rows:
             sizes = problem.grid_sizes(entries, request)
             cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            draw = RowDraws(walk, np.random.default_rng(int(seeds[0])), self.n_jobs)
+            random = np.random.default_rng(int(seeds[0]))
+            draw = partial(row_draws, walk, random, self.n_jobs)
         else:
             cap = self.n_repeats * n_samples
             kind = REDUCTIONS[self.contrast]
-            draw = DonorDraws(walk, kind, scale, seeds, self.n_jobs)
+            draw = partial(donor_draws, walk, kind, scale, seeds, self.n_jobs)
         size = float(np.mean(np.ptp(problem.base, axis=1) / scale))
         filters = Filters(n, len(problem.base), self.tol, cap, size)
         with Progress([self], n) as progress:

@@ -19,7 +19,7 @@ import numpy as np
 from skvarimp._response.reductions import Reduction
 from skvarimp._response.shapes.shape import Dense, Margins, reduced
 from skvarimp._response.shapes.steps import StepCurves
-from skvarimp._response.states import Joining, Merging, State
+from skvarimp._response.states import Merging, State
 from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
 
@@ -305,12 +305,13 @@ class Response:
         move, reductions = walk.moves[position], walk.reductions_of(position)
         if move.parts is None:
             return self._reduced_along(walk, move, rows, reductions)
-        joining = [Joining(rows.stop - rows.start, move.n_cells) for _ in reductions]
+        parts = [[] for _ in reductions]
         for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
             states = self._reduced_along(walk, of_part, rows.start + at, reductions)
-            for of_parts, state in zip(joining, states):
-                of_parts.add(state, at, cells)
-        return [of_parts.joined() for of_parts in joining]
+            for of_one, state in zip(parts, states):
+                of_one.append((state, at, cells))
+        sizes = rows.stop - rows.start, move.n_cells
+        return [State.of_parts(of_one, *sizes) for of_one in parts]
 
     def _reduced_along(self, walk, move, rows, reductions, multiplicity=None):
         """States of some evaluated rows that all go through the cells of a move."""

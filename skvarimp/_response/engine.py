@@ -259,13 +259,11 @@ def _finished(walk, positions, states):
     """Numbers of some positions of one request from their merged states."""
     moves = [walk.moves[p] for p in positions]
     scales = walk.scales[positions[0] // walk.n_entries]
-    result, sample, seen = [], None, None
+    cells, result = states[0].cell_of_value, []
+    sample = walk.sample(moves, scales[0], cells)
     for state, reduction, scale in zip(
         states, walk.reductions_of(positions[0]), scales
     ):
-        cells = state.cell_of_value
-        if sample is None or cells is not seen:
-            sample, seen = walk.sample(moves, scale, cells), cells
         finished = reduction.finish(state, replace(sample, scale=scale))
         if cells is not None and finished.curves is not None:
             finished = replace(finished, curves=finished.curves[..., cells])

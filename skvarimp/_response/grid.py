@@ -213,11 +213,10 @@ def _spread(column, entry, grid):
 def _masses(column, weights):
     """Distinct values, ascending, and their weights, or counts where all are equal."""
     if np.all(weights == weights[0]):
-        column = np.sort(column)
-        first = np.flatnonzero(begins_value(column))
-        return column[first], np.diff(first, append=len(column)).astype(np.float64)
-    order = np.argsort(column, kind="stable")
-    column, weights = column[order], weights[order]
+        column, weights = np.sort(column), np.ones(len(column))
+    else:
+        order = np.argsort(column, kind="stable")
+        column, weights = column[order], weights[order]
     first = np.flatnonzero(begins_value(column))
     return column[first], np.add.reduceat(weights, first)
 

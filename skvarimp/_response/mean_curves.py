@@ -211,8 +211,8 @@ class PartialDependence(SignedRows, OfStatistic):
         return flatness_slope(cells, sample.multiplicity, self.statistic, size)
 
 
-def _through_variance(shares, sample):
-    """The part of the influences that comes from Var f, times Var f."""
+def _through_variance(self, shares, sample):
+    """`Reduction.through_scale` of shares: what comes from Var f, times Var f."""
     squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
     return -shares[..., np.newaxis] * squares
 
@@ -233,9 +233,7 @@ class TotalShare(RowMean):
         """
         return State(*shape.variances())
 
-    def through_scale(self, shares, sample):
-        """See `Reduction.through_scale`."""
-        return _through_variance(shares, sample)
+    through_scale = _through_variance
 
 
 @dataclass(frozen=True)
@@ -259,9 +257,7 @@ class OwnShare(PartialDependence):
         chances = sample.probabilities[:, np.newaxis]
         return 2.0 * chances * _centred(cells, sample)
 
-    def through_scale(self, shares, sample):
-        """See `Reduction.through_scale`."""
-        return _through_variance(shares, sample)
+    through_scale = _through_variance
 
     def own_influences(self, cells, importances, sample):
         """See `PartialDependence.own_influences`; a row is also donor of its value."""

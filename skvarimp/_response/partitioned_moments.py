@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data.partitions import merged
 from skvarimp._data.statistics import divided
 from skvarimp._response.states import State
 
@@ -98,11 +97,9 @@ class Merged:
 
     Attributes
     ----------
-    own, squares : int
-        How many `moments` are those of the reduction's own numbers, and of squared
-        deviations of the response.
     moments : Moments or None
-        Of numbers of rows.
+        Of the reduction's own numbers of rows, if it keeps any, and of the squared
+        deviations of the response, if it uses them.
     cells : ndarray of shape (n_outputs, n_cells) or None
     sketch : ndarray of shape (n_outputs, n_groups, n_cells) or None
     signed : ndarray of shape (n_groups, n_cells or 1) or None
@@ -112,8 +109,6 @@ class Merged:
         Those times the squared deviations.
     """
 
-    own: int
-    squares: int
     moments: Moments | None
     cells: np.ndarray | None
     sketch: np.ndarray | None
@@ -140,13 +135,11 @@ class Merged:
             squares = squares[:0]
         own = squares[:0] if state.rows is None else state.rows[0]
         sums = [None if a is None else a[0] for a in (state.cells, state.sketch)]
-        sizes = len(own), len(squares)
         if state.sketch is None:
-            moments = None
-            if sum(sizes):
-                numbers = np.vstack([own, squares])
+            numbers, moments = np.vstack([own, squares]), None
+            if len(numbers):
                 moments = Moments.of(numbers, weights, cells, n_cells)
-            return cls(*sizes, moments, *sums)
+            return cls(moments, *sums)
         if cells is None or not reduction.uses_squares:
             cells, n_cells = 0, 1
         n_groups = state.sketch.shape[2]
@@ -156,15 +149,9 @@ class Merged:
         signed_squares = [np.bincount(group, roots * q, n_groups) for q in squares]
         signed_squares = np.reshape(signed_squares, (len(squares), n_groups))
         signed = signed.reshape(n_groups, n_cells)
-        return cls(*sizes, None, *sums, signed, signed_squares)
+        return cls(None, *sums, signed, signed_squares)
 
-    def merged(self, other):
-        """Those of two sets of rows."""
-        names = "moments", "cells", "sketch", "signed", "signed_squares"
-        sums = (merged(getattr(self, name), getattr(other, name)) for name in names)
-        return Merged(self.own, self.squares, *sums)
-
-    def points(self, reduction):
+    def points(self, reduction, n_outputs):
         """Points in place of rows, with which the reduction gives their numbers.
 
         Returns
@@ -176,20 +163,21 @@ class Merged:
         codes : ndarray of shape (1, n_points)
         squares : ndarray of shape (n_outputs, n_points)
         """
-        rows, numbers = None, np.zeros((0, 1))
+        numbers = np.zeros((0, 1))
         weights, codes = np.ones(1), np.zeros(1, dtype=np.intp)
         if self.signed is not None:
             reduction, numbers, codes = self._signed_points(reduction)
             weights = np.ones(len(codes))
         elif self.moments is not None:
             numbers, weights, codes = self.moments.points()
-            if self.own:
-                rows = numbers[np.newaxis, : self.own]
+        n_squares = n_outputs if reduction.uses_squares else 0
+        own, squares = np.split(numbers, [len(numbers) - n_squares])
+        rows = own[np.newaxis] if len(own) else None
         cells, sketch = (
             None if a is None else a[np.newaxis] for a in (self.cells, self.sketch)
         )
         state = State(rows, cells, sketch)
-        return reduction, state, weights, codes[np.newaxis], numbers[self.own :]
+        return reduction, state, weights, codes[np.newaxis], squares
 
     def _signed_points(self, reduction):
         """One point per group and cell, and two per group with its squares.
@@ -202,6 +190,6 @@ class Merged:
         signs = np.concatenate([self.signed.ravel(), ones, -ones])
         groups = np.concatenate([groups, every, every])
         codes = np.concatenate([codes, np.zeros(2 * n_groups, dtype=np.intp)])
-        squares = np.zeros((self.squares, len(signs)))
+        squares = np.zeros((len(self.signed_squares), len(signs)))
         squares[:, self.signed.size : self.signed.size + n_groups] = self.signed_squares
         return reduction.of_sums(signs, groups, n_groups), squares, codes

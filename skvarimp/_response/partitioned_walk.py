@@ -288,7 +288,8 @@ class PartitionedWalk:
             for r, merged in enumerate(of_position):
                 reduction = self.reductions[request][r]
                 reduction = reduction.of_kind(self.categorical[position])
-                reduction, state, weights, codes, squares = merged.points(reduction)
+                of_points = merged.points(reduction, len(sums.level))
+                reduction, state, weights, codes, squares = of_points
                 sample = Sample(
                     weights,
                     self.weight,

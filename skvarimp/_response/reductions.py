@@ -87,14 +87,19 @@ class RowMean(Reduction):
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        theta = np.matmul(state.rows, sample.weights[..., np.newaxis])
-        psi = state.rows - theta
-        if self.donor_factor and sample.codes is not None:
-            # (r_i - theta) + c (d_i - theta)
-            psi += self.donor_factor * sample.of_donors(state.rows, state.cells)
+        theta, psi = self.projected(state.rows, state.cells, sample)
         importances = theta[..., 0] / sample.scale
         psi += self.through_scale(importances, sample)
         return sample.finished(importances, psi, state.rows)
+
+    def projected(self, rows, cells, sample):
+        """Means of numbers of the rows, (b, o, 1), and the influences (b, o, i)."""
+        theta = np.matmul(rows, sample.weights[..., np.newaxis])
+        psi = rows - theta
+        if self.donor_factor and sample.codes is not None:
+            # (r_i - theta) + c (d_i - theta)
+            psi += self.donor_factor * sample.of_donors(rows, cells)
+        return theta, psi
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ class IndividualFlatness(OfStatistic, RowMean):
 
 
 @dataclass(frozen=True)
-class Loss(Reduction):
+class Loss(RowMean):
     """Mean loss with the entry moved to every donor's value, and unmoved.
 
     Parameters
@@ -175,6 +180,9 @@ class Loss(Reduction):
     loss: object = None
     relative: bool = False
     smooth: bool = False
+
+    merges_rows = False
+    donor_factor = 1
 
     @property
     def needs(self):
@@ -209,33 +217,17 @@ class Loss(Reduction):
 
     def finish(self, state, sample):
         """See `Reduction.finish`."""
-        gain, psi = self.influence(state, sample)
-        if self.relative:
-            base = state.rows[:, 1]
-            reference = base @ sample.weights
-            gain = gain / reference
-            # influence of a ratio: (psi_moved - ratio psi_base) / base
-            psi -= gain[:, np.newaxis] * (base - reference[:, np.newaxis])
-            psi /= reference[:, np.newaxis]
-            gain = 1.0 + gain
         of_rows = state.rows[:, :1]
+        theta, psi = self.projected(of_rows, state.cells, sample)
         if self.relative:
-            of_rows = 1.0 + of_rows / reference[:, np.newaxis, np.newaxis]
+            base = state.rows[:, 1:]
+            reference = np.matmul(base, sample.weights[..., np.newaxis])
+            # influence of a ratio: (psi_moved - ratio psi_base) / base
+            psi -= theta / reference * (base - reference)
+            psi /= reference
+            theta, of_rows = 1.0 + theta / reference, 1.0 + of_rows / reference
         joined = replace(sample, scale=np.ones(1))
-        return joined.finished(gain[:, np.newaxis], psi[:, np.newaxis], of_rows)
-
-    @staticmethod
-    def influence(state, sample):
-        """Mean loss gained, (n_entries,), and each row's influence on it.
-
-        A row counts as evaluated row and as donor: psi is (n_entries, n_rows).
-        """
-        gains = state.rows[:, 0]
-        gain = gains @ sample.weights
-        psi = gains - gain[:, np.newaxis]
-        if sample.codes is not None:
-            psi += sample.of_donors(state.rows[:, :1], state.cells)[:, 0]
-        return gain, psi
+        return joined.finished(theta[..., 0], psi, of_rows)
 
 
 @dataclass(frozen=True)

@@ -250,9 +250,10 @@ def rows_per_repeat(n_samples, n_cells):
     return max(MIN_ROWS, int(np.ceil(n_samples / np.mean(n_cells))))
 
 
-@dataclass
-class RowDraws:
-    """Draws of rows by their weights: the same rows for all entries still drawn.
+def row_draws(walk, random, n_jobs, wanted, number):
+    """Yield (entry, Batch) of rows drawn by their weights, the same for all entries.
+
+    As many as are wanted least.
 
     Parameters
     ----------
@@ -260,34 +261,31 @@ class RowDraws:
         Over all rows, of one request with one reduction.
     random : Generator
     n_jobs : int or None
+    wanted : ndarray of int of shape (n_entries,)
+    number : int
+        Of the round.
     """
+    active = np.flatnonzero(wanted)
+    chances, n = walk.weights, wanted[active].min()
+    rows = random.choice(len(chances), n, p=chances)
+    # what is kept of the first half of the rows until the second half is in
+    for part in slices(len(active), walk.base.size, np.inf, arrays=1):
+        some = replace(walk, moves=walk.moves.subset(active[part]))
+        for p, batch in _batches(some, rows, n_jobs):
+            yield active[part][p], batch
 
-    walk: object
-    random: np.random.Generator
-    n_jobs: int | None = None
 
-    def __call__(self, wanted, number):
-        """Yield (entry, Batch) of the smallest number of draws wanted."""
-        active = np.flatnonzero(wanted)
-        chances, n = self.walk.weights, wanted[active].min()
-        rows = self.random.choice(len(chances), n, p=chances)
-        # what is kept of the first half of the rows until the second half is in
-        for part in slices(len(active), self.walk.base.size, np.inf, arrays=1):
-            yield from self._batches(active[part], rows)
-
-    def _batches(self, active, rows):
-        ((reduction,),), ((scale,),) = self.walk.reductions, self.walk.scales
-        walk = replace(self.walk, moves=self.walk.moves.subset(active))
-        twofold = reduction.donor_factor and len(rows) > 1
-        halves = np.array_split(rows, 2) if twofold else [rows]
-        *before, last = [_Half.of(walk, half) for half in halves]
-        kept = [{p: parts for p, *parts in half.states(self.n_jobs)} for half in before]
-        with closing(last.states(self.n_jobs)) as arriving:
-            for p, *parts in arriving:
-                states = [half[p] for half in kept] + [parts]
-                move = walk.moves[p]
-                batch = _batch([*before, last], states, move, reduction, scale)
-                yield active[p], batch
+def _batches(walk, rows, n_jobs):
+    ((reduction,),), ((scale,),) = walk.reductions, walk.scales
+    twofold = reduction.donor_factor and len(rows) > 1
+    halves = np.array_split(rows, 2) if twofold else [rows]
+    *before, last = [_Half.of(walk, half) for half in halves]
+    kept = [{p: parts for p, *parts in half.states(n_jobs)} for half in before]
+    with closing(last.states(n_jobs)) as arriving:
+        for p, *parts in arriving:
+            states = [half[p] for half in kept] + [parts]
+            move = walk.moves[p]
+            yield p, _batch([*before, last], states, move, reduction, scale)
 
 
 @dataclass

@@ -24,44 +24,6 @@ def scaled_influences(psi, weights, variance):
     return psi * np.sqrt(variance / size) if size > 0 else psi
 
 
-class Tally:
-    """Running sums of draws, by row and by donor cell."""
-
-    def __init__(self, n_rows, n_outputs, n_cells):
-        self.per_output = np.zeros((n_outputs, n_rows))
-        self.row_sums = np.zeros((2, n_rows))  # of the mean over outputs, its square
-        self.cell_sums = np.zeros((4, n_cells))  # count, weight, weighted mean, square
-
-    def add(self, rows, cells, values, weights, repeats):
-        """Add draws; `values` (n_outputs, n) with every row once per repeat."""
-        shape = (len(values), repeats, -1)
-        self.per_output += values.reshape(shape).sum(axis=1)
-        mean = values.mean(axis=0)
-        by_row = mean.reshape(repeats, -1)
-        self.row_sums += by_row.sum(axis=0), (by_row**2).sum(axis=0)
-        weights = weights[rows]
-        n_cells = self.cell_sums.shape[1]
-        for drawn in cells:
-            for s, what in enumerate(
-                (None, weights, weights * mean, weights * mean**2)
-            ):
-                self.cell_sums[s] += np.bincount(drawn, what, minlength=n_cells)
-
-    def drawn(self, walk, move, draw, n_repeats):
-        """The `Drawn` of all rows of a walk, each drawn `n_repeats` times."""
-        weights, row_mean = walk.weights, self.row_sums[0] / n_repeats
-        within = np.maximum(self.row_sums[1] / n_repeats - row_mean**2, 0.0)
-        noise = within / max(n_repeats - 1, 1)
-        unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
-        codes = None if move.codes is None else move.codes[walk.rows]
-        return Drawn(
-            self.per_output @ weights / n_repeats,
-            (np.stack([row_mean, unmoved]), weights, codes),
-            self.cell_sums,
-            np.array([weights @ noise, weights**2 @ noise]),
-        )
-
-
 @dataclass
 class Drawn:
     """What the draws of some rows say of an entry.
@@ -75,7 +37,8 @@ class Drawn:
         cell, (n_rows,); the cell `n_cells` for values that are no donors. Of rows in
         partitions the moments of all that.
     cells : ndarray of shape (4, n_cells)
-        See `Tally`.
+        Of the draws of each donor cell: count, weight, weighted mean over the outputs,
+        and weighted square of it.
     noise : ndarray of shape (2,)
         Variances that drawing gives the rows' means, times weights and their squares.
     """
@@ -182,15 +145,36 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
 
 def draws_of(walk, move, draw, scale, n_repeats, random, n_all):
     """The `Drawn` of every row, once per repeat, out of `n_all` rows."""
-    n_rows = len(walk.rows)
-    tally = Tally(n_rows, len(scale), move.n_cells)
+    (n_rows, n_cells), weights = (len(walk.rows), move.n_cells), walk.weights
+    per_output = np.zeros((len(scale), n_rows))
+    of_rows = np.zeros((2, n_rows))  # of the mean over the outputs, and its square
+    of_cells = np.zeros((4, n_cells))
     for part in slices(n_repeats, n_all * draw.n_moves):
         repeats = part.stop - part.start
         rows = np.tile(np.arange(n_rows), repeats)
         cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
-        tally.add(rows, cells, values, walk.weights, repeats)
-    return tally.drawn(walk, move, draw, n_repeats)
+        per_output += values.reshape(len(scale), repeats, n_rows).sum(axis=1)
+        mean, w = values.mean(axis=0), weights[rows]
+        by_row = mean.reshape(repeats, n_rows)
+        of_rows += by_row.sum(axis=0), (by_row**2).sum(axis=0)
+        for drawn in cells:
+            sums = (None, w, w * mean, w * mean**2)
+            of_cells += [np.bincount(drawn, what, n_cells) for what in sums]
+    row_mean = of_rows[0] / n_repeats
+    within = np.maximum(of_rows[1] / n_repeats - row_mean**2, 0.0)
+    noise = within / max(n_repeats - 1, 1)
+    unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
+    return Drawn(
+        per_output @ weights / n_repeats,
+        (
+            np.stack([row_mean, unmoved]),
+            weights,
+            None if move.codes is None else move.codes[walk.rows],
+        ),
+        of_cells,
+        np.array([weights @ noise, weights**2 @ noise]),
+    )
 
 
 def draw_by(probabilities, random, size):
@@ -264,12 +248,11 @@ def of_single_rows(batch, walk, move, donor_factor):
     return scaled_influences(psi, walk.weights, variance), contributions
 
 
-@dataclass
-class DonorDraws:
-    """Single draws of a row by its weight together with its donors.
+def donor_draws(walk, draw, scale, seeds, n_jobs, wanted, number):
+    """Yield (entry, Batch) of as many draws as wanted of each in a round.
 
-    This is the first heuristic of Lemaire & Clérot, section II.C: rows and donors are
-    drawn together, and each draw is independent of the others.
+    A row is drawn by its weight together with its donors, independently of other draws:
+    the first heuristic of Lemaire & Clérot, section II.C.
 
     Parameters
     ----------
@@ -279,21 +262,15 @@ class DonorDraws:
     scale : ndarray of shape (n_outputs,)
     seeds : ndarray of shape (n_entries,)
     n_jobs : int or None
+    wanted : ndarray of int of shape (n_entries,)
+    number : int
+        Of the round.
     """
-
-    walk: object
-    draw: object
-    scale: np.ndarray
-    seeds: np.ndarray
-    n_jobs: int | None = None
-
-    def __call__(self, wanted, number):
-        """Yield (entry, Batch) of as many draws as wanted of each."""
-        tasks = [(e, int(wanted[e]), number) for e in np.flatnonzero(wanted)]
-        arguments = (self.walk, self.draw, self.scale, self.seeds)
-        with closing(in_order(draw_batch, tasks, arguments, self.n_jobs)) as arriving:
-            for task, batch in arriving:
-                yield task[0], batch
+    tasks = [(e, int(wanted[e]), number) for e in np.flatnonzero(wanted)]
+    arguments = walk, draw, scale, seeds
+    with closing(in_order(draw_batch, tasks, arguments, n_jobs)) as arriving:
+        for (e, *_), batch in arriving:
+            yield e, batch
 
 
 def draw_batch(task, walk, draw, scale, seeds):

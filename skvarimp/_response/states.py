@@ -42,6 +42,27 @@ class State:
             merging.add(state)
         return merging.merged()
 
+    @staticmethod
+    def of_parts(parts, n_rows, n_cells):
+        """One state of parts of the rows that have cells of their own.
+
+        Parameters
+        ----------
+        parts : list of (State, ndarray of int, slice)
+            With the positions of their rows, and their cells.
+        n_rows, n_cells : int
+            Of all parts.
+        """
+        first, _, _ = parts[0]
+        rows, cells = np.zeros((*first.rows.shape[:2], n_rows)), None
+        if first.cells is not None:
+            cells = np.zeros((*first.cells.shape[:2], n_cells))
+        for state, at, of_cells in parts:
+            rows[:, :, at] = state.rows
+            if cells is not None:
+                cells[:, :, of_cells] = state.cells
+        return State(rows, cells)
+
     def _changed(self, function, *names, **more):
         """The state with a function of some of its arrays in their place."""
         arrays = {name: getattr(self, name) for name in names}
@@ -104,34 +125,6 @@ class Merging:
         if blocks[0] is None or len(blocks) == 1:
             return blocks[0]
         return np.concatenate(blocks, axis=2)
-
-
-class Joining:
-    """Joins the states of parts of the rows that have cells of their own.
-
-    Parameters
-    ----------
-    n_rows, n_cells : int
-        Of all parts.
-    """
-
-    def __init__(self, n_rows, n_cells):
-        self.n_rows, self.n_cells = n_rows, n_cells
-        self.rows = self.cells = None
-
-    def add(self, state, at, cells):
-        """Take the state of a part: positions of its rows and the slice of cells."""
-        if self.rows is None:
-            self.rows = np.zeros((*state.rows.shape[:2], self.n_rows))
-            if state.cells is not None:
-                self.cells = np.zeros((*state.cells.shape[:2], self.n_cells))
-        self.rows[:, :, at] = state.rows
-        if state.cells is not None:
-            self.cells[:, :, cells] = state.cells
-
-    def joined(self):
-        """The state of all parts."""
-        return State(self.rows, self.cells)
 
 
 @dataclass

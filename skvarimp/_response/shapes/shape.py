@@ -299,29 +299,10 @@ class Chunk(Dense):
         # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
         distance[..., 0] = _sum_of_products(gaps, above)
         np.multiply(gaps, below - above, out=distance[..., 1:])
-        distance = running_sums(distance)
+        np.cumsum(distance, axis=-1, out=distance)
         by_cell = np.empty(values.shape)
         by_cell.ravel()[order.ravel()] = distance.ravel()
         return rows, self.over_rows(by_cell)
-
-
-_RUN = 16
-_UP_TO = np.triu(np.ones((_RUN, _RUN)))
-
-
-def running_sums(values):
-    """np.cumsum along the last axis, faster by matrix products."""
-    n = values.shape[-1] // _RUN * _RUN
-    if n < 8 * _RUN:
-        return np.cumsum(values, axis=-1)
-    result = np.empty(values.shape)
-    runs = values[..., :n].reshape(*values.shape[:-1], -1, _RUN) @ _UP_TO
-    runs[..., 1:, :] += np.cumsum(runs[..., :-1, -1:], axis=-2)
-    result[..., :n] = runs.reshape(*values.shape[:-1], n)
-    if n < values.shape[-1]:
-        rest = np.cumsum(values[..., n:], axis=-1)
-        np.add(result[..., n - 1 : n], rest, out=result[..., n:])
-    return result
 
 
 def _fastest_sort(curves):

@@ -46,13 +46,8 @@ class Steps:
     @staticmethod
     def none(n_outputs, n_rows, n_cells=1):
         """Rows that nothing moves."""
-        return Steps(
-            np.zeros((n_outputs, n_rows)),
-            np.zeros(n_rows + 1, dtype=np.intp),
-            np.empty(0, dtype=np.int32),
-            np.empty((n_outputs, 0)),
-            n_cells,
-        )
+        none = np.empty(0, dtype=np.intp)
+        return Steps.of_changes(none, none, np.empty((n_outputs, 0)), n_rows, n_cells)
 
     @staticmethod
     def of_values(values, rows, cells, base, n_cells):

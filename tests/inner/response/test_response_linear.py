@@ -42,7 +42,6 @@ from skvarimp._response.grid import Move
 from skvarimp._response.responses.many_columns import line_batches
 from skvarimp._response.shapes import basis
 from skvarimp._response.shapes.line import distances_to, mean_distances
-from skvarimp._response.shapes.shape import running_sums
 
 N = 80
 
@@ -342,11 +341,6 @@ def test_distances():
     np.testing.assert_allclose(
         mean_distances(values, p), np.abs(values[:, None] - values) @ p
     )
-    for n in (3, 127, 128, 130, 1000):
-        many = random.randn(2, 3, n)
-        np.testing.assert_allclose(
-            running_sums(many), np.cumsum(many, axis=-1), atol=1e-12
-        )
 
 
 @pytest.mark.parametrize("slope", [0.01, 1.0, 5.0, 40.0])
