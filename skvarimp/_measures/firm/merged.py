@@ -184,7 +184,7 @@ def _means(name, by_group, scores):
         products = np.zeros((n, n))
         for g, moments in enumerate(by_group):
             factors = b1[g] - 2.0 * b2[g] * means[g], b2[g]
-            factor = np.hstack([np.diag(one) for one in factors])
+            factor = np.hstack([one * np.eye(n) for one in factors])
             psi = factor @ moments.means[:, 0] + fixed[g]
             products += sizes[g] / total * np.outer(psi, psi)
             products += factor @ moments.scatter @ factor.T / total
