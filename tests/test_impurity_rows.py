@@ -1,6 +1,7 @@
 """Impurity importance on rows that the trees were not grown on, against plain loops."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -243,10 +244,9 @@ LIBRARIES = {
 }
 
 
-@pytest.mark.parametrize("categories", [False, True], ids=["", "categories"])
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_xgboost(name, categories, engine):
-    """With missing values, and with categories by number."""
+@cache
+def literal_xgboost(name, categories):
+    """(model, y, importances by the plain loop)."""
     xgb = pytest.importorskip("xgboost")
     y, step, _ = LIBRARIES[name]
     kind = xgb.XGBRegressor if y.dtype.kind == "f" else xgb.XGBClassifier
@@ -256,18 +256,24 @@ def test_xgboost(name, categories, engine):
     model = kind(n_estimators=5, max_depth=3, n_jobs=1, **options)
     codes = y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1]
     model.fit(X[OLD], codes[OLD])
-    imp = of_unseen(model, codes)
     target = target_of(y, step)
     offset = np.broadcast_to(DoubleXGBoost(model, None).base, target.shape[1])
     stages = of_xgboost(model.get_booster(), target.shape[1])
     credit = boosted(stages, X[NEW], target[NEW], offset, STEPS[step])
-    close(imp.importances_, credit.mean(axis=0))
+    return model, codes, credit.mean(axis=0)
 
 
 @pytest.mark.parametrize("categories", [False, True], ids=["", "categories"])
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_lightgbm(name, categories, engine):
+def test_xgboost(name, categories, engine):
     """With missing values, and with categories by number."""
+    model, y, expected = literal_xgboost(name, categories)
+    close(of_unseen(model, y).importances_, expected)
+
+
+@cache
+def literal_lightgbm(name, categories):
+    """See `literal_xgboost`."""
     lgbm = pytest.importorskip("lightgbm")
     y, step, _ = LIBRARIES[name]
     kind = lgbm.LGBMRegressor if y.dtype.kind == "f" else lgbm.LGBMClassifier
@@ -277,12 +283,19 @@ def test_lightgbm(name, categories, engine):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X[OLD], y[OLD], **fit)
-    imp = of_unseen(model, y)
     target = target_of(y, step)
     stages = of_lightgbm(model.booster_, target.shape[1])
     none = np.zeros(target.shape[1])
     credit = boosted(stages, X[NEW], target[NEW], none, STEPS[step])
-    close(imp.importances_, credit.mean(axis=0))
+    return model, y, credit.mean(axis=0)
+
+
+@pytest.mark.parametrize("categories", [False, True], ids=["", "categories"])
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_lightgbm(name, categories, engine):
+    """With missing values, and with categories by number."""
+    model, y, expected = literal_lightgbm(name, categories)
+    close(of_unseen(model, y).importances_, expected)
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

@@ -37,7 +37,7 @@ from skvarimp._models.links import PlattCoupling, Then
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
-N = 60
+N = 40
 
 
 X, NOISE, WEIGHTS = mixed_columns(N, 0.5, 3)

@@ -29,7 +29,7 @@ from sklearn.svm import SVR
 from skvarimp import DerivativeImportance, SensitivityImportance
 from skvarimp._models.forms import NotReadable
 
-N = 60
+N = 40
 X, NOISE, WEIGHTS = mixed_columns(N, 0.5, 3)
 Y = curved_target(X, NOISE)
 TWO = np.where(np.median(Y) < Y, "yes", "no")

@@ -21,7 +21,7 @@ from skvarimp._response.responses.many_columns import (
 )
 from skvarimp._response.shapes.line import kinked_curves
 
-N = 60
+N = 40
 
 
 X, NOISE, WEIGHTS = mixed_columns(N, 3, 5)

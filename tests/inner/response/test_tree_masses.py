@@ -59,12 +59,14 @@ def by_double_loop(name, weighted, columns):
     model, weights = MODELS[name], WEIGHTS[weighted]
     moves = [moves_of(weighted)[j] for j in columns]
     shape = [move.n_cells for move in moves]
-    unmoved, means = model.predict(X).T, []
+    unmoved, moved = model.predict(X).T, []
     for cell in np.ndindex(*shape):
-        moved = X.copy()
+        rows = X.copy()
         for move, k in zip(moves, cell):
-            moved[:, move.entry.columns[0]] = move.values[k]
-        means.append((model.predict(moved).T - unmoved) @ weights)
+            rows[:, move.entry.columns[0]] = move.values[k]
+        moved.append(rows)
+    outputs = np.split(model.predict(np.vstack(moved)), len(moved))  # asked once
+    means = [(of_cell.T - unmoved) @ weights for of_cell in outputs]
     return np.reshape(np.transpose(means), (-1, np.prod(shape)))
 
 
