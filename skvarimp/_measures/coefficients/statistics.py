@@ -217,7 +217,7 @@ def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
     (lambda^2 = g' I^-1 g), gains 1 / R or more on the way: with lambda R < 1 no
     direction descends for ever (Bach, proposition 2). 1/2 leaves room for rounding.
     """
-    distance, n_predictors = np.inf, residuals.shape[1]
+    distance = np.inf
     if inverse is not None:
         score = design.score(residuals)  # (n_parameters, n_predictors)
         if len(inverse) > design.n_parameters:
@@ -236,10 +236,7 @@ def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
         if not distance <= _LARGEST_DISTANCE:
             raise ValueError(message)
         warn(message)
-    elif (
-        may_lack_maximum
-        and decrement[0] * _largest_spread(design, inverse, n_predictors) > 0.25
-    ):
+    elif may_lack_maximum and decrement[0] * _spread(design, inverse) > 0.25:
         warn(
             "The solver stopped where the likelihood may have no maximum. Either it "
             "needs a smaller `tol` or a larger `max_iter`, or a combination of columns "
@@ -249,8 +246,9 @@ def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
         )
 
 
-def _largest_spread(design, inverse, n_predictors):
+def _spread(design, inverse):
     """R^2: largest variance of a row's linear predictor, or of a difference of two."""
+    n_predictors = len(inverse) // design.n_parameters
     parts = inverse.reshape((n_predictors, design.n_parameters) * 2)
     if n_predictors == 1:
         contrasts = [parts[0, :, 0]]

@@ -30,7 +30,7 @@ class SumCriterion:
     gain: Callable
     of_sums = True
 
-    def decrease(self, target, weight, slots, starts, cuts, ends):
+    def decrease(self, grove, slots, starts, cuts, ends):
         """Decrease of weight times impurity by splits of runs of rows.
 
         decrease[m] = W E - W_left E_left - W_right E_right, where the left side is
@@ -39,8 +39,7 @@ class SumCriterion:
 
         Parameters
         ----------
-        target : ndarray of shape (n_slots, n_outputs)
-        weight : ndarray of shape (n_slots,)
+        grove : Grove
         slots : ndarray of shape (n_columns, n_positions)
             Every row holds the same slots, in another order.
         starts, cuts, ends : ndarray of shape (n_splits,)
@@ -51,12 +50,10 @@ class SumCriterion:
         ndarray of shape (n_splits,)
         """
         bounds = np.stack([starts, cuts, ends], axis=1).ravel()
-        of_slot = np.zeros(len(weight))
         ordered = np.zeros(slots.size + 1)  # the last bound may lie behind the last row
         sides = []
-        for statistic in self.statistics(target[slots[0]], weight[slots[0]]):
-            of_slot[slots[0]] = statistic
-            of_slot.take(slots.ravel(), out=ordered[:-1], mode="clip")
+        for statistic in self.statistics(grove):
+            statistic.take(slots.ravel(), out=ordered[:-1], mode="clip")
             sides.append(np.add.reduceat(ordered, bounds))
         left = np.array([s[0::3] for s in sides])  # (n_statistics, n_splits)
         right = np.array([s[1::3] for s in sides])
@@ -74,8 +71,7 @@ class SumCriterion:
         ndarray of shape (n_nodes,)
             0 at leaves.
         """
-        statistics = self.statistics(grove.target, grove.weight)
-        sums = np.array([grove.node_sums(statistic) for statistic in statistics])
+        sums = np.array([grove.node_sums(s) for s in self.statistics(grove)])
         branch = np.flatnonzero(grove.left != LEAF)
         left, right = sums[:, grove.left[branch]], sums[:, grove.right[branch]]
         decrease = np.zeros(len(grove.left))
@@ -95,11 +91,11 @@ class ClassCriterion(SumCriterion):
 
     n_classes: tuple
 
-    def statistics(self, target, weight):
+    def statistics(self, grove):
         """Yield the row statistics whose sums over each side count, (n_slots,) each."""
-        for code, n_classes in zip(target.T, self.n_classes):
+        for code, n_classes in zip(grove.target.T, self.n_classes):
             for k in range(n_classes):
-                yield np.where(code == k, weight, 0.0)
+                yield np.where(code == k, grove.weight, 0.0)
 
     def decrease_of_sums(self, left, right):
         """Decrease from the statistics of both sides, (n_statistics, n_splits) each."""
@@ -114,11 +110,11 @@ class ClassCriterion(SumCriterion):
 class MeanCriterion(SumCriterion):
     """Statistics are the weight and the weighted sum of each output."""
 
-    def statistics(self, target, weight):
+    def statistics(self, grove):
         """See `ClassCriterion.statistics`."""
-        yield weight
-        for column in target.T:
-            yield weight * column
+        yield grove.weight
+        for column in grove.target.T:
+            yield grove.weight * column
 
     def decrease_of_sums(self, left, right):
         """See `ClassCriterion.decrease_of_sums`."""
@@ -157,7 +153,7 @@ class MeanAbsoluteError:
 
     of_sums = False
 
-    def decrease(self, target, weight, slots, starts, cuts, ends):
+    def decrease(self, grove, slots, starts, cuts, ends):
         """See `SumCriterion.decrease`; sorts the rows, n log n."""
         n_splits = len(starts)
         lengths = ends - starts
@@ -167,26 +163,20 @@ class MeanAbsoluteError:
         rows = slots.ravel()[position]
         side = 2 * split + (position >= cuts[split])
         decrease = np.zeros(n_splits)
-        for output in range(target.shape[1]):
-            y, w = target[rows, output], weight[rows]
+        w, n_outputs = grove.weight[rows], grove.target.shape[1]
+        for y in grove.target[rows].T:
             whole = _absolute_deviation(y, w, split, n_splits)
             halves = _absolute_deviation(y, w, side, 2 * n_splits)
             decrease += whole - halves[0::2] - halves[1::2]
-        return decrease / target.shape[1]
+        return decrease / n_outputs
 
     def primary_decreases(self, grove):
         """See `SumCriterion.primary_decreases`; sorts the rows of every level."""
         decrease = np.zeros(len(grove.left))
         slots = np.arange(grove.n_slots)[np.newaxis]
         for nodes, right, _ in grove.upwards.levels:
-            decrease[nodes] = self.decrease(
-                grove.target,
-                grove.weight,
-                slots,
-                grove.start[nodes],
-                grove.start[right],
-                grove.stop[nodes],
-            )
+            runs = grove.start[nodes], grove.start[right], grove.stop[nodes]
+            decrease[nodes] = self.decrease(grove, slots, *runs)
         return decrease
 
 

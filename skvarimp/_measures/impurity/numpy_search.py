@@ -102,14 +102,8 @@ class _Search:
         below, above = self.columns.values[feature, rows]
         decrease = np.nan
         if self.rules.criterion is not None:
-            decrease = self.rules.criterion.decrease(
-                self.grove.target,
-                self.grove.weight,
-                slots,
-                runs.first[chosen],
-                place + 1,
-                runs.last[chosen] + 1,
-            )
+            bounds = runs.first[chosen], place + 1, runs.last[chosen] + 1
+            decrease = self.rules.criterion.decrease(self.grove, slots, *bounds)
         found = association[chosen], below, above, runs.running[place], decrease
         return _found(level.nodes[segment], feature, *found)
 

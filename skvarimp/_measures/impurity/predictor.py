@@ -122,15 +122,9 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             The fitted instance.
         """
         reader = _reader_of(self.estimator)
-        matrix, target = validate_data(
-            self,
-            X,
-            y,
-            validate_separately=(
-                {"dtype": np.float64, "ensure_all_finite": "allow-nan"},
-                {"ensure_2d": False, "dtype": None},
-            ),
-        )
+        numbers = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        apart = numbers, {"ensure_2d": False, "dtype": None}
+        matrix, target = validate_data(self, X, y, validate_separately=apart)
         self.estimator_ = _unfrozen(self.estimator)
         if not hasattr(self.estimator_, "n_features_in_"):
             self.estimator_ = clone(self.estimator_)

@@ -139,9 +139,8 @@ class GradientBoosting(TreeReader):
                 booster, "with subsample < 1 it draws each stage's rows and keeps none"
             )
         if booster.n_iter_no_change is not None:
-            encoded = _encoded(booster, self._needed(y, "the rows put aside"))
             seed = booster.random_state
-            weight = weight * _training_part(booster, encoded, len(weight), seed)
+            weight = weight * _training_part(self, y, len(weight), seed)
         yield from [weight] * len(self.members)
 
 
@@ -165,31 +164,25 @@ class HistGradientBoosting(TreeReader):
         return np.column_stack(numbers)
 
     def _in_bag(self, leaf_in, y, weight):
-        booster, n_samples, encoded = self.estimator, len(weight), None
+        booster, n_samples, code = self.estimator, len(weight), None
         if is_classifier(booster) and y is not None:
-            encoded = _encoded(booster, y)
-        weight = weight * self._class_weight(booster, encoded)
+            code = positions(y, class_lists(booster.classes_))[:, 0]
+        weight = weight * self._class_weight(booster, code)
         self.counted = np.ones(n_samples, dtype=bool)
         if booster.do_early_stopping_ and self.tables[0].count[0] < n_samples:
-            if is_classifier(booster):
-                self._needed(y, "the stratified split")
             seed = booster.random_state
             if isinstance(seed, numbers.Integral):  # fit's first draw seeds the split
                 largest = np.iinfo(np.uint32).max
                 seed = int(check_random_state(seed).randint(largest, dtype="u8"))
-            self.counted = _training_part(booster, encoded, n_samples, seed)
+            self.counted = _training_part(self, y, n_samples, seed)
         yield from [weight * self.counted] * len(self.tables)
 
 
-def _encoded(booster, y):
-    """y as the loss takes it: class numbers or the target itself, float64."""
-    if is_classifier(booster):
-        return positions(y, class_lists(booster.classes_))[:, 0].astype(np.float64)
-    return np.asarray(y, dtype=np.float64)
-
-
-def _training_part(booster, y, n_samples, seed):
+def _training_part(reader, y, n_samples, seed):
     """Which rows early stopping did not put aside; the split is drawn again."""
+    booster, classes = reader.estimator, None
+    if is_classifier(booster):
+        classes = reader._needed(y, "the stratified split")
     if not isinstance(seed, numbers.Integral):
         raise declined(
             booster,
@@ -200,7 +193,7 @@ def _training_part(booster, y, n_samples, seed):
         np.arange(n_samples),
         random_state=seed,
         test_size=booster.validation_fraction,
-        stratify=y if is_classifier(booster) else None,
+        stratify=classes,
     )
     return np.isin(np.arange(n_samples), kept)
 

@@ -202,7 +202,7 @@ def compiled_cuts(grove, columns, rules):
     )
     statistics, label = np.empty((0, grove.n_slots)), np.empty(0, dtype=np.intp)
     if criterion is not None:
-        statistics = np.array([*criterion.statistics(grove.target, grove.weight)])
+        statistics = np.array([*criterion.statistics(grove)])
     if rules.class_boundary:
         label = grove.class_codes()
     bounds = np.searchsorted(grove.tree, trees)
