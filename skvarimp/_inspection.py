@@ -73,11 +73,8 @@ class Responses:
         size = at_once(response.n_outputs * donors.size) if together else 1
         first = position - position % size
         which = range(first, min(first + size, len(self.entries)))
-
-        def find():
-            return self._of_columns(problem, response, which, donors)
-
-        found = self._served.get((method, first), find)
+        asked = problem, response, which, donors
+        found = self._served.get((method, first), lambda: self._of_columns(*asked))
         return None if found is None else found[position - first]
 
     def _of_columns(self, problem, response, which, donors):
@@ -184,13 +181,12 @@ class PermutedScores:
 
 def _names(scoring):
     """Names of scikit-learn's own scorers, which look at predictions only, or None."""
-    if scoring is None or isinstance(scoring, str):
-        return {scoring} - {None}
     if isinstance(scoring, dict):
         scoring = list(scoring.values())
-    several = isinstance(scoring, list | tuple | set)
-    by_name = several and all(isinstance(name, str) for name in scoring)
-    return set(scoring) if by_name else None
+    if not isinstance(scoring, list | tuple | set):
+        scoring = [scoring]
+    by_name = all(name is None or isinstance(name, str) for name in scoring)
+    return set(scoring) - {None} if by_name else None
 
 
 def shuffles(random_state, n_samples, n_repeats):
@@ -199,13 +195,12 @@ def shuffles(random_state, n_samples, n_repeats):
     Each shuffles the column as the last one left it.
     """
     random_state = check_random_state(random_state)
-    order, donors = np.arange(n_samples), np.arange(n_samples)
-    result = np.empty((n_repeats, n_samples), dtype=np.intp)
-    for repeat in range(n_repeats):
+    order, donors, result = np.arange(n_samples), np.arange(n_samples), []
+    for _ in range(n_repeats):
         random_state.shuffle(order)
         donors = donors[order]
-        result[repeat] = donors
-    return result
+        result.append(donors)
+    return np.array(result)
 
 
 class Permuted:
@@ -226,9 +221,10 @@ class Permuted:
     """
 
     def __init__(self, responses, column, donors, smooth, together):
-        self.repeat, self._smooth, self._together = 0, smooth, together
+        self.repeat, self._smooth, self._outputs = 0, smooth, {}
         self._estimator, self._responses = responses.estimator, responses
-        self._column, self._donors, self._outputs = column, donors, {}
+        self._column, self._donors = column, donors
+        self._moves = column, donors, together
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -277,7 +273,7 @@ class Permuted:
 
     def _fast(self, method):
         """The same to rounding, from a fast response; None where there is none."""
-        outputs = self._of_column(method)
+        outputs = self._responses.at_donors(method, *self._moves)
         if outputs is None:
             return None
         if method == "predict_proba" and len(self._responses.class_lists(method)) != 1:
@@ -291,18 +287,13 @@ class Permuted:
 
     def _labels(self):
         """Labels, from indicators of the classes where a fast response has them."""
-        found = self._of_column("predict")
+        found = self._responses.at_donors("predict", *self._moves)
         lists = () if found is None else self._responses.class_lists("predict")
         if len(lists) != 1:
             return self._asked("predict")
         if len(found) == 1:  # of two classes the second
             return lists[0][found[0].astype(np.intp)]
         return lists[0][found.argmax(axis=0)]
-
-    def _of_column(self, method):
-        return self._responses.at_donors(
-            method, self._column, self._donors, self._together
-        )
 
     def _asked(self, method):
         """The model's own output for each repeat, several repeats at a time."""

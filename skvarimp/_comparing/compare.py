@@ -157,10 +157,11 @@ def _labelled(given, parameter):
     else:
         members = given if isinstance(given, list | tuple) else [given]
         names = [_name(member) for member in members]
-        result = {}
-        for k, (name, member) in enumerate(zip(names, members), start=1):
-            suffix = f"_{names[:k].count(name)}" if names.count(name) > 1 else ""
-            result[name + suffix] = member
+        labels = [
+            f"{name}_{names[:k].count(name)}" if names.count(name) > 1 else name
+            for k, name in enumerate(names, start=1)
+        ]
+        result = dict(zip(labels, members))
     if not result:
         raise ValueError(f"`{parameter}` is empty.")
     return result

@@ -49,12 +49,10 @@ class Comparison(pd.DataFrame):
 
     def _repr_html_(self):
         """Bars of the whole table; a part of it is shown as pandas shows it."""
-        fitted = getattr(self, "fitted", None)
-        if not fitted or self.shape[1] != 3 * len(fitted):
-            return super()._repr_html_()
-        if len(self) != len({e for m in fitted.values() for e in m.entry_names_}):
-            return super()._repr_html_()
-        return comparison_html(fitted)
+        fitted = getattr(self, "fitted", None) or {}
+        entries = {name for of in fitted.values() for name in of.entry_names_}
+        whole = fitted and self.shape == (len(entries), 3 * len(fitted))
+        return comparison_html(fitted) if whole else super()._repr_html_()
 
     def plot(self, ax=None, **kwargs):
         """Draw the table.

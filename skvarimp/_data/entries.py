@@ -1,9 +1,9 @@
 """Entries: each gets one importance. A column of X, or a group moved together."""
 
-import numbers
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -52,31 +52,28 @@ def column_position(feature, names, n_columns):
         labels = column_names(names, n_columns)
         if feature in labels:
             return labels.index(feature)
-        raise ValueError(
-            f"Feature {feature!r} is not among the {n_columns} features seen by the "
-            f"estimator: {labels!r:.300}."
-        )
-    is_mask = isinstance(feature, bool | np.bool_)
-    if is_mask or not isinstance(feature, numbers.Integral):
+        known = f"{labels!r:.300}"
+    elif isinstance(feature, bool | np.bool_) or not isinstance(feature, Integral):
         raise TypeError(
             "`features` takes column names, integer positions (for a mask pass "
             f"np.flatnonzero(mask)), or lists of them, got {feature!r} of type "
             f"{type(feature).__name__}."
         )
-    position = int(feature)
-    if not -n_columns <= position < n_columns:
-        raise ValueError(
-            f"Feature {position} is not among the {n_columns} features seen by the "
-            f"estimator: positions run from 0 to {n_columns - 1}."
-        )
-    return position % n_columns
+    elif -n_columns <= feature < n_columns:
+        return int(feature) % n_columns
+    else:
+        feature, known = int(feature), f"positions run from 0 to {n_columns - 1}"
+    raise ValueError(
+        f"Feature {feature!r} is not among the {n_columns} features seen by the "
+        f"estimator: {known}."
+    )
 
 
 def resolve_columns(features, names, n_columns, parameter="categorical_features"):
     """Positions from names, integers or a boolean mask; None means none."""
     if features is None:
         return frozenset()
-    if isinstance(features, str | numbers.Integral):
+    if isinstance(features, str | Integral):
         features = [features]
     features = list(features)
     if features and all(isinstance(f, bool | np.bool_) for f in features):
@@ -111,7 +108,7 @@ def resolve_features(features, names, n_columns):
         raise ValueError("X has no columns.")
     if features is None:
         return [Entry(name, (j,)) for j, name in enumerate(labels)]
-    if isinstance(features, str | numbers.Integral | set | frozenset) or (
+    if isinstance(features, str | Integral | set | frozenset) or (
         isinstance(features, np.ndarray) and features.ndim == 0
     ):
         raise TypeError(

@@ -331,12 +331,10 @@ def checked_frame(X):
 
 def rows_of_target(y, rows):
     """Some rows of a target in the container, and with the types, that it came in."""
-    if is_frame(y):
-        return FrameTable(y).take(rows).native
     if isinstance(y, list | tuple):
         return [y[row] for row in rows]
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    return series[rows].to_native() if isinstance(series, nw.Series) else y[rows]
+    known = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    return y[rows] if known is y else known[rows].to_native()
 
 
 def _shape(X, values):

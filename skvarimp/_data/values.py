@@ -91,8 +91,7 @@ def factorized(values, levels=None):
             "Make numbers, strings or tuples of them, or leave it out of `features`."
         ) from None
     codes = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
-    first = np.empty(len(number), dtype=np.intp)
-    first[codes[::-1]] = np.arange(len(keys))[::-1]
+    first = np.unique(codes, return_index=True)[1]
     missing = np.array([is_missing(v) for v in values[first]], dtype=bool)
     place = {level: k for k, level in enumerate(levels or ())}
 

@@ -76,13 +76,12 @@ def selector_html(selector):
         shown += f" and {len(kept) - MOST_ROWS} more"
     scores = np.asarray(selector.path_["score"], dtype=float)
     sizes = np.asarray(selector.path_["n_features"])
-    chosen = scores[sizes == selector.n_features_]
-    total = len(selector.support_)
-    facts = {"kept": f"{selector.n_features_} of {total}"}
-    if len(chosen):
-        facts["score"] = f"{chosen[0]:.4g}"
     best = int(np.nanargmax(scores))
-    facts["best score"] = f"{scores[best]:.4g} with {sizes[best]} columns"
+    facts = {
+        "kept": f"{selector.n_features_} of {len(selector.support_)}",
+        "score": f"{scores[sizes == selector.n_features_][0]:.4g}",
+        "best score": f"{scores[best]:.4g} with {sizes[best]} columns",
+    }
     rows = "".join(f"<tr><td>{k}</td><td>{v}</td></tr>" for k, v in facts.items())
     return _page_of(selector, shown, f"<table>{rows}</table>")
 
@@ -125,8 +124,8 @@ def _table(measure, with_errors=False):
     head = "".join(f"<th>{name}</th>" for name in ["entry", *columns, "", "rank"])
     rows = []
     for place, e in enumerate(shown):
-        numbers = [f"{column[e]:.{digits}f}" for column in columns.values()]
-        cells = "".join(f"<td>{number}</td>" for number in numbers)
+        numbers = (column[e] for column in columns.values())
+        cells = "".join(f"<td>{number:.{digits}f}</td>" for number in numbers)
         bar = "" if np.isnan(values[e]) else across(0.0, values[e], "bar")
         if half[e] > 0:
             bar += across(low[place], high[place], "interval")

@@ -174,8 +174,7 @@ def _colors(values, n):
         return colors, []
     levels, which = np.unique(known.astype(str), return_inverse=True)
     frequent = np.argsort(-np.bincount(which), kind="stable")
-    place = np.empty(len(levels), dtype=np.intp)
-    place[frequent] = np.arange(len(levels))
+    place = np.argsort(frequent)  # of each level among them
     palette = np.array([to_rgba(color) for color in COLORS[: MOST_LEVELS + 1]])
     colors[~missing] = palette[np.minimum(place, MOST_LEVELS)[which]]
     named = [

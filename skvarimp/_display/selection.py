@@ -119,9 +119,8 @@ class SelectionPathDisplay(Display):
         """
         ax = single_axes(ax, figsize, (6.4, 4.0), title)
         order = np.argsort(self.n_features)
-        n = np.asarray(self.n_features)[order]
-        score = np.asarray(self.score)[order]
-        folds = np.asarray(self.fold_scores)[order]
+        columns = self.n_features, self.score, self.fold_scores
+        n, score, folds = (np.asarray(column)[order] for column in columns)
         if folds.shape[1] > 1:
             spread = folds.std(axis=1, ddof=1)
             style = {"alpha": 0.25, "color": "C0", "lw": 0}

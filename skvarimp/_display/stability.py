@@ -231,8 +231,8 @@ class NullDisplay(Display):
         for ax, panel in zip(self.axes_, panels):
             _draw_null(ax, panel, bins, kwargs)
             ax.set_xlabel(self.label)
-        handles = self.axes_[0].get_legend_handles_labels()
         if own_figure:
+            handles = self.axes_[0].get_legend_handles_labels()
             for ax in self.axes_[:: n_columns(self.axes_[0])]:
                 ax.set_ylabel("permutations")
             place = "outside upper right" if title is None else "outside lower right"
