@@ -276,21 +276,17 @@ def fast_curves(original, kind, *given):
     (averages, predictions)
         Of shapes (n_outputs, n_points) and as scikit-learn's.
     """
-    found = _fast(kind, *given)
-    return original(*given) if found is None else found
-
-
-def _fast(kind, est, grid, features, X, response_method, sample_weight):
+    est, grid, features, X, response_method, sample_weight = given
     grid = np.asarray(grid)
     if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
-        return None
+        return original(*given)
     table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
     entry = Entry("moved", columns, len(columns) > 1)
     if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
-        return None
+        return original(*given)
     problem, response = Responses(est, table, [entry]).of(response_method)
     if response is None:
-        return None
+        return original(*given)
     grid = grid.astype(np.float64)
     values, back = np.unique(grid, axis=0, return_inverse=True)
     back = np.ravel(back)

@@ -13,17 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._display.bars import draw_intervals, error_ends, quantity, whole_error
 from skvarimp._display.drawing import (
     COLORS,
-    Display,
+    NamedRows,
     axes_for,
     check_choice,
     check_count,
     columns_of,
     drawable,
     finish_rows,
-    most_important,
-    not_shown,
     plain,
-    row_names,
     row_size,
     wrapped,
 )
@@ -35,7 +32,7 @@ MOST_BARS, LONGEST_LABEL = 60, 45  # of a panel
 
 
 @dataclass(eq=False, repr=False)
-class ComparisonDisplay(Display):
+class ComparisonDisplay(NamedRows):
     """Importances of several models side by side, one panel per measure.
 
     Parameters
@@ -85,7 +82,7 @@ class ComparisonDisplay(Display):
     _: KW_ONLY
     standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None
 
-    _draw = "from_comparison"
+    _draw, _in_units = "from_comparison", False
 
     @classmethod
     def from_comparison(cls, frame: Any, **kwargs: Any) -> Self:
@@ -222,8 +219,8 @@ class ComparisonDisplay(Display):
             raise ValueError("`importances` holds no model's importances to draw.")
         models = list(dict.fromkeys(model for _, model in columns))
         share = _mean_share(np.array(list(columns.values())))
-        shown = most_important(share, max_entries)
-        names = row_names(self.entry_names, shown)
+        first = wrapped(next(iter(self.importances)), LONGEST_LABEL)
+        names, below, shown = self._largest(share, max_entries, first)
         n_panels, own_figure = len(self.importances), ax is None
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
@@ -238,8 +235,7 @@ class ComparisonDisplay(Display):
         for panel, measure in zip(self.axes_, self.importances):
             self._panel(panel, measure, models, columns, shown, dots, kwargs)
             finish_rows(panel, names)
-        note = not_shown(share, shown, threshold=False)
-        self.ax_.set_xlabel("\n".join([self.ax_.get_xlabel(), *note]))
+        self.ax_.set_xlabel("\n".join(below))
         self._legend(models, own_figure, "upper" if title is None else "lower")
         return self
 

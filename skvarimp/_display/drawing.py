@@ -233,10 +233,12 @@ class NamedRows(Display):
     """The base of displays with one named row of marks per entry.
 
     A subclass chooses the rows in `_rows(max_entries)`, which returns the names of the
-    rows, the lines of text below them and what `_mark(ax, keywords, *chosen)` draws.
+    rows, the lines of text below them and what `_mark(ax, keywords, *chosen)` draws;
+    or it draws several panels by a `plot` of its own.
     """
 
     _most, _height = 30, 1.0  # entries; of a row, relative to that of one bar
+    _in_units = True  # whether entries are ordered by what is drawn
 
     def plot(
         self,
@@ -281,35 +283,20 @@ class NamedRows(Display):
 
     def _largest(self, values, most, label):
         """Names of the rows with the largest values, the text below, and which."""
-        shown = most_important(values, most)
-        below = [label, *not_shown(values, shown)]
+        order = np.argsort(-values, kind="stable")
+        known, n = order[~np.isnan(values[order])], len(values)
+        shown, below = known[:most], [label]
+        if len(known) > most:
+            limit = f", none above {values[shown[-1]]:.3g}" if self._in_units else ""
+            below.append(f"{len(known) - most} of {n} entries are not shown{limit}")
+        if len(known) < n:
+            below.append(f"{n - len(known)} of {n} entries have no importance")
         return row_names(self.entry_names, shown), below, shown
-
-
-def most_important(values, max_entries):
-    """Positions of the largest values, largest first; NaN never."""
-    order = np.argsort(-values, kind="stable")
-    return order[~np.isnan(values[order])][:max_entries]
 
 
 def row_names(entry_names, shown):
     """The names of the entries shown, in lines that fit."""
     return [wrapped(entry_names[e], LONGEST_LINE) for e in shown]
-
-
-def not_shown(values, shown, threshold=True):
-    """What is not in the picture, as lines of text."""
-    unknown = int(np.isnan(values).sum())
-    left = len(values) - len(shown) - unknown
-    lines = []
-    if left:
-        limit = (
-            f", none above {values[shown[-1]]:.3g}" if threshold and len(shown) else ""
-        )
-        lines.append(f"{left} of {len(values)} entries are not shown{limit}")
-    if unknown:
-        lines.append(f"{unknown} of {len(values)} entries have no importance")
-    return lines
 
 
 def finish_rows(ax, names):
