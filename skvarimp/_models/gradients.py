@@ -155,9 +155,8 @@ def differentiable(model, X):
 def _trees_behind(model, table):
     """The form of trees behind a pipeline's steps that mix columns, or None."""
     estimator = unwrapped(model.estimator)
-    if not is_exactly(estimator, "sklearn.pipeline", "Pipeline"):
-        return None
-    if not reads_trees(estimator[-1]):
+    in_pipeline = is_exactly(estimator, "sklearn.pipeline", "Pipeline")
+    if not in_pipeline or not reads_trees(estimator[-1]):
         return None
     with users_code():
         behind = as_table(estimator[:-1].transform(table.copy()))
