@@ -172,10 +172,10 @@ class Passed:
     score: dict
     groups: np.ndarray | None
 
-    def take(self, rows):
-        """The entries of some rows; of groups, which the splits need, all."""
+    def take(self, rows, names=None):
+        """The entries of some rows, of all parameters but groups, or of some names."""
         parts = [
-            {name: value[rows] for name, value in part.items()}
+            {k: v[rows] if names is None or k in names else v for k, v in part.items()}
             for part in (self.fit, self.importance, self.score)
         ]
         return Passed(*parts, self.groups)

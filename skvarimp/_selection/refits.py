@@ -73,11 +73,7 @@ class Refits:
 
     def with_targets_of(self, order):
         """Row i gets the target and the sample weight of row order[i]."""
-        fit, importance = (
-            {k: v[order] if k == "sample_weight" else v for k, v in part.items()}
-            for part in (self.passed.fit, self.passed.importance)
-        )
-        passed = replace(self.passed, fit=fit, importance=importance)
+        passed = self.passed.take(order, ["sample_weight"])
         return replace(self, y=self.y[order], passed=passed)
 
     @users_code()
@@ -134,9 +130,10 @@ class Refits:
             splitter = copy(splitter)
             splitter.random_state = int(random.integers(2**31))
         n_samples, passed = self.table.n_samples, self.passed
-        rows = np.zeros((n_samples, 1))  # splitters look at the length only
-        try:
-            splits = list(splitter.split(rows, self.y, passed.groups))
+        try:  # splitters look at the length of X only
+            splits = list(
+                splitter.split(np.zeros((n_samples, 1)), self.y, passed.groups)
+            )
         except (TypeError, ValueError) as error:
             if "unpack" not in str(error):
                 raise

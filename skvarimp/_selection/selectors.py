@@ -228,8 +228,7 @@ class ForwardSelector(PathSelector):
     def _walk(self, path):
         """Grow from `min_features_to_select` along the ranking of all columns."""
         table = path.refits.table
-        everything = np.arange(table.n_columns)
-        _, importances = path.folds(everything, with_importance=True)
+        _, importances = path.folds(np.arange(table.n_columns), with_importance=True)
         order = np.argsort(-importances, kind="stable")
         high = importances >= self.importance_threshold * importances.max()
         n_used = self.min_features_to_select

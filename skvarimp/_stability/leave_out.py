@@ -202,10 +202,9 @@ callable, default="auto"
     found = iter(run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks))
     by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
-    held_out = [rows for _, rows, _ in splits]
     return LeaveOutImportances.of(
         [entry.name for entry in entries],
-        _mean_of_rows(held_out, by_fold, (table.n_samples, len(left_out))),
+        _mean_of_rows(splits, by_fold, (table.n_samples, len(left_out))),
         check_weights(sample_weight, table.n_samples),
         groups,
         frame_library(table.native),
@@ -272,10 +271,10 @@ def _typical_row(table, j):
     return donors[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
 
 
-def _mean_of_rows(held_out, losses, shape):
+def _mean_of_rows(splits, losses, shape):
     """Mean losses of each row over the folds that hold it out; NaN for none."""
     total, times = np.zeros(shape), np.zeros(shape[0])
-    for rows, of_fold in zip(held_out, losses):
+    for (_, rows, _), of_fold in zip(splits, losses):
         np.add.at(total, rows, of_fold)
         np.add.at(times, rows, 1.0)
     total[times == 0] = np.nan
@@ -352,10 +351,9 @@ def _inverse(X, weight, estimator):
 
 def _agrees(refits, train, held_out, entry, outputs):
     """Whether a refit without one entry predicts the same."""
-    rest = np.setdiff1d(np.arange(refits.table.n_columns), entry.columns)
-    if len(rest) == 0:
+    if len(entry.columns) == refits.table.n_columns:
         return True
-    without = replace(refits, table=refits.table.select(rest))
+    without = replace(refits, table=_removed(refits.table, entry, "drop"))
     estimator = without.part(train).fitted(0)
     refitted = as_columns(estimator.predict(without.table.take(held_out).native)).T
     gap = np.abs(refitted - outputs).max()

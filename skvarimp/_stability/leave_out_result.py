@@ -131,10 +131,9 @@ class LeaveOutImportances:
 
         An entry without any effect on the losses has p = 1.
         """
-        ratio = np.full(len(self.entry_names), -np.inf)
-        ratio[np.isnan(self.standard_errors)] = np.nan
-        some = self.standard_errors > 0
-        ratio[some] = self.importances[some] / self.standard_errors[some]
+        errors = self.standard_errors
+        ratio = np.where(np.isnan(errors), np.nan, -np.inf)
+        np.divide(self.importances, errors, out=ratio, where=errors > 0)
         return t.sf(ratio, self.degrees_of_freedom)
 
     @property
