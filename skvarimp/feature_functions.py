@@ -238,10 +238,8 @@ class Level(FeatureFunction):
         j = column_position(column, table.names, table.n_columns)
         codes, first = table.factorize((j,))
         levels = table.column(j)[first].tolist()
-        if is_missing(value):
-            same = [is_missing(level) for level in levels]
-        else:
-            same = [not is_missing(level) and level == value for level in levels]
+        absent = is_missing(value)
+        same = [absent if is_missing(v) else not absent and v == value for v in levels]
         return np.array(same, dtype=np.float64)[codes]
 
     def _text(self, names, n_columns):

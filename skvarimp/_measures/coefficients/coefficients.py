@@ -35,7 +35,11 @@ from skvarimp._types import AnyEstimator, Matrix
 
 
 class WeightImportance(BaseImportance):
-    """An importance of each column that reads the estimator, and perhaps X."""
+    """An importance of each column that reads the estimator, and perhaps X.
+
+    A subclass implements `_read(estimator, X, y, sample_weight)`, which sets the
+    attributes of a fit on a model without steps before it.
+    """
 
     def fit(
         self,
@@ -77,10 +81,6 @@ class WeightImportance(BaseImportance):
             fit_behind_steps(self, estimator, X, y, sample_weight)
         else:
             self._read(estimator, X, y, sample_weight)
-
-    def _read(self, estimator, X, y, sample_weight):
-        """Set the attributes of a fit on a model without steps before it."""
-        raise NotImplementedError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

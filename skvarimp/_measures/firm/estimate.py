@@ -94,8 +94,7 @@ class Estimates:
 
     def __init__(self, n_entries, scores):
         n_outputs, self.scores = scores.n_outputs, scores
-        self.importances = np.full((n_entries, n_outputs), np.nan)
-        self.signed = np.full((n_entries, n_outputs), np.nan)
+        self.importances, self.signed = np.full((2, n_entries, n_outputs), np.nan)
         self.errors = np.full(n_entries, np.nan)
         self.influences = None
         if scores.keep_rows:
@@ -217,17 +216,16 @@ class Estimator:
         columns = np.array(columns, dtype=np.intp)
         chosen, columns = entries[columns >= 0], columns[columns >= 0]
         X = self.values.matrix
-        if not np.array_equal(columns, np.arange(X.shape[1])):
-            X = X[:, columns]
-        method, take = "binary", two_valued(X)
+        method, take = "binary", two_valued(X)[columns]
         if self.method == "linear":
-            for e in chosen[column_sums(X, ~np.isfinite(X.data)) > 0]:
+            for e in chosen[column_sums(X, ~np.isfinite(X.data))[columns] > 0]:
                 self._method(self.features[e], 0, False, False)  # says why not
             method, take = "linear", np.ones(len(chosen), dtype=bool)
-        if take.any():
-            X = X if take.all() else X[:, np.flatnonzero(take)]
-            self.results.put_slopes(chosen[take], method, sparse_slopes(X, self.scores))
-        return entries[~np.isin(entries, chosen[take])]
+        chosen, columns = chosen[take], columns[take]
+        if len(chosen):
+            X = X if np.array_equal(columns, np.arange(X.shape[1])) else X[:, columns]
+            self.results.put_slopes(chosen, method, sparse_slopes(X, self.scores))
+        return entries[~np.isin(entries, chosen)]
 
     def _block(self, entries):
         features = [self.features[e] for e in entries]

@@ -49,9 +49,8 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     """
     table, X = values.table, values.matrix
     _require_numbers(table, X)
-    _require_linear(features)
     linear = {
-        e: feature.function.coefficients(table.names, table.n_columns)
+        e: _coefficients(feature, table)
         for e, feature in enumerate(features)
         if not feature.columns
     }
@@ -62,11 +61,11 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     score = GaussianScore(model, table, covariance, scores)
     groups = {e: f.columns for e, f in enumerate(features) if f.is_group}
     single = [e for e, f in enumerate(features) if len(f.columns) == 1]
-    of_groups = group_directions(groups.values(), covariance, score.gradient)
+    slopes = covariance.product(score.gradient)
+    of_groups = group_directions(groups.values(), covariance, slopes)
     directions = [a[:, np.newaxis] for a in linear.values()] + of_groups
     rows = X.tocsr() if sparse.issparse(X) else X
     columns = np.array([features[e].columns[0] for e in single], dtype=np.intp)
-    slopes = covariance.product(score.gradient)
     parts = [_Columns(columns, covariance, slopes)]
     parts += [_Direction(a, covariance, slopes) for a in directions]
     signed = np.concatenate([part.signed for part in parts])
@@ -84,9 +83,9 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     lines = divided(signed * scores.scale, spreads)
     centre = score.at_mean()
     ends, means = ends[columns], covariance.mean[columns]
-    for a in linear.values():
-        along = rows @ a
-        ends = np.vstack([ends, [along.min(), along.max()]])
+    if linear:
+        a = np.column_stack([*linear.values()])
+        ends = np.vstack([ends, ends_of(rows @ a)])
         means = np.append(means, covariance.mean @ a)
     straight = order[: len(ends)]
     steps = (ends - means[:, np.newaxis])[:, :, np.newaxis]
@@ -100,14 +99,14 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     return results
 
 
-def _require_linear(features):
-    """Other functions than `Linear` have no closed form."""
-    for feature in features:
-        if not is_linear(feature):
-            raise ValueError(
-                "method='gaussian' takes columns, groups of them, and Linear features, "
-                f"but {feature.name!r} is another function. Use method='auto' for it."
-            )
+def _coefficients(feature, table):
+    """Those of a `Linear` feature; other functions have no closed form."""
+    if not is_linear(feature):
+        raise ValueError(
+            "method='gaussian' takes columns, groups of them, and Linear features, but "
+            f"{feature.name!r} is another function. Use method='auto' for it."
+        )
+    return feature.function.coefficients(table.names, table.n_columns)
 
 
 def _require_numbers(table, X):
@@ -309,20 +308,20 @@ class _Direction:
         return (np.where(self.signed < 0, -1.0, 1.0) * change)[:, np.newaxis]
 
 
-def group_directions(groups, covariance, gradient_at_mean):
+def group_directions(groups, covariance, slopes):
     """For each group of columns, a = Sigma_GG^-1 (Sigma g)_G for each output.
 
     Parameters
     ----------
     groups : list of tuple of int
     covariance : object
-    gradient_at_mean : ndarray of shape (n_features, n_outputs)
+    slopes : ndarray of shape (n_features, n_outputs)
+        Sigma g.
 
     Returns
     -------
     list of ndarray of shape (n_features, n_outputs)
     """
-    slopes = covariance.product(gradient_at_mean)
     result = []
     for group in groups:
         members = [j for j in group if covariance.variances[j] > 0]

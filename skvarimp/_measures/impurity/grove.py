@@ -44,6 +44,7 @@ class Grove:
         Row of X, in-bag weight and leaf of each slot.
     target : ndarray of shape (n_slots, n_outputs) or None
     tree : ndarray of shape (n_slots,)
+    n_slots : int
     """
 
     def __init__(self, tables, trainings):
@@ -63,6 +64,7 @@ class Grove:
 
         rows = [np.flatnonzero(training.weight) for training in trainings]
         self.row = np.concatenate(rows)
+        self.n_slots = len(self.row)
         self.tree = np.repeat(np.arange(len(tables)), [len(r) for r in rows])
         self.weight = np.concatenate([t.weight[r] for t, r in zip(trainings, rows)])
         leaf = np.concatenate([t.leaf[r] for t, r in zip(trainings, rows)])
@@ -77,11 +79,6 @@ class Grove:
         if trainings[0].target is not None:
             targets = [t.target[r] for t, r in zip(trainings, rows)]
             self.target = np.concatenate(targets)[by_leaf]
-
-    @property
-    def n_slots(self):
-        """Number of (tree, in-bag row) pairs."""
-        return len(self.row)
 
     def _preorder(self):
         """Number of each node, and the number of nodes below it with itself."""

@@ -250,18 +250,15 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
     def _leaves(self, matrix):
         """Yield each `tree_` and the leaf of each row in it."""
         single = np.ascontiguousarray(matrix, dtype=np.float32)
-        missing = np.flatnonzero(np.isnan(matrix).any(axis=1))
-        complete = np.flatnonzero(~np.isnan(matrix).any(axis=1))
+        missing = np.isnan(matrix).any(axis=1)
         members = self._members()
-        bounds = np.searchsorted(
-            self.surrogate_splits_["tree"], np.arange(len(members) + 1)
-        )
+        trees = self.surrogate_splits_["tree"]
+        bounds = np.searchsorted(trees, np.arange(len(members) + 1))
         for t, member in enumerate(members):
             leaf = np.empty(len(matrix), dtype=np.intp)
-            leaf[complete] = member.tree_.apply(single[complete])
+            leaf[~missing] = member.tree_.apply(single[~missing])
             splits = self.surrogate_splits_[bounds[t] : bounds[t + 1]]
-            rows = matrix[missing], single[missing]
-            leaf[missing] = _led_down(member.tree_, splits, *rows)
+            leaf[missing] = _led_down(member.tree_, splits, matrix[missing])
             yield member.tree_, leaf
 
     def __sklearn_tags__(self):
@@ -270,7 +267,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _led_down(tree, splits, matrix, single):
+def _led_down(tree, splits, matrix):
     """The leaf of each row with missing values in one tree.
 
     Parameters
@@ -278,8 +275,8 @@ def _led_down(tree, splits, matrix, single):
     tree : sklearn.tree._tree.Tree
     splits : structured ndarray
         The tree's surrogates by node and rank.
-    matrix, single : ndarray of shape (n_rows, n_features)
-        The rows in float64 and float32.
+    matrix : ndarray of shape (n_rows, n_features)
+        The rows.
     """
     # where each node's surrogates start
     bounds = np.searchsorted(splits["node"], np.arange(tree.node_count + 1))
@@ -290,7 +287,7 @@ def _led_down(tree, splits, matrix, single):
         if not len(moving):
             return node
         at = node[moving]
-        value = single[moving, tree.feature[at]]
+        value = matrix[moving, tree.feature[at]].astype(np.float32)  # as trees do
         left = value <= tree.threshold[at]
         absent = np.flatnonzero(np.isnan(value))
         rows = matrix[moving[absent]]
