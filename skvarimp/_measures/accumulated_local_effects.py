@@ -129,7 +129,18 @@ default="auto"
     def _set_entries(self, table, features, estimator=None):
         entries = super()._set_entries(table, features, estimator)
         for entry in entries:
-            _check_ordered(table, entry)
+            if len(entry.columns) > 1:
+                raise TypeError(
+                    f"{entry.name!r} is a group of columns, whose values have no "
+                    "order. ALEImportance takes single columns; use "
+                    "SensitivityImportance for groups."
+                )
+            if not table.has_order(*entry.columns):
+                raise TypeError(
+                    f"The categories of {entry.name!r} have no order to accumulate "
+                    "effects along. Leave it out of `features`, give its type an "
+                    "order, or use PartialDependenceImportance."
+                )
         return entries
 
     def _plan(self, problem, entries):
@@ -196,7 +207,8 @@ def _curve_of(task, problem, n_bins):
         return move.values[:n_known_cells], flat, np.zeros(n_outputs), influence, None
     share = weights[known].sum()
     w, cells = weights[known] / share, move.codes[known]
-    edges = _edges(move.probabilities[:n_known_cells], n_bins)
+    at = np.arange(1, n_bins + 1) / n_bins
+    edges = np.union1d(0, quantile_positions(move.probabilities[:n_known_cells], at))
     # edges[b] < value <= edges[b + 1], the smallest value in the first bin
     bins = np.maximum(np.searchsorted(edges, cells), 1) - 1
     upper, lower = _at_edges(problem, move, known, cells, edges[[bins + 1, bins]])
@@ -205,9 +217,7 @@ def _curve_of(task, problem, n_bins):
     n = len(edges) - 1
     in_bin = np.bincount(bins, w, n)
     mean = np.stack([np.bincount(bins, w * d, n) for d in local]) / in_bin
-    accumulated = np.concatenate(
-        [np.zeros((n_outputs, 1)), np.cumsum(mean, axis=1)], axis=1
-    )
+    accumulated = np.pad(np.cumsum(mean, axis=1), ((0, 0), (1, 0)))
     position = _positions(move, n_known_cells)
     along = (position[cells] - position[edges[bins]]) / np.diff(position[edges])[bins]
     of_rows = accumulated[:, bins] + mean[:, bins] * along
@@ -246,12 +256,6 @@ def _at_edges(problem, move, rows, cells, edges):
     return responses
 
 
-def _edges(probabilities, n_bins):
-    """Positions of the edges among the distinct values."""
-    upper = quantile_positions(probabilities, np.arange(1, n_bins + 1) / n_bins)
-    return np.unique(np.concatenate([[0], upper]))
-
-
 def _positions(move, n_known):
     """Where the values lie on the axis along which the curve is linear."""
     values = move.values[:n_known]
@@ -261,18 +265,3 @@ def _positions(move, n_known):
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     return np.arange(n_known, dtype=np.float64)
-
-
-def _check_ordered(table, entry):
-    if len(entry.columns) > 1:
-        raise TypeError(
-            f"{entry.name!r} is a group of columns, whose values have no order. "
-            "ALEImportance takes single columns; use SensitivityImportance for groups."
-        )
-    (j,) = entry.columns
-    if not table.has_order(j):
-        raise TypeError(
-            f"The categories of {entry.name!r} have no order to accumulate effects "
-            "along. Leave it out of `features`, give its type an order, or use "
-            "PartialDependenceImportance."
-        )

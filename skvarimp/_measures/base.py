@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._data.partitions import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
+    Interval,
     categorical_features_constraint,
     check_confidence,
     check_features_seen,
@@ -75,6 +77,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         "grid": grid_constraint("all", "equidistant", "deciles"),
         "keep_rows": ["boolean"],
         "n_jobs": n_jobs_constraint,
+        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "random_state": random_state_constraint,
         "response_method": response_method_constraint,
     }

@@ -129,7 +129,7 @@ class FilterImportance(BaseImportance):
                 rows = np.flatnonzero(weights)
                 extra["sample_weight"] = weights[rows]
             else:
-                rows = _repeated_rows(weights, function)
+                rows = _repeated_rows(weights, self.score_name_)
             table, y = table.take(rows), y[rows]
         X = table  # the filters of this package name its columns in their errors
         if not _is_ours(function):
@@ -162,7 +162,7 @@ def _takes_sample_weight(function):
         return False
 
 
-def _repeated_rows(weights, score_func):
+def _repeated_rows(weights, name):
     counts = np.rint(weights)
     if counts.sum() > LARGEST_REPEATED:
         raise ValueError(
@@ -172,7 +172,6 @@ def _repeated_rows(weights, score_func):
         )
     if np.any(counts != weights):
         bad = weights[counts != weights][0]
-        name = getattr(score_func, "__name__", type(score_func).__name__)
         raise ValueError(
             f"`sample_weight` must be whole numbers, got {bad:g}: {name} takes no "
             "weights, so the rows are repeated. Use a score function that takes "

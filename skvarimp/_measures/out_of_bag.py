@@ -146,7 +146,9 @@ def out_of_bag(problem, loss, response_method):
     position[problem.kept] = np.arange(table.n_samples)
     in_bag = _in_bag(forest, position)
     if type(forest) in READERS and problem.kept.all():
-        _check_training(forest, table, problem.y)
+        ones = np.ones(table.n_samples)
+        for _ in read_trees(forest).trainings(table, problem.y, ones):
+            pass  # each is checked
     else:
         for tree, rows in zip(forest.estimators_, in_bag):
             _check_same_rows(tree, table, rows)
@@ -158,8 +160,10 @@ def out_of_bag(problem, loss, response_method):
             "subset='oob' needs trees with at least two out-of-bag rows; no tree has. "
             "Grow the forest with a smaller max_samples."
         )
-    y, loss = problem.y, "zero_one" if _votes(problem.model, loss) else loss
+    y = problem.y
     if problem.model.classifier:
+        if isinstance(loss, str) and loss == "auto":
+            loss = "zero_one"  # Breiman's: wrong votes of single trees
         make_loss(loss, problem.model, y, len(problem.base))  # refuses unknown labels
         codes = positions(y, problem.model.class_lists).astype(np.float64)
         y = codes.reshape(y.shape)
@@ -172,11 +176,6 @@ def out_of_bag(problem, loss, response_method):
         loss,
         response_method,
     )
-
-
-def _votes(model, loss):
-    """Breiman's measure for classification: wrong votes of single trees."""
-    return model.classifier and isinstance(loss, str) and loss == "auto"
 
 
 def _check_is_bagged(forest):
@@ -211,12 +210,6 @@ def _in_bag(forest, position):
             "subset='oob' takes the weights the forest was fitted with, or none."
         )
     return in_bag
-
-
-def _check_training(forest, table, y):
-    """Raise unless rows and target are those that the trees were grown with."""
-    for _ in read_trees(forest).trainings(table, y, np.ones(table.n_samples)):
-        pass  # each is checked
 
 
 def _check_same_rows(tree, table, rows):

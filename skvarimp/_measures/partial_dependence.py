@@ -174,10 +174,12 @@ default="auto"
             ]
         categorical = self._categorical(problem)
         request = Request(self.grid, reductions, [one] * len(reductions), categorical)
+        pairs = None
         if self.pairs is not None:
             problem.in_one_place("`pairs`")
-            check_columns(entries, resolve_sets(self.pairs, entries, "pairs"))
-        return Plan(problem, entries, request)
+            pairs = resolve_sets(self.pairs, entries, "pairs")
+            _check_columns(entries, pairs)
+        return Plan(problem, entries, request, own=pairs)
 
     def _conclude(self, plan, outcomes):
         request = plan.request
@@ -196,10 +198,8 @@ default="auto"
             if self.individual_curves_ is not None:
                 self.individual_curves_[entry.name] = _some_curves(plan, entry)
         self.surfaces_ = None
-        if self.pairs is not None:
-            pairs = resolve_sets(self.pairs, plan.entries, "pairs")
-            how = plan.entries, pairs, request
-            self.surfaces_ = joint_dependence(plan.problem, *how)
+        if plan.own is not None:
+            self.surfaces_ = joint_dependence(plan, request)
 
     def _statistics(self, table, entries, request):
         """The statistic of each entry; warns where two kinds are ranked together."""
@@ -333,7 +333,7 @@ def spread_cells(move, most):
     return np.union1d(cells, np.arange(max(n_known, 0), move.n_cells))
 
 
-def check_columns(entries, pairs):
+def _check_columns(entries, pairs):
     """Raise where an entry of a pair is a group, which has no axis."""
     for entry in (entries[e] for pair in pairs for e in pair):
         if len(entry.columns) > 1:
@@ -343,15 +343,13 @@ def check_columns(entries, pairs):
             )
 
 
-def joint_dependence(problem, entries, pairs, request):
+def joint_dependence(plan, request):
     """Mean response over the rows at each value of two columns.
 
     Parameters
     ----------
-    problem : Problem
-    entries : list of Entry
-    pairs : list of (int, int)
-        Positions of the entries.
+    plan : Plan
+        Its `own` are positions of the entries of each pair.
     request : Request
         Of each column at most `SURFACE_VALUES` are used, spread over the grid.
 
@@ -361,6 +359,7 @@ def joint_dependence(problem, entries, pairs, request):
         (name, name) -> (values of the first, values of the second, averages of shape
         (n_first, n_second) or (n_first, n_second, n_outputs)).
     """
+    problem, entries, pairs = plan.problem, plan.entries, plan.own
     joint = [together([entries[j], entries[k]]) for j, k in pairs]
     rows = problem.table, problem.weights, problem.base
     curves = MeanCurves(problem.response(joint), problem.model, *rows, n_columns=2)

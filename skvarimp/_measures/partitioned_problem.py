@@ -47,12 +47,7 @@ from skvarimp._response.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.sampling import entry_seeds
-from skvarimp._response.unmoved import (
-    STATISTICS,
-    checked_scale,
-    compared_with,
-    unmoved_response,
-)
+from skvarimp._response.unmoved import compared_with, unmoved_response
 from skvarimp._running.tasks import Progress
 
 BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
@@ -255,17 +250,12 @@ class PartitionedProblem(Problem):
         """`Observed` of what each output is compared with."""
         return self.partitions.passed(_observe, (self.model, len(self.base)))
 
-    def scale(self, contrast):
-        """See `Problem.scale`."""
-        if contrast not in STATISTICS:
-            return np.ones(len(self.base))
+    def _statistics(self, contrast):
         # what is wrong with any y is no fault of one partition
         compared_with(self.model, self.partitions.head.target(), self.base)
         if contrast == "range":
-            statistics = [float(np.ptp(o.rows.column(0))) for o in self._targets]
-        else:
-            statistics = [self._gini(row, o) for row, o in enumerate(self._targets)]
-        return checked_scale(self.model, statistics)
+            return [float(np.ptp(o.rows.column(0))) for o in self._targets]
+        return [self._gini(row, o) for row, o in enumerate(self._targets)]
 
     def _gini(self, row, observed):
         """Gini's mean difference of one output's targets, whatever their number."""
@@ -319,7 +309,7 @@ def _takes_all(entry, request):
     return isinstance(grid, str) and grid == "all"
 
 
-def partitioned_problem(estimator, partitions, response_method, entries):
+def partitioned_problem(estimator, partitions, entries, response_method):
     """A problem of a model on rows in partitions, some of whose entries are known."""
     head = partitions.head
     partitions.sent.add(estimator)

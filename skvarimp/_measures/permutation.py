@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.validation import Interval, StrOptions
+from skvarimp._data.validation import StrOptions
 from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ConditionalImportance
@@ -153,7 +152,6 @@ default=None
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
         "scoring": [str, Callable, None],
         "estimation": [StrOptions({"auto", "exact", "sampled"})],
-        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "relative": ["boolean"],
         "subset": [StrOptions({"oob"}), None],
     }

@@ -16,7 +16,12 @@ from skvarimp._response.losses import unmoved_loss
 from skvarimp._response.lowering import lowered, respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
-from skvarimp._response.unmoved import scale_of, unmoved_response
+from skvarimp._response.unmoved import (
+    STATISTICS,
+    checked_scale,
+    compared_with,
+    unmoved_response,
+)
 from skvarimp._running.tasks import steps_of
 
 CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
@@ -161,8 +166,18 @@ class Problem:
         return variance(self.base, self.weights), np.abs(self.base).max(axis=1)
 
     def scale(self, contrast):
-        """The divisor of each output for `scale="auto"`, see `scale_of`."""
-        return scale_of(contrast, self.model, self.y, self.base, self.weights)
+        """The divisor of each output, (n_outputs,), for `scale="auto"`.
+
+        It is the contrast's statistic of y for values, of y's class indicators for
+        probabilities and labels, and of the response itself for scores.
+        """
+        if contrast not in STATISTICS:
+            return np.ones(len(self.base))
+        return checked_scale(self.model, self._statistics(contrast))
+
+    def _statistics(self, contrast):
+        compared = compared_with(self.model, self.y, self.base)
+        return [STATISTICS[contrast](of_one, self.weights) for of_one in compared]
 
     def goodness_of_fit(self):
         """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -118,16 +119,14 @@ class ConditionalImportance(ResponseImportance):
                 "`conditional` takes values from the rows of a part, but `grid` gives "
                 "values of its own. Use grid='all' or another named grid."
             )
-        tree, predictors, labels = self.conditional, None, None
-        if isinstance(tree, str | BaseDecisionTree):
-            predictors = Predictors.of(problem.table, problem.weights)
+        if isinstance(self.conditional, str | BaseDecisionTree):
+            given = Predictors.of(problem.table, problem.weights)
         else:
-            labels = self._labels(problem, entries)
-        categorical = self._categorical(problem)
+            given = self._labels(problem, entries)
         seeds = np.zeros(len(entries), dtype=np.int64)
         if self.random_state is not None:
             seeds = entry_seeds(self.random_state, len(entries)) % 2**31
-        arguments = problem, tree, predictors, labels, categorical
+        arguments = problem, self.conditional, given, self._categorical(problem)
         tasks = list(zip(entries, seeds.tolist()))
         fitted = in_order(_fitted, tasks, arguments, self.n_jobs, prefer="threads")
         parts, self.subgroups_, shares = {}, {}, []
@@ -179,13 +178,11 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
             )
     table = rows.head.table if in_partitions else rows
     entries = [m._set_entries(table, m.features, estimator) for m in measures]
-    problems = {}
-    for method in dict.fromkeys(m.response_method for m in measures):
-        if in_partitions:
-            problems[method] = partitioned_problem(estimator, rows, method, entries[0])
-        else:
-            given = estimator, table, y, sample_weight
-            problems[method] = make_problem(*given, method)
+    make = partial(make_problem, estimator, table, y, sample_weight)
+    if in_partitions:
+        make = partial(partitioned_problem, estimator, rows, entries[0])
+    methods = dict.fromkeys(m.response_method for m in measures)
+    problems = {method: make(method) for method in methods}
     shared = {}
     for measure, of_measure in zip(measures, entries):
         problem = problems[measure.response_method]
@@ -255,22 +252,23 @@ def drawn_outcome(n_entries, n_outputs, drawn):
     return outcome
 
 
-def _fitted(task, problem, tree, predictors, labels, categorical):
-    """(part of each row, share of the variance between the parts) of an entry."""
+def _fitted(task, problem, tree, given, categorical):
+    """(part of each row, share of the variance between the parts) of an entry.
+
+    From the `Predictors` of a tree, or from labels.
+    """
     (entry, seed), table, weights = task, problem.table, problem.weights
     target = target_of(table, entry, weights, categorical)
-    if labels is not None:  # all rows are one part for an entry without labels
-        every = np.zeros(table.n_samples, dtype=np.intp)
-        parts = labels.get(entry.name, every)
-    elif isinstance(tree, str):
-        of_entry = predictors, entry, target, weights
+    if isinstance(tree, str):
+        of_entry = given, entry, target, weights
         parts = parts_by_tree(*of_entry, problem.total_weight, seed)
-    else:
+    elif isinstance(tree, BaseDecisionTree):
         codes = None
         if is_categorical(table, entry, categorical):
             codes = table.factorize(entry.columns)[0]
-        of_entry = predictors, entry, target, codes, weights
-        parts = parts_by_given_tree(tree, *of_entry, seed)
+        parts = parts_by_given_tree(tree, given, entry, target, codes, weights, seed)
+    else:  # all rows are one part for an entry without labels
+        parts = given.get(entry.name, np.zeros(table.n_samples, dtype=np.intp))
     return parts, explained(target, parts, weights)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -192,7 +192,6 @@ default=None
         "contrast": [StrOptions({"pairs", "observed", "range"})],
         "estimation": [StrOptions({"auto", "exact", "sampled", "rows"})],
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
-        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [StrOptions({"auto"}), None],
     }

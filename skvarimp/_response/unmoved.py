@@ -31,31 +31,6 @@ def spread(values, weights):
 STATISTICS = {"pairs": gini_mean_difference, "range": spread}
 
 
-def scale_of(contrast, model, y, base, weights):
-    """The divisor of each output, for `scale="auto"`.
-
-    It is the statistic of y for values, of y's class indicators for probabilities and
-    labels, and of the response itself for scores.
-
-    Parameters
-    ----------
-    contrast : {"pairs", "observed", "range"}
-    model : Model
-    y : ndarray or None
-    base : ndarray of shape (n_outputs, n_samples)
-    weights : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_outputs,)
-    """
-    if contrast not in STATISTICS:
-        return np.ones(len(base))
-    statistic = STATISTICS[contrast]
-    compared = compared_with(model, y, base)
-    return checked_scale(model, [statistic(of_one, weights) for of_one in compared])
-
-
 def compared_with(model, y, base):
     """What the outputs are compared with, (n_outputs, n_samples)."""
     if model.kind == "score" or model.clusters:

@@ -105,7 +105,14 @@ class InPartitions:
         observed = [count.observed[entry, by_cells] for entry in entries]
         for of_entry in observed:
             if not of_entry.distinct:
-                raise ValueError(_too_many(of_entry.entry.name))
+                raise ValueError(
+                    "Friedman's H of rows in partitions needs the values of "
+                    f"{of_entry.entry.name!r} that occur together: at most "
+                    f"{MOST_CELLS} cells between the cuts of trees, at most "
+                    f"{MOST_VALUES} values for other models and columns with levels. "
+                    "There are more. Use statistic='conditional_std', or pass a "
+                    "sample, X.sample(frac=0.01).compute()."
+                )
         return count, observed
 
     def _curves(self, moves, weight):
@@ -146,16 +153,6 @@ def _of_subsets(members, observed):
         of_part = replace(observed, entry=own)
         moves.append(GlobalMove.of(of_part, entry, ALL))
     return moves
-
-
-def _too_many(name):
-    return (
-        f"Friedman's H of rows in partitions needs the values of {name!r} that occur "
-        f"together: at most {MOST_CELLS} cells between the cuts of trees, at most "
-        f"{MOST_VALUES} values for other models and columns with levels. There are "
-        "more. Use statistic='conditional_std', or pass a sample, "
-        "X.sample(frac=0.01).compute()."
-    )
 
 
 def _mean_curves(part, model, moves, weight, n_columns):
