@@ -233,7 +233,7 @@ def test_estimator_is_not_routed_as_metadata():
 
 BAD_CALLS = [
     (dict(estimator=LinearRegression()), NotFittedError, "not fitted yet"),
-    (dict(estimator=LinearRegression), TypeError, "is a class"),
+    (dict(estimator=LinearRegression), TypeError, "got the class"),
     (dict(estimator=object()), TypeError, "or be a callable"),
     (dict(X=X[:, :2]), ValueError, "X has 2 columns, but LinearRegression was fitted"),
     (dict(X=X[0]), ValueError, "2-dimensional"),
