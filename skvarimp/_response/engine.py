@@ -96,11 +96,9 @@ class Walk:
         """
         probabilities = np.stack([move.probabilities for move in moves])
         multiplicity = np.ones_like(probabilities)
-        codes = parts = None
+        codes, parts = None, moves[0].parts
         if moves[0].codes is not None:
             codes = np.stack([move.codes[self.rows] for move in moves])
-        if moves[0].parts is not None:
-            parts = moves[0].parts.of_row[self.rows]
         if cell_of_value is not None:
             probabilities = _summed(probabilities, cell_of_value)
             multiplicity = _summed(multiplicity, cell_of_value)
@@ -115,7 +113,7 @@ class Walk:
             scale,
             self.base @ self.weights,
             self.keep_rows,
-            parts,
+            None if parts is None else parts.of_row[self.rows],
         )
 
 

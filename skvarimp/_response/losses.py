@@ -31,8 +31,18 @@ def indicators_of(y, class_lists):
     return indicators(y, class_lists).T
 
 
+class RowLoss:
+    """A loss of single rows and the class of its reduction."""
+
+    smooth, reduced = False, Loss
+
+    def reduction(self, relative):
+        """The reduction of the engine."""
+        return self.reduced(self, relative, self.smooth)
+
+
 @dataclass(frozen=True, eq=False)
-class ErrorLoss:
+class ErrorLoss(RowLoss):
     """Mean over the outputs of a size of target - output."""
 
     target: object
@@ -41,10 +51,6 @@ class ErrorLoss:
         """See the module."""
         gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
         return np.mean(self.size(gaps, out=gaps), axis=0)
-
-    def reduction(self, relative):
-        """The reduction of the engine."""
-        return self.reduced(self, relative, target=self.target)
 
 
 class SquaredErrorLoss(ErrorLoss):
@@ -57,16 +63,6 @@ class AbsoluteErrorLoss(ErrorLoss):
     """Mean over the outputs of |target - output|."""
 
     name, size, reduced = "absolute_error", np.abs, AbsoluteError
-
-
-class RowLoss:
-    """A loss that is known as a function of the outputs only."""
-
-    smooth = False
-
-    def reduction(self, relative):
-        """The reduction of the engine."""
-        return Loss(self, relative, self.smooth)
 
 
 @dataclass(frozen=True, eq=False)

@@ -230,21 +230,11 @@ class Loss(RowMean):
         return joined.finished(theta[..., 0], psi, of_rows)
 
 
-@dataclass(frozen=True)
 class SquaredError(Loss):
     """`Loss` with the mean over the outputs of (target - output)^2.
 
-    Parameters
-    ----------
-    loss : callable
-        As in `Loss`, the same numbers.
-    relative : bool
-        As in `Loss`.
-    target : callable
-        target(y) -> (n_outputs, n_rows) of y (n_rows, ...).
+    The loss has a function target(y) -> (n_outputs, n_rows) of y (n_rows, ...).
     """
-
-    target: object = None
 
     needs = "moments"
 
@@ -254,10 +244,9 @@ class SquaredError(Loss):
 
     def _errors(self, margins):
         """Unmoved errors, (1 or n_entries, n_outputs, n_rows)."""
-        return self.target(margins.y) - margins.base
+        return self.loss.target(margins.y) - margins.base
 
 
-@dataclass(frozen=True)
 class AbsoluteError(SquaredError):
     """`Loss` with the mean over the outputs of |target - output|."""
 

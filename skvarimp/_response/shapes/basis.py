@@ -18,7 +18,7 @@ import numpy as np
 
 from skvarimp._data.values import spread_over
 from skvarimp._response.shapes.shape import Chunk, NeedsValues, Shape, summing
-from skvarimp._running.memory import CACHE, even_slices
+from skvarimp._running.memory import CACHE, slices
 
 ROUNDING = 1e-17  # the error allowed, relative to the largest value
 TOO_MANY = 10_000  # nodes; the function is then evaluated at the values themselves
@@ -306,8 +306,8 @@ class Basis(Shape):
 
     def _values(self, function, n):
         n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape
-        step = max(1, CACHE // (n * n_outputs * len(self.position)))
-        parts = [function(self._chunk(part, n)) for part in even_slices(n_rows, step)]
+        blocks = slices(n_rows, n * n_outputs * len(self.position), CACHE)
+        parts = [function(self._chunk(block, n)) for block in blocks]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
     def _has_vanished(self, values, n, size):

@@ -99,7 +99,7 @@ class SummedLoss(Summed):
     def __init__(self, kind, reduction, member, walk, rows):
         super().__init__(kind, reduction, member, walk, rows)
         y, base = walk.y[rows], walk.base[:, rows]
-        self.points = np.ascontiguousarray(reduction.target(y) - base)
+        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
         unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
         self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
 

@@ -127,14 +127,6 @@ class _Branches:
         self.below = _sums_before(chances)  # P
         self.sums = _sums_before(chances[:, np.newaxis] * self.basis)  # C
 
-    def _rows(self, which, left):
-        """Those of some rows; `left` of them."""
-        part = object.__new__(_Branches)
-        part.__dict__.update(self.__dict__)
-        part.values, part.weights = self.values[which], self.weights[which]
-        part.left = left[which]
-        return part
-
     def _reversed(self):
         """The same with the cells by descending position."""
         return _Branches(
@@ -198,7 +190,8 @@ class _Branches:
         rows, cells = np.empty(len(self.left)), np.zeros(len(self.chances))
         lighter = self.below[self.left] <= 0.5
         for which, side in ((lighter, self), (~lighter, self._reversed())):
-            part = side._rows(which, side.left)
+            some = (a[which] for a in (side.values, side.left, side.weights))
+            part = _Branches(side.basis, side.chances, *some)
             rows[which], of_cells = part._pairs()
             cells += of_cells if side is self else of_cells[::-1]
         return np.maximum(rows, 0.0), np.maximum(cells, 0.0)

@@ -53,7 +53,7 @@ from scipy import sparse
 
 from skvarimp._response.reductions import flatness
 from skvarimp._response.states import Merging
-from skvarimp._running.memory import CACHE
+from skvarimp._running.memory import CACHE, even_slices
 
 
 class NeedsValues(Exception):
@@ -103,8 +103,7 @@ class Margins:
 
     def parts(self, size):
         """Yield (slice, `part`) of at most `size` rows each."""
-        for start in range(0, self.n_rows, size):
-            part = slice(start, min(start + size, self.n_rows))
+        for part in even_slices(self.n_rows, size):
             yield part, self.part(part)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from skvarimp._response.shapes.shape import Chunk, Shape
-from skvarimp._running.memory import CACHE, numbers_at_once
+from skvarimp._running.memory import CACHE, slices
 
 
 @dataclass
@@ -155,9 +155,7 @@ class Steps:
     def chunks(self):
         """Slices of rows of about `CACHE` pieces."""
         most = int(np.diff(self.starts).max(initial=0)) + 1
-        step = max(1, numbers_at_once(CACHE) // (most * len(self.first)))
-        for start in range(0, self.n_rows, step):
-            yield slice(start, min(start + step, self.n_rows))
+        return slices(self.n_rows, most * len(self.first), CACHE)
 
     def part(self, rows):
         """Those of a slice of the rows."""

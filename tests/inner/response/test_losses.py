@@ -25,8 +25,13 @@ from sklearn.svm import SVC, LinearSVC
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.losses import CallableLoss, make_loss, unmoved_loss
-from skvarimp._response.reductions import Loss, SquaredError
+from skvarimp._response.losses import (
+    CallableLoss,
+    SquaredErrorLoss,
+    make_loss,
+    unmoved_loss,
+)
+from skvarimp._response.reductions import Loss
 from skvarimp._response.shapes.shape import Chunk, Margins
 
 RANDOM = np.random.RandomState(0)
@@ -248,7 +253,7 @@ def test_two_moments_equal_the_loss_itself():
             return np.mean((np.moveaxis(y, -1, 0) - outputs) ** 2, axis=0)
 
         literal = Loss(squared).reduce(chunk)
-        moments = SquaredError(squared, target=lambda y: y.T).reduce(chunk)
+        moments = SquaredErrorLoss(lambda y: y.T).reduction(False).reduce(chunk)
         np.testing.assert_allclose(moments.rows, literal.rows, atol=1e-14)
         np.testing.assert_allclose(moments.cells, literal.cells, atol=1e-14)
 

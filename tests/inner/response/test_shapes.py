@@ -17,16 +17,19 @@ from sklearn.svm import SVR
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request
-from skvarimp._response.losses import LogLoss, values_of
+from skvarimp._response.losses import (
+    AbsoluteErrorLoss,
+    LogLoss,
+    SquaredErrorLoss,
+    values_of,
+)
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import (
-    AbsoluteError,
     IndividualFlatness,
     Loss,
     Observed,
     Pairs,
     Range,
-    SquaredError,
 )
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.many_columns import few_value_batches
@@ -135,15 +138,8 @@ REDUCTIONS = [
     PartialDependence.over("std", N, 7),
     PartialDependence.over("range", N, N),
     IndividualFlatness("std"),
-    SquaredError(
-        lambda y, f: np.mean((y[:, 0].T[..., None] - f) ** 2, 0),
-        False,
-        False,
-        values_of,
-    ),
-    AbsoluteError(
-        lambda y, f: np.mean(abs(y[:, 0].T[..., None] - f), 0), False, False, values_of
-    ),
+    SquaredErrorLoss(values_of).reduction(False),
+    AbsoluteErrorLoss(values_of).reduction(False),
     Loss(lambda y, f: np.mean(np.sign(y[:, 0].T[..., None] - f), 0)),
     Loss(lambda y, f: np.mean(np.exp(-f / 9), 0), smooth=True),
     SquaredPairs(),
