@@ -81,7 +81,7 @@ def check_in_double(model, X, method, grids=("all", 4)):
     problem = make_problem(outputs, X, None, weights(len(X)), "auto")
     problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
     fast = lowered(own.model, problem.table)
-    return check_response(problem, fast, FEATURES, list(grids), every=False)
+    return check_response(problem, fast, FEATURES, list(grids), n_full=0)
 
 
 class DoubleXGBoost:

@@ -40,7 +40,7 @@ def test_every_model_equals_its_own_predictions(library, name):
     Four reductions: `test_response_trees.py` has all reductions of trees and links.
     """
     model, X, method = fitted(library, name)
-    fast = check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4], False)
+    fast = check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4], 0)
     assert fast.path.startswith("trees")
     check_unused(model, X, method)
 
@@ -52,7 +52,7 @@ def test_every_xgboost_model(library, name):
     assert check_curves(model, X, method, FEATURES).path.startswith("trees")
     check_unused(model, X, method)
     if any(part in name for part in DISCRETE):  # labels: no rounding to speak of
-        check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4], False)
+        check_equal(model, X, weights(len(X)), method, FEATURES, ["all", 4], 0)
     else:
         check_in_double(model, X, method)
 
@@ -179,7 +179,7 @@ def test_parameters_at_random(library, seed):
         check_curves(model, X, features=FEATURES)
         check_in_double(model, X, "auto", ["all"])
     else:
-        check_equal(model, X, features=FEATURES, grids=["all"], every=False)
+        check_equal(model, X, features=FEATURES, grids=["all"], n_full=0)
 
 
 def _random_xgboost(xgb, random, classify):

@@ -129,7 +129,7 @@ def test_recovers_informative_columns(kind):
     Z, labels = make_classification(
         300, 12, n_informative=3, n_redundant=0, shuffle=False, random_state=1
     )
-    forest = RandomForestClassifier(30, random_state=0)
+    forest = RandomForestClassifier(12, random_state=0)
     selector = kind(forest, cv=3, performance_threshold=0.98, step=2)
     assert set(selector.fit(Z, labels).get_support(indices=True)) <= {0, 1, 2}
 

@@ -53,7 +53,7 @@ def outcomes(model, X, method, features, weights, y=None):
     fast = lowered(problem.model, problem.table)
     table = problem.table
     entries = resolve_features(features, table.names, table.n_columns)
-    asked = walks_asked(problem, entries, ["all", 4])
+    asked = walks_asked(problem, entries, ["all", 4], 2)
     walks = (problem.walk(fast, *some) for some in asked)
     found = [outcomes for walk in walks for outcomes in run_walk(walk)]
     return fast.path, np.abs(problem.base).max(), found

@@ -125,7 +125,7 @@ def test_equals_black_box(case, weights):
 
     model, X, y, method = case
     fitted = fitted_quietly(model, X, y)
-    response = check_equal(fitted, X, weights, method, ENTRIES)
+    response = check_equal(fitted, X, weights, method, ENTRIES, n_full=2)
     assert response.path == "linear"
 
 

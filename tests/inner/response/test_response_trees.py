@@ -53,7 +53,7 @@ from skvarimp._response.lowering import lowered
 def test_every_model_equals_its_own_predictions(name):
     """All reductions, grids, groups and weights; what is unused is exactly 0."""
     model, X, method = fitted(name)
-    fast = check_equal(model, X, uneven(len(X)), method, FEATURES, GRIDS)
+    fast = check_equal(model, X, uneven(len(X)), method, FEATURES, GRIDS, 3)
     assert fast.path == path_of_trees()
     _, of_all = walked(model, X, method)
     for outcome in of_all:
@@ -215,7 +215,7 @@ def test_random_trees(data):
     model = models[data.draw(st.integers(0, 2))].fit(X, y)
     weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)))
     features = [*range(p), list(range(p))] if p > 1 else [0]
-    check_equal(model, X, weights, "auto", features, ["all", 2])
+    check_equal(model, X, weights, "auto", features, ["all", 2], 2)
 
 
 def test_overriding_takes_the_black_box():
