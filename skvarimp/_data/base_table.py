@@ -297,7 +297,7 @@ def column_blocks(X):
     """Pairs of a slice of columns and X[:, columns] as a dense array."""
     n_samples, n_features = X.shape
     for columns in slices(n_features, n_samples):
-        yield columns, _dense(X[:, columns])
+        yield columns, dense(X[:, columns])
 
 
 def row_blocks(X, elements_per_row=None):
@@ -311,8 +311,9 @@ def row_blocks(X, elements_per_row=None):
     """
     n_samples, n_features = X.shape
     for rows in slices(n_samples, elements_per_row or n_features):
-        yield rows, _dense(X[rows])
+        yield rows, dense(X[rows])
 
 
-def _dense(block):
+def dense(block):
+    """A block as an array."""
     return block.toarray() if sparse.issparse(block) else block

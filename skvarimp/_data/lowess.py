@@ -68,8 +68,6 @@ def _robust_fits(x, y, n_neighbours, n_iter, n_fits):
         # Where half the rows are met to rounding, no scale is left to call a
         # residual large: the column keeps its fit.
         active = scale > 1e-7 * spread
-        if not active.any():
-            break
         scale = np.where(active, scale, 1.0)[:, np.newaxis]
         # Bisquare robustness weights, Cleveland (1979) section 2, step 3.
         robustness = np.maximum(1.0 - (residuals / scale) ** 2, 0.0) ** 2

@@ -13,7 +13,7 @@ from scipy.special import fdtrc
 from sklearn.base import clone, is_classifier
 from sklearn.tree import DecisionTreeRegressor
 
-from skvarimp._data.table import SparseTable
+from skvarimp._data.base_table import SparseTable, dense
 from skvarimp._data.values import factorized, is_missing
 
 # Measured by benchmarks/conditional_level.py; doc/correlated.rst explains the choice.
@@ -104,11 +104,6 @@ class Predictors:
         others = others[p_values[others] * len(others) < CHANCE]
         order = np.argsort(-between[others], kind="stable")[:CANDIDATES]
         return np.sort(others[order])
-
-    def dense(self, columns):
-        """Some columns as an array."""
-        part = self.columns[:, columns]
-        return part.toarray() if sparse.issparse(part) else part
 
 
 def _bins(codes, weights):
@@ -201,7 +196,7 @@ def parts_by_tree(predictors, entry, target, weights, total_weight, seed):
     if len(columns) == 0 or least > 0.5:
         return np.zeros(len(weights), dtype=np.intp)
     tree = DecisionTreeRegressor(min_weight_fraction_leaf=least, random_state=seed)
-    return _leaves(tree, predictors.dense(columns), target, weights)
+    return _leaves(tree, dense(predictors.columns[:, columns]), target, weights)
 
 
 def parts_by_given_tree(tree, predictors, entry, target, codes, weights, seed):
