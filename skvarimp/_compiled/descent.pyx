@@ -325,9 +325,6 @@ def within_parts(
     const int64_t[:, :] spans,
     const int32_t[::1] cell_of,
     const int64_t[::1] own,
-    int64_t[:, :] new_bounds,
-    int32_t[::1] new_cells,
-    double[:, ::1] new_moved,
 ):
     """Curves over the cells of each row's own part.
 
@@ -341,11 +338,21 @@ def within_parts(
         The cell that `cells` means of each cell of the parts, ascending in each part.
     own : ndarray of shape (n_rows,) or (0,)
         The cell of each row's own value, on whose piece nothing moves.
-    new_bounds : ndarray of shape (3, n_rows)
-    new_cells : ndarray of shape (n_pieces,)
-    new_moved : ndarray of shape (n_outputs, n_pieces)
-        Filled; with room for all pieces.
+
+    Returns
+    -------
+    bounds, cells, moved : ndarray
+        As given, over the cells of the parts.
     """
+    room = np.minimum(np.subtract(bounds[1], bounds[0]), np.subtract(spans[1], spans[0]))
+    cut = (
+        np.empty((3, bounds.shape[1]), np.int64),
+        np.empty(room.sum(), np.int32),
+        np.empty((moved.shape[0], room.sum())),
+    )
+    cdef int64_t[:, ::1] new_bounds = cut[0]
+    cdef int32_t[::1] new_cells = cut[1]
+    cdef double[:, ::1] new_moved = cut[2]
     cdef Py_ssize_t i, o, free = 0
     cdef int64_t s, stop, at, end, unmoved, still
     with nogil:
@@ -366,6 +373,7 @@ def within_parts(
                 for o in range(moved.shape[0]):
                     new_moved[o, still] = 0.0
             new_bounds[1, i] = free
+    return cut
 
 
 cdef inline int64_t first_behind(

@@ -33,9 +33,9 @@ def lists_of_rows(
     firsts,
     masses,
     const double[::1] weights,
-    const int32_t[::1] features,
-    const double[:, :, ::1] amounts,
-    double[:, :, ::1] sums,
+    const int32_t[::1] features=None,
+    const double[:, :, ::1] amounts=None,
+    double[:, :, ::1] sums=None,
 ):
     """Send rows down trees in lists, and add up what they bring or find at the leaves.
 

@@ -107,34 +107,44 @@ def reduce(
     weights : ndarray of shape (n_rows,)
     points : ndarray of shape (n_outputs, n_rows)
     """
-    cdef Room room = Room(longest(bounds))
+    cdef Room room
     cdef int which = KINDS.index(kind)
     cdef bint of_cells = which < DEVIATIONS
     cdef bint moves = which != DISTANCES and which != SQUARES  # one piece: nothing
-    cdef Py_ssize_t n_outputs = moved.shape[0], i, o, start, n, into
+    cdef Py_ssize_t n_outputs = moved.shape[0], i, o, k, start, n, into, most = 1
     cdef Py_ssize_t step = moved.strides[1] // <Py_ssize_t>sizeof(double)
     cdef double share = 1.0 / n_outputs if rows.shape[0] < n_outputs else 1.0
+    cdef double before, weight
     cdef const double *curve
+    cdef const int32_t *at
+    cdef double *values
+    cdef double *chances
+    cdef double *into_sums
+    for i in range(bounds.shape[1]):
+        most = max(most, bounds[1, i] - bounds[0, i])
+    room = Room(most)
+    values, chances = &room.values[0], &room.chances[0]
     with nogil:
         for i in range(bounds.shape[1]):
             start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
             if n == 1 and moves:
                 continue
-            set_chances(&room.chances[0], &cells[start], n, bounds[2, i], below)
+            at = &cells[start]
+            for k in range(n - 1):
+                chances[k] = below[at[k + 1]] - below[at[k]]
+            chances[n - 1] = below[bounds[2, i]] - below[at[n - 1]]
             for o in range(n_outputs):
                 into, curve = min(o, rows.shape[0] - 1), &moved[o, start]
                 rows[into, i] += share * of_curve(
                     room, which, curve, step, n, points[o, i]
                 )
-                if of_cells:
-                    add_sums(
-                        &sums[into, 0],
-                        &cells[start],
-                        &room.values[0],
-                        n,
-                        bounds[2, i],
-                        share * weights[i],
-                    )
+                if not of_cells:
+                    continue
+                weight, before, into_sums = share * weights[i], 0.0, &sums[into, 0]
+                for k in range(n):
+                    into_sums[at[k]] += weight * (values[k] - before)
+                    before = values[k]
+                into_sums[bounds[2, i]] -= weight * before
 
 
 def means(
@@ -211,28 +221,6 @@ cdef inline double of_curve(
     return sqrt(value / (count - 1.0 if count > 2.0 else 1.0))
 
 
-cdef inline Py_ssize_t longest(const int64_t[:, :] bounds) noexcept nogil:
-    """Pieces of the curve that has most."""
-    cdef Py_ssize_t most = 1, i
-    for i in range(bounds.shape[1]):
-        most = max(most, bounds[1, i] - bounds[0, i])
-    return most
-
-
-cdef inline void set_chances(
-    double *chances,
-    const int32_t *cells,
-    Py_ssize_t n,
-    int64_t end,
-    const double[::1] below,
-) noexcept nogil:
-    """What is in the cells of each piece, of what is cumulated in `below`."""
-    cdef Py_ssize_t k
-    for k in range(n - 1):
-        chances[k] = below[cells[k + 1]] - below[cells[k]]
-    chances[n - 1] = below[end] - below[cells[n - 1]]
-
-
 cdef inline double mean_of(
     const double *values, const double *chances, Py_ssize_t n
 ) noexcept nogil:
@@ -241,22 +229,6 @@ cdef inline double mean_of(
     for k in range(n):
         total += values[k] * chances[k]
     return total
-
-
-cdef inline void add_sums(
-    double *sums,
-    const int32_t *cells,
-    const double *values,
-    Py_ssize_t n,
-    int64_t end,
-    double weight,
-) noexcept nogil:
-    cdef double before = 0.0
-    cdef Py_ssize_t k
-    for k in range(n):
-        sums[cells[k]] += weight * (values[k] - before)
-        before = values[k]
-    sums[end] -= weight * before
 
 
 cdef double pairs_of_curve(

@@ -81,58 +81,32 @@ def steps_of_rows(table, codes, members, with_raw=False):
         yield [Steps.of_pieces(*of_member) for of_member in curves], raw
 
 
-def cut(curves, spans, cell_of, own):
-    """Curves over some of their cells, others for each row; as `within_parts`."""
-    bounds, _, moved = curves
-    room = int(np.minimum(bounds[1] - bounds[0], spans[1] - spans[0]).sum())
-    result = (
-        np.empty((3, bounds.shape[1]), dtype=np.int64),
-        np.empty(room, dtype=np.int32),
-        np.empty((len(moved), room)),
-    )
-    within_parts(*curves, spans, cell_of, own, *result)
-    return result
-
-
 def count_masses(paths, roots, codes, weights, masses):
     """As `masses.count_masses`."""
-    for rows in _in_lists(paths, codes):
-        kernels.lists_of_rows(
-            *_lists(paths, roots, codes[:, rows], len(masses)),
-            masses,
-            None if weights is None else weights[rows],
-            None,
-            None,
-            None,
-        )
+    for rows, lists in _in_lists(paths, roots, codes, len(masses)):
+        of_rows = None if weights is None else weights[rows]
+        kernels.lists_of_rows(*lists, masses, of_rows)
 
 
 def add_found(paths, roots, codes, amounts, sums):
     """As `masses.add_found`."""
-    for rows in _in_lists(paths, codes):
+    for rows, lists in _in_lists(paths, roots, codes, 2):
         found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
-        kernels.lists_of_rows(
-            *_lists(paths, roots, codes[:, rows], 2),
-            None,
-            None,
-            paths.features,
-            amounts,
-            found,
-        )
+        kernels.lists_of_rows(*lists, None, None, paths.features, amounts, found)
         sums[..., rows] += found
 
 
-def _in_lists(paths, codes):
-    # all nodes are read once per call: many of them are worth many rows
-    most = max(CACHE, min(4 * BLOCK, 4 * len(paths.table.feature)))
-    return slices(codes.shape[1], paths.table.max_depth + 2, most)
-
-
-def _lists(paths, roots, codes, n_sizes):
-    """The first arguments of `lists_of_rows`, with sets of so many sizes."""
+def _in_lists(paths, roots, codes, n_sizes):
+    """Yield slices of rows, and the first arguments of `lists_of_rows`."""
     table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
-    codes = np.ascontiguousarray(codes)
-    return table.flat, roots, paths.rank, table.max_depth, codes, firsts
+    # all nodes are read once per call: many of them are worth many rows
+    most = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
+    for rows in slices(codes.shape[1], table.max_depth + 2, most):
+        of_rows = np.ascontiguousarray(codes[:, rows])
+        yield (
+            rows,
+            (table.flat, roots, paths.rank, table.max_depth, of_rows, firsts),
+        )
 
 
 class Plan:
@@ -214,10 +188,11 @@ class Plan:
         if parts is None:
             spans = np.zeros((2, len(rows)), dtype=np.int64)
             spans[1] = len(cell_of)
-            return cut(curves, spans, cell_of, np.empty(0, dtype=np.int64)), None
+            none = np.empty(0, dtype=np.int64)
+            return within_parts(*curves, spans, cell_of, none), None
         spans = parts.spans(rows)
         cells = parts.cell_of if cell_of is None else cell_of[parts.cell_of]
-        return cut(curves, spans, cells, parts.own(rows)), spans
+        return within_parts(*curves, spans, cells, parts.own(rows)), spans
 
     def pieces(self, codes):
         """Yield the curves of rows, some at a time.
