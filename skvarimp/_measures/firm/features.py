@@ -149,7 +149,7 @@ def resolve_entries(entries, feature_functions, table):
     if feature_functions is None:
         return entries
     if isinstance(feature_functions, Mapping):
-        given = list(feature_functions.items())
+        given = feature_functions.items()
     else:
         given = [(None, function) for function in feature_functions]
     entries = list(entries)

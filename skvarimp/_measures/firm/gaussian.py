@@ -111,11 +111,11 @@ def _coefficients(feature, table):
 
 def _require_numbers(table, X):
     if X is None:
-        kinds = [table.column(j).dtype.kind for j in range(table.n_columns)]
-        odd = next(j for j, kind in enumerate(kinds) if kind not in "fbiu")
+        names = enumerate(table.column_names())
+        odd = next(n for j, n in names if table.column(j).dtype.kind not in "fbiu")
         raise ValueError(
-            "method='gaussian' needs numeric columns, but feature "
-            f"{table.column_names()[odd]!r} has other values. {WAY_OUT}"
+            f"method='gaussian' needs numeric columns, but feature {odd!r} has other "
+            f"values. {WAY_OUT}"
         )
     if not np.all(np.isfinite(X.data if sparse.issparse(X) else X)):
         raise ValueError(

@@ -361,12 +361,9 @@ class ImpurityImportance(BaseImportance):
         n_columns, n_outputs = self.n_features_in_, totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
         importances[columns], errors[columns] = totals, np.sqrt(variance)
-        self._store(
-            importances,
-            column_names(getattr(self, "feature_names_in_", None), n_columns),
-            ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)],
-            errors,
-        )
+        names = column_names(getattr(self, "feature_names_in_", None), n_columns)
+        outputs = ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]
+        self._store(importances, names, outputs, errors)
 
     def plot_association(
         self, ax: Axes | None = None, **kwargs: Any

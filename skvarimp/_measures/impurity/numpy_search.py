@@ -218,10 +218,8 @@ class _Runs:
     def forbid_small_sides(self, agreement, min_rows):
         """No cut that leaves fewer than `min_rows` rows on a side."""
         for k in range(min_rows - 1):
-            inside = np.minimum(self.first + k, self.last)
-            agreement[inside] = 0
-            inside = np.maximum(self.last - 1 - k, self.first)
-            agreement[inside] = 0
+            agreement[np.minimum(self.first + k, self.last)] = 0
+            agreement[np.maximum(self.last - 1 - k, self.first)] = 0
 
     def forbid_within_class(self, agreement, classes):
         """No cut between two values that hold only one and the same class."""

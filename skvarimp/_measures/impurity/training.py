@@ -143,12 +143,11 @@ class Tally:
         branch = ~table.is_leaf
         # No split adds impurity; a decrease of 0 may come out below it by rounding.
         decrease = np.maximum(decrease[branch], 0)
-        total = np.zeros(n_features)  # bincount of nothing makes integers
-        total += np.bincount(table.column[branch], decrease, n_features)
+        # bincount of nothing makes integers
+        total = np.bincount(table.column[branch], decrease, n_features).astype(float)
         if found is not None:
-            total += np.bincount(
-                found["feature"], np.maximum(found["decrease"], 0), n_features
-            )
+            decrease = np.maximum(found["decrease"], 0)
+            total += np.bincount(found["feature"], decrease, n_features)
             self._associate(table, weight, found)
             self.records.add(found)
         n_branches = np.count_nonzero(branch)

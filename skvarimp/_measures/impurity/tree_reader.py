@@ -148,11 +148,13 @@ class TreeReader:
     encoding : Encoding
     counted : ndarray of shape (n_samples,) or None
         See `Training`.
+    held : {"mean", "median"} or None
+        See `Training`.
     """
 
     averaging = "forest"
     knows_target = True
-    nominal = criterion = classes = n_classes = counted = None
+    nominal = criterion = classes = n_classes = counted = held = None
     encoding = Encoding()
 
     def __init__(self, estimator):
@@ -168,8 +170,11 @@ class TreeReader:
         self.tables = grown_trees(self.members, self.features)
         weights = getattr(estimator, "estimator_weights_", np.ones(n_trees))
         self.weights = weights[:n_trees]
-        self.criterion = OWN_CRITERIA.get(self.members[0].criterion)
-        if hasattr(self.members[0], "classes_"):
+        first = self.members[0]
+        self.criterion = OWN_CRITERIA.get(first.criterion)
+        if self.criterion and first.monotonic_cst is None:
+            self.held = "median" if self.criterion == "absolute_error" else "mean"
+        if hasattr(first, "classes_"):
             self.classes = class_lists(estimator.classes_)
             self.n_classes = tuple(len(c) for c in self.classes)
 
@@ -212,18 +217,10 @@ class TreeReader:
                 positions(y, self.classes) if known else as_columns(y).astype(float)
             )
         for t, in_bag in enumerate(self._in_bag(leaf_in, y, weight)):
-            held = None if target is None else self._held(self.members[t])
             rows = leaf_in(t), in_bag, target, self.counted
-            training = Training(*rows, self.n_classes, held)
+            training = Training(*rows, self.n_classes, self.held)
             _check_training(self.tables[t], training, t)
             yield training
-
-    @staticmethod
-    def _held(member):
-        """What leaves hold of the targets, see `Training`."""
-        if member.monotonic_cst is not None or member.criterion not in OWN_CRITERIA:
-            return None
-        return "median" if member.criterion == "absolute_error" else "mean"
 
     def _needed(self, y, what_for):
         if y is None:
