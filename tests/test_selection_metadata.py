@@ -12,7 +12,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skvarimp import BackwardEliminationSelector, SensitivityImportance
+from skvarimp import (
+    BackwardEliminationSelector,
+    ImportanceEstimator,
+    SensitivityImportance,
+)
 
 
 class Needs(BaseEstimator, ClassifierMixin):
@@ -60,6 +64,24 @@ def test_metadata_with_and_without_routing():
         ).fit(Z, labels, sample_weight=weights, groups=groups)
     assert np.array_equal(routed.ranking_, selector.ranking_)
     assert routed.path_["score"] == pytest.approx(selector.path_["score"])
+
+
+@pytest.mark.parametrize("to_measure", [True, False, None])
+def test_weights_of_an_importance_estimator(to_measure):
+    """They reach the estimator, and the measure if it asks; without routing, both."""
+    Z, labels = make_classification(60, 4, random_state=0)
+    weights = np.linspace(1, 2, 60)
+    model, measure = LogisticRegression(), SensitivityImportance(contrast="observed")
+    with config_context(enable_metadata_routing=to_measure is not None):
+        if to_measure is not None:
+            model.set_fit_request(sample_weight=True)
+            measure.set_fit_request(sample_weight=to_measure)
+        both = ImportanceEstimator(model, measure)
+        both.fit(Z, labels, sample_weight=weights)
+    model.fit(Z, labels, sample_weight=weights)
+    asked = None if to_measure is False else weights
+    measure.fit(model, Z, labels, sample_weight=asked)
+    assert np.array_equal(both.feature_importances_, measure.importances_)
 
 
 @pytest.mark.parametrize("routing", [True, False])
