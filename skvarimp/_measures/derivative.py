@@ -128,7 +128,19 @@ default="auto"
         except NoGradient as declined:
             self.method_ = f"central differences ({declined})"
         for entry in entries:
-            _check_column(entry, problem.table)
+            if len(entry.columns) > 1:
+                raise TypeError(
+                    f"{entry.name!r} is a group of columns, which has no one "
+                    "derivative. Use SensitivityImportance, which moves a group "
+                    "together."
+                )
+            (j,), table = entry.columns, problem.table
+            if table.has_levels(j):
+                kind = "a date" if table.is_date(j) else "categorical"
+                raise TypeError(
+                    f"{entry.name!r} is {kind}, and a response has no derivative by "
+                    "it. Leave it out of `features`, or use SensitivityImportance."
+                )
         return Plan(problem, entries, estimation=None)
 
     def _conclude(self, plan, outcomes):
@@ -163,22 +175,6 @@ default="auto"
             if progress.step():
                 break
         return e + 1
-
-
-def _check_column(entry, table):
-    """Raise unless an entry is one numeric column."""
-    if len(entry.columns) > 1:
-        raise TypeError(
-            f"{entry.name!r} is a group of columns, which has no one derivative. "
-            "Use SensitivityImportance, which moves a group together."
-        )
-    (j,) = entry.columns
-    if table.has_levels(j):
-        kind = "a date" if table.is_date(j) else "categorical"
-        raise TypeError(
-            f"{entry.name!r} is {kind}, and a response has no derivative by it. "
-            "Leave it out of `features`, or use SensitivityImportance."
-        )
 
 
 def _jumps(problem, entry):

@@ -163,18 +163,28 @@ default="auto"
     keep_rows: bool = False
 
     def _plan(self, problem, entries):
-        n_rows, (spread, _) = problem.n_rows, problem.spread()
-        scale = np.where(_constant(problem), 1.0, spread)
+        n_rows, (spread, size) = problem.n_rows, problem.spread()
+        constant = spread <= (ROUNDING * size) ** 2  # which outputs
+        scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
         request = Request(self.grid, shares, [scale, scale])
-        return Plan(problem, entries, request)
+        return Plan(problem, entries, request, own=constant)
 
     def _conclude(self, plan, outcomes):
-        total, first = outcomes
-        self._refuse_constant(plan, total)
-        for outcome in (total, first):
-            outcome.importances[:, _constant(plan.problem)] *= 0.0  # NaN stays
+        (total, first), constant = outcomes, plan.own
+        _, size = plan.problem.spread()
+        varies = total.importances > (10 * ROUNDING * size) ** 2
+        refused = np.argwhere(varies & constant)
+        if len(refused):
+            e, o = refused[0]
+            raise ValueError(
+                f"The response {plan.problem.model.output_names[o]!r} is the same at "
+                f"all rows of X although it moves with {plan.entries[e].name!r}: there "
+                "is no variance to take shares of. Use SensitivityImportance."
+            )
+        for outcome in outcomes:
+            outcome.importances[:, constant] *= 0.0  # NaN stays
         if self.keep_rows and self.order == "first":
             both = plan.request
             own = Request(both.grid, both.reductions[1:], both.scales[1:])
@@ -184,19 +194,6 @@ default="auto"
         self.total_standard_errors_ = total.standard_errors
         self.first_order_standard_errors_ = first.standard_errors
         self._store_outcome(plan, total if self.order == "total" else first)
-
-    def _refuse_constant(self, plan, total):
-        """Raise where moved responses vary, but not those of the rows of X."""
-        _, size = plan.problem.spread()
-        varies = total.importances > (10 * ROUNDING * size) ** 2
-        refused = np.argwhere(varies & _constant(plan.problem))
-        if len(refused):
-            e, o = refused[0]
-            raise ValueError(
-                f"The response {plan.problem.model.output_names[o]!r} is the same at "
-                f"all rows of X although it moves with {plan.entries[e].name!r}: there "
-                "is no variance to take shares of. Use SensitivityImportance."
-            )
 
     def _further_columns(self):
         return {"first_order": self.first_order_, "total": self.total_}
@@ -231,9 +228,3 @@ default="auto"
             own=self.first_order_,
         )
         return display.plot(ax=ax, **kwargs)
-
-
-def _constant(problem):
-    """Which outputs are the same at all rows, (n_outputs,)."""
-    spread, size = problem.spread()
-    return spread <= (ROUNDING * size) ** 2
