@@ -171,13 +171,10 @@ class Transformed:
             rows = np.arange(move.n_cells)
         columns = [behind.column(j)[rows] for j in entry.columns]
         values = side_by_side(columns, len(rows))
-        if move.donors is None and not _finite(values):
+        floats = values.dtype.kind == "f"
+        if move.donors is None and floats and not np.isfinite(values).all():
             self.model(behind.copy())  # it may refuse these
         return replace(move, entry=entry, values=values)
-
-
-def _finite(values):
-    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
 def _n_distinct(values):

@@ -31,8 +31,9 @@ TINY = 1e-300  # in place of 0 where numbers are divided by it
 class DistanceResponse(ScoreResponse):
     """What responses by distances from training rows share.
 
-    A subclass implements `steps_of`, for uniform weights, and `weighted` for others,
-    of one column whose values ascend.
+    A subclass implements two methods for one column whose values ascend: `steps_of`,
+    for uniform weights, which gives the curves as `Steps`; and `weighted` for others,
+    which gives scores (n_scores, n_rows, n_cells), and where the model is to be asked.
 
     Parameters
     ----------
@@ -80,14 +81,6 @@ class DistanceResponse(ScoreResponse):
         chances = move.probabilities[order]
         ascending = move.at_cells(order, probabilities=chances, codes=codes)
         return self.curves(table, rows, ascending, base)[:, :, back]
-
-    def steps_of(self, table, rows, move, base):
-        """The curves as `Steps`; as `curves`."""
-        raise NotImplementedError
-
-    def weighted(self, table, rows, move):
-        """Scores (n_scores, n_rows, n_cells), and where the model is to be asked."""
-        raise NotImplementedError
 
     def distances(self, table, rows, move):
         """Squared distances by the other columns, and the size of their terms."""

@@ -152,7 +152,8 @@ class Plan:
         number = {key: s for s, key in enumerate(strips)}
         self.strip_of = [number[key] for key in keys]
         features = np.array([of_strip[0].feature for of_strip in strips.values()])
-        used = [_union(m.used for m in of_strip) for of_strip in strips.values()]
+        codes = [[m.used for m in of_strip] for of_strip in strips.values()]
+        used = [np.unique(np.concatenate(of_strip)) for of_strip in codes]
         self.cell_of = [
             None if len(used[s]) == m.n_cells else _places(used[s], m.used)
             for s, m in zip(self.strip_of, members)
@@ -221,10 +222,6 @@ class Plan:
             yield rows, Pieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
             first = rows.stop
-
-
-def _union(codes):
-    return np.unique(np.concatenate(list(codes)))
 
 
 def _places(codes, some):

@@ -37,12 +37,10 @@ class Member:
         Of the cells that curves are reduced over.
     probabilities, multiplicity : ndarray
         Of the same cells.
-    categorical : bool
     """
 
     def __init__(self, table, position, move, features, codes):
-        self.position, self.categorical = position, move.categorical
-        self.feature = features[0] if features else -1
+        self.position, self.feature = position, features[0] if features else -1
         if not features:
             codes = np.zeros((move.n_cells, 1), dtype=np.uint8)
         self.table = table
