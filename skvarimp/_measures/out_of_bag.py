@@ -10,7 +10,7 @@ from skvarimp._measures.impurity.readers import READERS, read_trees
 from skvarimp._measures.problem import CHEAP_EVALUATIONS, Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import Outcome, run_walk
-from skvarimp._response.losses import LossDraw, make_loss, unmoved_loss
+from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss
 from skvarimp._response.sampling import entry_seeds, sample_repeats
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import steps_of
@@ -237,7 +237,7 @@ def _gained(t, of, entries, seeds, n_repeats):
     path : str
     """
     problem, loss = of.problem(t)
-    base, one = unmoved_loss(loss, problem), np.ones(1)
+    base, one = loss_of_rows(loss, problem.y, problem.base), np.ones(1)
     request = Request("all", [loss.reduction(relative=False)], [one])
     if seeds is None:
         # one entry per tree is probed, each in its turn: trees are many and alike

@@ -16,11 +16,12 @@ from skvarimp._measures.interaction.sets import resolve_sets
 from skvarimp._measures.interaction.statistics import MeanCurves, together
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
-from skvarimp._response.engine import curve_influences
+from skvarimp._response.engine import finished_again
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import IndividualFlatness
 from skvarimp._running.guards import warn
+from skvarimp._running.tasks import in_order
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
@@ -294,10 +295,9 @@ def complete_influences(plan, request, outcome, n_jobs):
     }
     walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
     (reduction,) = request.reductions
-    for e, psi in curve_influences(walk, reduction, missing, n_jobs):
-        outcome.store_rows([e], influences=psi)
-        variance = problem.weights @ psi**2 / problem.total_weight
-        outcome.standard_errors[e] = np.sqrt(variance)
+    how = (walk, reduction), n_jobs
+    for (e, _), finished in in_order(finished_again, missing.items(), *how):
+        outcome.store([e], finished)
 
 
 def _some_curves(plan, entry):

@@ -12,7 +12,7 @@ from skvarimp._data.validation import check_length, check_sample_weight, check_t
 from skvarimp._models.model import Model
 from skvarimp._response.engine import Walk, run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
-from skvarimp._response.losses import unmoved_loss
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.lowering import lowered, respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds, sample_repeats
@@ -201,7 +201,7 @@ class Problem:
 
     def mean_loss(self, loss):
         """Mean loss of the unmoved rows."""
-        return float(self.weights @ unmoved_loss(loss, self))
+        return float(self.weights @ loss_of_rows(loss, self.y, self.base))
 
     def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
         """The outcomes of all requests, see `run_walk`."""

@@ -269,30 +269,25 @@ def _finished(walk, positions, states):
     return result
 
 
-def curve_influences(walk, reduction, curves, n_jobs=None):
-    """Yield (entry, influence of each row) on the flatness of mean curves.
+def finished_again(task, walk, reduction):
+    """The numbers of a mean curve whose rows' curves were not kept, with influences.
+
+    How much a row moves the flatness of a mean curve is known only after the mean
+    curve. The walk keeps each row's curve until then if memory allows. If not, the
+    curves are formed again here, block by block.
 
     Parameters
     ----------
+    task : (int, ndarray of shape (n_outputs, n_cells))
+        An entry and its mean curves.
     walk : Walk
         Over all rows, of one request with one scale.
     reduction : PartialDependence
-    curves : dict
-        Entry -> its mean curves, (n_outputs, n_cells).
-    n_jobs : int or None
 
-    Yields
-    ------
-    e : int
-    influences : ndarray of shape (n_rows,)
-        Mean over the outputs, scaled.
+    Returns
+    -------
+    Finished
     """
-    tasks = list(curves.items())
-    for (e, _), psi in in_order(_of_entry, tasks, (walk, reduction), n_jobs):
-        yield e, psi
-
-
-def _of_entry(task, walk, reduction):
     e, curves = task
     move, response = walk.moves[e], walk.response
     ((scale, *_),) = walk.scales
@@ -307,5 +302,4 @@ def _of_entry(task, walk, reduction):
         ice = response.curves(walk.table, walk.rows[part], move, base)
         moved = ice - base[:, :, np.newaxis]
         rows[0, :, part] = np.einsum("oik,ok->oi", moved, slope)
-    finished = kind.finish(State(rows, cells[np.newaxis]), sample)
-    return finished.influences[0]
+    return kind.finish(State(rows, cells[np.newaxis]), sample)

@@ -177,25 +177,26 @@ def side_by_side(columns, n_rows):
 
 def _summary(column, weights, entry, grid):
     """A named or numbered grid of one numeric column; NaN keeps its frequency."""
-    missing = np.isnan(column)
-    mass = weights[missing].sum()
-    column, weights = column[~missing], weights[~missing]
-    if len(column) == 0:
+    present = ~np.isnan(column)
+    if not present.any():
         values, probabilities = np.array([np.nan]), np.array([1.0])
     else:
         if isinstance(grid, numbers.Integral):
-            values, probabilities = _bins(*_masses(column, weights), grid)
+            numeric = _masses(column[present], weights[present])
+            values, probabilities = _bins(*numeric, grid)
         else:
-            values = _spread(column, entry, grid)
+            values = _spread(column[present], entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
-        values, probabilities = _and_missing(values, probabilities, missing, mass)
+        values, probabilities = _and_missing(values, probabilities, column, weights)
     return Move(entry, values, None, probabilities, None, False)
 
 
-def _and_missing(values, probabilities, missing, mass):
-    """Values and their probabilities, with NaN if some rows miss theirs."""
+def _and_missing(values, probabilities, column, weights):
+    """Values and their probabilities, with NaN if some rows of a column miss theirs."""
+    missing = np.isnan(column)
     if not missing.any():
         return values, probabilities
+    mass = weights[missing].sum()
     return np.append(values, np.nan), np.append(probabilities * (1 - mass), mass)
 
 
@@ -259,9 +260,8 @@ def _given(table, weights, entry, grid, categorical):
         raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
     probabilities = counts / counts.sum()
-    missing = np.isnan(table.column(entry.columns[0]).astype(np.float64))
-    mass = weights[missing].sum()
-    values, probabilities = _and_missing(values, probabilities, missing, mass)
+    column = table.column(entry.columns[0]).astype(np.float64)
+    values, probabilities = _and_missing(values, probabilities, column, weights)
     return Move(entry, values, None, probabilities, None, categorical)
 
 

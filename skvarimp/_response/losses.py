@@ -193,11 +193,6 @@ class LossDraw(Draw):
         return -theta * (unmoved / self.reference - 1.0)
 
 
-def unmoved_loss(loss, problem):
-    """Loss of each row of a problem, (n_samples,)."""
-    return loss_of_rows(loss, problem.y, problem.base)
-
-
 def loss_of_rows(loss, y, base):
     """Loss of each row from its responses `base`, (n_outputs, n_rows)."""
     return loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]

@@ -142,7 +142,7 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
         return response
     verb, reason = "differs from", "the fast response failed its probe"
     how = f"{difference}; the slower black box is used."
-    if difference.is_rounding:
+    if difference.gap <= ROUNDING * difference.size:
         verb, reason = "agrees with", "rounding of the fast response"
         how = (
             f"up to rounding, {difference}, but the rounding is larger than that of "
@@ -175,11 +175,6 @@ class Difference:
     gap: float
     size: float
     where: str
-
-    @property
-    def is_rounding(self):
-        """Whether single precision or sums that cancel explain it."""
-        return self.gap <= ROUNDING * self.size
 
     def __str__(self):
         return f"by {self.gap:.3g} {self.where}"
@@ -239,10 +234,9 @@ def _compare_inside(response, model, table, entry_behind, rows, base, weights, e
     """Curves behind steps, next to the thresholds that lie there."""
     if getattr(response, "critical_values", None) is None:
         return None
-    behind = [entry_behind(entry) for entry in entries]
     moves = [
         _probe_move(response, table, weights, entry)
-        for entry in behind
+        for entry in map(entry_behind, entries)
         if len(entry.columns) == 1
     ]
     base = base[:, rows]

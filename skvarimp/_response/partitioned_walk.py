@@ -149,9 +149,8 @@ class GlobalMove:
         """The move on a table whose rows from `first_donor` on hold its donors."""
         move, codes = self.move, None
         if move.codes is not None:
-            keys = None
-            if self.observed.keys is not None:
-                keys = response.keys(table, move.entry)
+            by_cells = self.observed.keys is not None
+            keys = response.keys(table, move.entry) if by_cells else None
             codes = self.observed.cells_of(table, move.entry, move, keys)
         donors = first_donor + move.donors if self.takes_rows else None
         return replace(move, donors=donors, codes=codes)

@@ -76,8 +76,11 @@ class Shared:
 
     def __reduce__(self):
         if self._packed is None:
-            pickled = _packed(self._held, self._apart)
-            self._packed = (uuid.uuid4().hex, *pickled, bool(self._apart))
+            pickler = _Pickler(io.BytesIO(), self._apart)
+            pickler.dump(self._held)
+            pickled = np.frombuffer(pickler.file.getvalue(), dtype=np.uint8)
+            rest = pickler.arrays, bool(self._apart)
+            self._packed = uuid.uuid4().hex, pickled, *rest
         return _received, self._packed
 
 
@@ -86,7 +89,7 @@ class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
 
     def __init__(self, file, apart):
         super().__init__(file)
-        self.arrays, self._position = [], {}
+        self.file, self.arrays, self._position = file, [], {}
         self._apart = {id(value): f"apart {k}" for k, value in enumerate(apart)}
 
     def persistent_id(self, value):
@@ -111,14 +114,6 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, position):
         return self._left_out[position]
-
-
-def _packed(held, apart):
-    """The pickle as an array of bytes, and the arrays that were left out."""
-    file = io.BytesIO()
-    pickler = _Pickler(file, apart)
-    pickler.dump(held)
-    return np.frombuffer(file.getvalue(), dtype=np.uint8), pickler.arrays
 
 
 _latest = {}  # in a worker: name -> what it was sent last

@@ -28,8 +28,8 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.losses import (
     CallableLoss,
     SquaredErrorLoss,
+    loss_of_rows,
     make_loss,
-    unmoved_loss,
 )
 from skvarimp._response.reductions import Loss
 from skvarimp._response.shapes.shape import Chunk, Margins
@@ -49,7 +49,7 @@ def mean_loss(loss, model, y, response_method="auto"):
     """Mean unmoved loss."""
     problem = make_problem(model, X, y, None, response_method)
     made = make_loss(loss, problem.model, problem.y, len(problem.base))
-    losses = unmoved_loss(made, problem)
+    losses = loss_of_rows(made, problem.y, problem.base)
     assert losses.shape == (len(X),)
     assert losses.dtype == np.float64
     return losses.mean(), made.name
@@ -229,12 +229,15 @@ def test_labels_of_a_network_are_one_column_of_y_each():
     loss = make_loss("auto", problem.model, problem.y, len(problem.base))
     chances = network.predict_proba(MULTILABEL_X)
     expected = [log_loss(y, p) for y, p in zip(MULTILABEL_Y.T, chances.T)]
-    np.testing.assert_allclose(unmoved_loss(loss, problem).mean(), np.mean(expected))
+    np.testing.assert_allclose(
+        loss_of_rows(loss, problem.y, problem.base).mean(), np.mean(expected)
+    )
     loss = make_loss(
         lambda y, p: np.mean((y - p) ** 2, axis=1), problem.model, problem.y, 5
     )
     np.testing.assert_allclose(
-        unmoved_loss(loss, problem).mean(), np.mean((MULTILABEL_Y - chances) ** 2)
+        loss_of_rows(loss, problem.y, problem.base).mean(),
+        np.mean((MULTILABEL_Y - chances) ** 2),
     )
 
 
