@@ -248,10 +248,8 @@ default="auto"
             raw = unmoved_response(model, table).T
             output_names = model.output_names
         scores = make_scores(raw, weights, self.standardize, self.keep_rows)
-        results = within_callbacks(
-            [self],
-            lambda: self._estimates(model, Values(table), features, scores, weights),
-        )
+        given = model, Values(table), features, scores, weights
+        results = within_callbacks([self], partial(self._estimates, *given))
         self._store_estimates(features, output_names, results)
         if self.keep_rows:
             self._keep_rows(table, every > 0, scores, results)

@@ -85,37 +85,36 @@ class Steps:
     sizes: np.ndarray | None = None  # (n_slots, n_raw, n)
     slot: np.ndarray | None = None  # (n_features,) which of `sizes` is for a feature
 
+    @property
+    def join(self):
+        """How parts of raw outputs, or their exponentials, come together."""
+        return np.add if self.scale is None else np.multiply
+
     def start(self, y, n_features):
         """Take other rows, (n_raw, n), before the first stage."""
-        nothing = 0.0 if self.scale is None else 1.0
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.state = np.repeat(self.offset[:, np.newaxis], y.shape[1], axis=1)
-        self.without = np.full((*y.shape, n_features), nothing)
+        self.without = np.full((*y.shape, n_features), float(self.join.identity))
 
     def at(self, i, feature, root):
         """(n_raw, n) of rows, each with its feature, in the tree of a root."""
         if self.sizes is not None:
             return self.sizes[self.slot[feature], :, i].T
-        parts = self.state[:, i], self.down[:, [root]], self.without[:, i, feature]
+        z = self.join(self.state[:, i], self.down[:, [root]])
+        z = self.join(z, self.without[:, i, feature])
         if self.scale is None:
-            return self.y[:, i] + sum(parts)
-        odds = parts[0] * parts[1] * parts[2]
-        return self.scale * (self.y[:, i] - 1.0 / (1.0 + odds))
+            return self.y[:, i] + z
+        return self.scale * (self.y[:, i] - 1.0 / (1.0 + z))
 
     def add(self, i, feature, leaf, node):
         """Let a stage count from its first split on a feature on."""
-        change = self.up[:, leaf], self.down[:, node]
-        if self.scale is None:
-            self.without[:, i, feature] += change[0] + change[1]
-        else:
-            self.without[:, i, feature] *= change[0] * change[1]
+        change = self.join(self.up[:, leaf], self.down[:, node])
+        before = self.without[:, i, feature]
+        self.without[:, i, feature] = self.join(before, change)
 
     def predict(self, leaf):
         """Let a stage count for later ones."""
-        if self.scale is None:
-            self.state += self.down[:, leaf]
-        else:
-            self.state *= self.down[:, leaf]
+        self.state = self.join(self.state, self.down[:, leaf])
 
 
 class RowsInTrees:

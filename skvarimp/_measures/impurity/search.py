@@ -242,10 +242,11 @@ class SplitRecords:
     """
 
     def __init__(self, tables, n_features):
-        columns = _smallest(n_features)
+        sizes = n_features, len(tables), max(len(table.left) for table in tables)
+        columns, trees, nodes = (np.min_scalar_type(-1 - n) for n in sizes)  # signed
         fields = [
-            ("tree", _smallest(len(tables))),
-            ("node", _smallest(max(len(table.left) for table in tables))),
+            ("tree", trees),
+            ("node", nodes),
             ("feature", columns),
             ("threshold", np.float64),
             ("direction", np.int8),
@@ -263,8 +264,3 @@ class SplitRecords:
         self.n_trees += 1
         for name in new.dtype.names[1:]:
             new[name] = found[name]
-
-
-def _smallest(n):
-    """Smallest signed integer type that holds 0 ... n."""
-    return np.min_scalar_type(-1 - n)
