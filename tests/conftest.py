@@ -1,5 +1,6 @@
 """Single-threaded BLAS for the whole suite; helpers shared by the tests."""
 
+import gc
 import os
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -7,7 +8,15 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+gc.disable()  # while modules are imported and tests collected, which all stay
+
 import pytest  # noqa: E402 (NumPy reads the variables when it is imported)
+
+
+def pytest_collection_finish():
+    """From here on there is garbage, but none among what was imported."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["numpy", "compiled"])
