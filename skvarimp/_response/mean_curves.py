@@ -61,46 +61,12 @@ def signed_groups(n_rows, n_groups, start, stop):
     return np.concatenate(signs)[mine], np.concatenate(groups)[mine]
 
 
-class SignedRows:
-    """What a reduction of `n_rows` rows in `n_groups` groups knows of their signs.
-
-    Its field `part` says which rows it is for; None: all.
-    """
-
-    def of_part(self, part):
-        """The reduction for a walk over some of the rows, with signs as for all."""
-        return replace(self, part=part)
-
-    def of_sums(self, signed, groups, n_groups):
-        """The reduction for sums of all rows by group, instead of the rows."""
-        reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
-        vars(reduction)["_drawn"] = signed, groups
-        return reduction
-
-    @cached_property
-    def signs(self):
-        """The sign of each row, (n_rows,)."""
-        return self._drawn[0]
-
-    @cached_property
-    def groups(self):
-        """The group of each row, (n_rows,)."""
-        return self._drawn[1]
-
-    @cached_property
-    def _drawn(self):
-        part = self.part or slice(0, self.n_rows)
-        return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
-
-
 SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
-
-
 LEAST_GROUPS = 10  # of rows, whatever memory they take: errors known to a fifth
 
 
 @dataclass(frozen=True)
-class PartialDependence(SignedRows, OfStatistic):
+class PartialDependence(OfStatistic):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
 
     The standard error needs each row's curve after the mean curve is known. Up to
@@ -149,6 +115,31 @@ class PartialDependence(SignedRows, OfStatistic):
         groups = self.groups[rows] % n_groups
         sketch, basis = shape.sums_by_group(signs, groups, n_groups)
         return State(cells=cells, sketch=sketch, basis=basis)
+
+    def of_part(self, part):
+        """The reduction for a walk over some of the rows, with signs as for all."""
+        return replace(self, part=part)
+
+    def of_sums(self, signed, groups, n_groups):
+        """The reduction for sums of all rows by group, instead of the rows."""
+        reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
+        vars(reduction)["_drawn"] = signed, groups
+        return reduction
+
+    @cached_property
+    def signs(self):
+        """The sign of each row, (n_rows,)."""
+        return self._drawn[0]
+
+    @cached_property
+    def groups(self):
+        """The group of each row, (n_rows,)."""
+        return self._drawn[1]
+
+    @cached_property
+    def _drawn(self):
+        part = self.part or slice(0, self.n_rows)
+        return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
 
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""

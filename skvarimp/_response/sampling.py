@@ -177,12 +177,6 @@ def draws_of(walk, move, draw, scale, n_repeats, random, n_all):
     )
 
 
-def draw_by(probabilities, random, size):
-    """Positions drawn by their probabilities, with replacement."""
-    upper = np.cumsum(probabilities)
-    return np.searchsorted(upper[:-1], random.random(size), side="right")
-
-
 def draw_cells(random, move, rows, n_moves):
     """Cells drawn by their probabilities, in each row's own part.
 
@@ -198,13 +192,12 @@ def draw_cells(random, move, rows, n_moves):
     -------
     ndarray of shape (n_moves, n)
     """
-    size = n_moves, len(rows)
+    uniform, upper = random.random((n_moves, len(rows))), np.cumsum(move.probabilities)
     if move.parts is None:
-        return draw_by(move.probabilities, random, size)
+        return np.searchsorted(upper[:-1], uniform, side="right")
     # the probabilities of each part sum to 1
     part, bounds = move.parts.of_row[rows], move.parts.bounds
-    upper = np.cumsum(move.probabilities)
-    cells = np.searchsorted(upper[:-1], part + random.random(size), side="right")
+    cells = np.searchsorted(upper[:-1], part + uniform, side="right")
     return np.clip(cells, bounds[part], bounds[part + 1] - 1)
 
 
@@ -281,7 +274,7 @@ def draw_batch(task, walk, draw, scale, seeds):
     total = None
     for part in slices(n_draws, draw.n_moves):
         n = part.stop - part.start
-        rows = draw_by(walk.weights, random, n)
+        rows = random.choice(len(walk.weights), n, p=walk.weights)
         cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
         mean = values.mean(axis=0)

@@ -65,9 +65,7 @@ class Parts:
         part = self.of_row[rows]
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(len(self.weights) + 1))
-        codes = None
-        if move.codes is not None:
-            codes = move.codes - self.bounds[self.of_row]
+        codes = None if move.codes is None else move.codes - self.bounds[self.of_row]
         for g in np.flatnonzero(np.diff(ends)):
             cells = slice(self.bounds[g], self.bounds[g + 1])
             chances = move.probabilities[cells]

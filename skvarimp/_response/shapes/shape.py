@@ -242,12 +242,11 @@ class Chunk(Dense):
 
     def distances(self, offsets=None):
         """See `Shape.distances`."""
-        distance = self.moved
-        if offsets is not None:
-            distance = distance - offsets[..., np.newaxis]
-        distance = np.abs(distance)
-        if offsets is not None:
-            distance -= np.abs(offsets)[..., np.newaxis]
+        if offsets is None:
+            distance = np.abs(self.moved)
+        else:
+            e = offsets[..., np.newaxis]
+            distance = np.abs(self.moved - e) - np.abs(e)
         return self.over_cells(distance), self.over_rows(distance)
 
     def squares(self, offsets):
@@ -294,9 +293,9 @@ class Chunk(Dense):
         below = _mass_below(chances, order)
         above = 1.0 - below
         # E|V' - V''| = 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k)
-        rows = 2.0 * _sum_of_products(gaps, below * above)
+        rows = 2.0 * np.einsum("...k,...k->...", gaps, below * above)
         # E|v_(1) - V| = sum_k gap_k (1 - P_k); each step right adds gap_k (2 P_k - 1)
-        distance[..., 0] = _sum_of_products(gaps, above)
+        distance[..., 0] = np.einsum("...k,...k->...", gaps, above)
         np.multiply(gaps, below - above, out=distance[..., 1:])
         np.cumsum(distance, axis=-1, out=distance)
         by_cell = np.empty(values.shape)
@@ -317,10 +316,3 @@ def _mass_below(chances, order):
         return np.cumsum(chances[:1], axis=-1)[..., :-1]
     chances = np.broadcast_to(chances, order.shape)
     return np.cumsum(chances.ravel().take(order), axis=-1)[..., :-1]
-
-
-def _sum_of_products(values, factors):
-    """sum_k values[b, o, i, k] factors[..., k]."""
-    if factors.shape[:3] == (1, 1, 1):
-        return values @ factors[0, 0, 0]
-    return np.einsum("boik,boik->boi", values, factors)
