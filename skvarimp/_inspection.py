@@ -1,7 +1,5 @@
 """scikit-learn's permutation scores, from fast responses for all repeats at once."""
 
-import re
-
 import numpy as np
 from sklearn import config_context
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -92,7 +90,25 @@ class Responses:
 
 # Scores that rounding of the outputs changes by rounding only. Others, such as the area
 # under the ROC curve, look at ties.
-SMOOTH = re.compile(r"(neg|d2)_\w+_(deviance|error|loss|score)|explained_variance|r2")
+SMOOTH = {
+    "d2_absolute_error_score",
+    "d2_brier_score",
+    "d2_log_loss_score",
+    "explained_variance",
+    "neg_brier_score",
+    "neg_log_loss",
+    "neg_max_error",
+    "neg_mean_absolute_error",
+    "neg_mean_absolute_percentage_error",
+    "neg_mean_gamma_deviance",
+    "neg_mean_poisson_deviance",
+    "neg_mean_squared_error",
+    "neg_mean_squared_log_error",
+    "neg_median_absolute_error",
+    "neg_root_mean_squared_error",
+    "neg_root_mean_squared_log_error",
+    "r2",
+}
 
 
 def _mean(values, weight):
@@ -145,7 +161,7 @@ class PermutedScores:
         if n_rows < n or names is None:
             return self.original(*given)
         donors = self._shuffled.get(seed, lambda: shuffles(seed, n, n_repeats))
-        how = all(map(SMOOTH.fullmatch, names)), self.together
+        how = names <= SMOOTH, self.together
         permuted = Permuted(self.responses, column, donors, *how)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         scores = [scorer(permuted, X, y, **weight)]

@@ -20,7 +20,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer_names
+from sklearn.metrics import _scorer, get_scorer_names, make_scorer
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -223,6 +223,21 @@ def test_scorers_of_ones_own_get_the_model():
         for module in (original, ours)
     )
     assert set(seen) == {RandomForestRegressor}
+    np.testing.assert_array_equal(found.importances, expected.importances)
+
+
+def test_scorers_added_later_get_the_models_own_outputs(monkeypatch):
+    """Whatever they are called, they may look at ties, which rounding breaks."""
+    forest = RandomForestRegressor(7, max_depth=2, random_state=0).fit(X, Y)
+    distinct = make_scorer(lambda y, outputs: len(np.unique(outputs)))
+    monkeypatch.setitem(_scorer._SCORERS, "neg_distinct_values_loss", distinct)
+    with sklearn.config_context(skip_parameter_validation=True):
+        expected, found = (
+            module.permutation_importance(
+                forest, X, Y, scoring="neg_distinct_values_loss", random_state=0
+            )
+            for module in (original, ours)
+        )
     np.testing.assert_array_equal(found.importances, expected.importances)
 
 
