@@ -391,6 +391,15 @@ def test_bad_input():
         InteractionImportance(features=[3, 4], pairs=[(3, 4)]).fit(f, X)
 
 
+@pytest.mark.parametrize("model", [BOOSTING, ADDITIVE["linear"]])
+@pytest.mark.parametrize("statistic", ["conditional_std", "h"])
+def test_unknown_categorical_features(model, statistic):
+    """Refused whether or not the numbers depend on them."""
+    imp = InteractionImportance(statistic=statistic, categorical_features=[9])
+    with pytest.raises(ValueError, match="Feature 9 is not among the 5"):
+        imp.fit(model, X)
+
+
 def test_heat_map_and_bars():
     """The matrix as drawn; overall H as bars; many entries cut to the strongest."""
     imp = InteractionImportance().fit(BOOSTING, X)

@@ -285,9 +285,9 @@ default="auto"
         response = problem.response(joint)
         self.response_path_ = self._path(problem.table, response.path, joint)
         n_outputs = len(problem.base)
+        statistic = self._statistic(problem, response, joint, sets)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
-        statistic = self._statistic(problem, response, joint, sets)
         n_jobs = self.n_jobs if problem.partitions is None else None
         how = (statistic,), n_jobs, response.prefer
         used = list(dict.fromkeys(chain(*sets))) or entries
@@ -319,9 +319,9 @@ default="auto"
         return f"{path}; {n_predicted} of {len(joint)} pairs: {black_box}"
 
     def _statistic(self, problem, response, joint, sets):
-        n_columns, request = max(len(entry.columns) for entry in joint), None
-        if self.statistic == "conditional_std":
-            request = Request(self.grid, [], [], self._categorical(problem))
+        n_columns = max(len(entry.columns) for entry in joint)
+        on_grid = Request(self.grid, [], [], self._categorical(problem))
+        request = on_grid if self.statistic == "conditional_std" else None
         if problem.partitions is not None:
             return InPartitions(problem, response, n_columns, joint, sets, request)
         rows = problem.table, problem.weights, problem.base
