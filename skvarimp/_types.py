@@ -48,8 +48,7 @@ Features: TypeAlias = (
 Pairs: TypeAlias = Sequence[Sequence[Column]] | SupportsArray | None
 Triples: TypeAlias = Pairs
 FeatureFunctions: TypeAlias = (
-    Callable[[Any], ArrayLike]
-    | Sequence[Callable[[Any], ArrayLike]]
+    Sequence[Callable[[Any], ArrayLike]]
     | Mapping[str, Callable[[Any], ArrayLike]]
     | None
 )
