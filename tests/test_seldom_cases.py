@@ -3,13 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.ensemble import BaggingRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 
@@ -126,3 +129,25 @@ def test_naive_bayes_of_one_class(method):
     model = MultinomialNB().fit(np.abs(X), np.zeros(N))
     measure = SensitivityImportance(scale=None, response_method=method)
     assert not measure.fit(model, np.abs(X)).importances_.any()
+
+
+@pytest.mark.parametrize("kind", [SVC, LinearSVC])
+def test_a_class_whose_training_rows_have_weight_0(kind):
+    """The machine drops the class, but keeps it in `classes_`."""
+    y = np.arange(N) % 4
+    model = kind(random_state=0).fit(X, y, sample_weight=y != 3)
+    imp = SensitivityImportance(scale=None, response_method="predict").fit(model, X)
+    indicators = SensitivityImportance(scale=None).fit(
+        lambda X: np.equal.outer(model.predict(X), range(4)).astype(float), X
+    )
+
+    np.testing.assert_allclose(imp.importances_, indicators.importances_)
+    assert imp.response_path_.startswith("black box (all training rows of one of")
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_bagging_on_some_columns_whatever_output_is_configured(container):
+    """No warning about frames that the user has not asked for."""
+    model = BaggingRegressor(SVR(), 3, max_features=2, random_state=0).fit(X, Y)
+    with config_context(transform_output=container):
+        same_as_black_box(MEASURES["pairs"], model, X, "bagging of column-wise steps")

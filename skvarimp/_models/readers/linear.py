@@ -81,6 +81,8 @@ def _class_link(model, table, n_scores):
         labels = model.raw(table.take([0]).native)
         if np.ndim(labels) == 2:  # several labels of yes or no
             return AboveThreshold()
+    if model.method == "predict" and max(n_scores, 2) != len(estimator.classes_):
+        raise NotReadable("all training rows of one of its classes have weight 0")
     return class_link(model.method, n_scores)
 
 

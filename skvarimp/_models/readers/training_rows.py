@@ -91,8 +91,12 @@ def _support_link(model, estimator, n_classes):
     if n_classes == 2:
         return IDENTITY if model.method == "decision_function" else AboveThreshold()
     by_class = estimator.decision_function_shape == "ovr"
+    if model.method == "decision_function" and not by_class:
+        return IDENTITY
+    if len(estimator.n_support_) < n_classes:
+        raise NotReadable("all training rows of one of its classes have weight 0")
     if model.method == "decision_function":
-        return PairwiseVotes(n_classes) if by_class else IDENTITY
+        return PairwiseVotes(n_classes)
     if estimator.break_ties and by_class:
         return Then(PairwiseVotes(n_classes), LargestScore())
     return Then(PairwiseVotes(n_classes, confident=False), LargestScore(exact=True))

@@ -112,7 +112,8 @@ def _on_columns(model, columns, table):
     if np.array_equal(columns, np.arange(table.n_columns)):
         return Read(read(model, table), model)
     step = FunctionTransformer(_select, kw_args={"columns": columns})
-    steps = Pipeline([("columns", step)])
+    # whatever scikit-learn's configuration says of outputs
+    steps = Pipeline([("columns", step.set_output(transform="default"))])
     whole = Model(Pipeline([*steps.steps, ("model", model.estimator)]), model.method)
     form = read(model, table.select(columns))
     wider = form.on(columns, table.n_columns)
