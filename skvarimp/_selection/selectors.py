@@ -20,6 +20,7 @@ from skvarimp._selection.refits import RefitsEstimator
 from skvarimp._types import AnyEstimator
 
 
+@dataclass(eq=False, repr=False)
 class BackwardEliminationSelector(PathSelector):
     """Refit, drop the least important columns, repeat; keep the smallest good subset.
 
@@ -146,6 +147,7 @@ class BackwardEliminationSelector(PathSelector):
         return self.path_["dropped"][chosen:0:-1]
 
 
+@dataclass(eq=False, repr=False)
 class ForwardSelector(PathSelector):
     """Rank the columns once with all of them, then grow along the ranking.
 
