@@ -334,3 +334,14 @@ def test_simultaneous_intervals_are_wider_for_heavy_tails():
     independent = stats.norm.ppf((1 + 0.95 ** (1 / 3)) / 2)
     assert abs(flat[0] - independent) < 0.15
     assert heavy[0] > 1.1 * independent
+
+
+def test_cohorts_that_differ_by_rounding():
+    """An additive column is worth the same everywhere: no difference, p-value 1."""
+    X = np.random.default_rng(0).normal(size=(61, 3))
+    imp = SensitivityImportance(keep_rows=True, contrast="range", scale=None)
+    imp.fit(lambda X: 0.3 * X[:, 0] + X[:, 1] * X[:, 2], X)
+    table = importance_by_cohort(imp, np.arange(61) % 3)
+    additive = table[table["entry"] == "x0"]
+    assert (additive["difference"] == 0).all()
+    assert (additive["p_value"] == 1).all()

@@ -90,10 +90,7 @@ def importance_difference(
     variance += drawing_variances(first) + drawing_variances(second)[order]
     error = np.sqrt(variance)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
-    rounding = np.abs(difference) <= 1e-12 * size
-    difference = np.where(rounding, 0.0, difference)
-    p_values = two_sided_p_values(difference, error, third, total)
-    p_values[difference == 0] = 1.0
+    difference, p_values = _tested(difference, size, error, third, total)
     quantile = t_quantile((1 + confidence) / 2, total)
     skew = skewness(third, error)
     lower, upper = interval_bounds(difference, error, skew, quantile)
@@ -246,8 +243,17 @@ def _of_cohort(rows: Rows, inside):
     smaller = min(rows.weights[inside].sum(), rows.weights[~inside].sum())
     smaller *= rows.total_weight
     third = rows.third_moment(psi)
-    p_values = two_sided_p_values(difference, error, third, smaller)
+    size = np.abs(theta) + np.abs(others)
+    difference, p_values = _tested(difference, size, error, third, smaller)
     return numbers | {"difference": difference, "p_value": p_values}
+
+
+def _tested(difference, size, error, third, total):
+    """The difference, 0 where it is rounding of terms of a size, and its p-value."""
+    difference = np.where(np.abs(difference) <= 1e-12 * size, 0.0, difference)
+    p_values = two_sided_p_values(difference, error, third, total)
+    p_values[difference == 0] = 1.0
+    return difference, p_values
 
 
 def _mean_of(rows, inside, everyone, as_donor):
