@@ -150,7 +150,7 @@ def test_models_that_are_no_sum_of_weights():
         (make_pipeline(MaxAbsScaler(), LinearSVC()), NotFittedError, "fit"),
         (LinearSVC(), NotFittedError, "not fitted"),
         (RandomForestClassifier(2).fit([[0], [1]], [0, 1]), TypeError, "needs a Pipel"),
-        (SVC, TypeError, "is a class"),
+        (SVC, TypeError, "got the class SVC"),
     ]
     for estimator, error, message in cases:
         with pytest.raises(error, match=message):

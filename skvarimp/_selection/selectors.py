@@ -7,6 +7,7 @@ to those of scikit-learn.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal  # noqa: F401
 
 import numpy as np
 from sklearn.base import clone
@@ -17,7 +18,15 @@ from skvarimp._models.delegation import Delegating
 from skvarimp._selection.checks import check_named_columns, importance_constraint
 from skvarimp._selection.path import PathSelector
 from skvarimp._selection.refits import RefitsEstimator
-from skvarimp._types import AnyEstimator
+
+# Signatures of the two selectors name these, too, with the fields that they inherit.
+from skvarimp._types import (  # noqa: F401
+    AnyEstimator,
+    CrossValidation,
+    Importance,
+    RandomState,
+    Scoring,
+)
 
 
 @dataclass(eq=False, repr=False)
