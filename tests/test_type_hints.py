@@ -133,6 +133,21 @@ def test_hints_say_what_is_validated(kind):
         assert (bool in hint) == ("boolean" in constraints), f"{kind.__name__}.{name}"
 
 
+MEASURES = [kind for kind in VALIDATED if issubclass(kind, BaseImportance)]
+
+
+@pytest.mark.parametrize("kind", MEASURES, ids=lambda kind: kind.__name__)
+def test_other_words_than_those_of_the_hints_are_refused(kind):
+    """Of every parameter that takes words; the message names it and lists them."""
+    for name, hint in typing.get_type_hints(kind.__init__).items():
+        words = {member for member in parts(hint) if isinstance(member, str)}
+        if not words or str in parts(hint):
+            continue
+        with pytest.raises(ValueError, match=f"'{name}' parameter of") as refused:
+            kind(**{name: "another"}).fit(None, [[0.0], [1.0]], [0.0, 1.0])
+        assert all(repr(word) in str(refused.value) for word in words)
+
+
 @pytest.mark.parametrize("kind", VALIDATED, ids=lambda kind: kind.__name__)
 def test_defaults_are_of_their_hint(kind):
     """A default word is among the hint's words, None among its members."""

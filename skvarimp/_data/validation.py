@@ -3,6 +3,7 @@
 import numbers
 
 import numpy as np
+from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -11,22 +12,6 @@ from skvarimp._data.values import is_missing
 from skvarimp._running.private_sklearn import Interval, StrOptions
 
 SMALLEST_SPREAD = 1e-150  # its square is a normal float64
-
-n_jobs_constraint = [
-    Interval(numbers.Integral, 1, 2**16, closed="both"),
-    Interval(numbers.Integral, None, -1, closed="right"),
-    None,
-]
-
-random_state_constraint = ["random_state", np.random.Generator]
-
-features_constraint = ["array-like", dict, None]
-
-categorical_features_constraint = ["array-like", str, None]
-
-response_method_constraint = [
-    StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-]
 
 
 class NumberOfBins(Interval):
@@ -43,6 +28,32 @@ class NumberOfBins(Interval):
 def grid_constraint(*names):
     """Of a parameter that takes named grids, a number of bins, or values."""
     return [StrOptions(set(names)), NumberOfBins(), "array-like", dict]
+
+
+# Of parameters that mean the same wherever they occur.
+CONSTRAINTS = {
+    "categorical_features": ["array-like", str, None],
+    "conditional": [
+        StrOptions({"subgroups"}),
+        BaseDecisionTree,
+        dict,
+        "array-like",
+        None,
+    ],
+    "features": ["array-like", dict, None],
+    "grid": grid_constraint("all", "equidistant", "deciles"),
+    "keep_rows": ["boolean"],
+    "n_jobs": [
+        Interval(numbers.Integral, 1, 2**16, closed="both"),
+        Interval(numbers.Integral, None, -1, closed="right"),
+        None,
+    ],
+    "n_repeats": [Interval(numbers.Integral, 1, 2**31, closed="both")],
+    "random_state": ["random_state", np.random.Generator],
+    "response_method": [
+        StrOptions({"auto", "predict_proba", "decision_function", "predict"})
+    ],
+}
 
 
 def has_tags(estimator):

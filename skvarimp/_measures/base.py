@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,17 +15,11 @@ from skvarimp._data.entries import resolve_features
 from skvarimp._data.partitions import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
-    Interval,
-    categorical_features_constraint,
+    CONSTRAINTS,
     check_confidence,
     check_features_seen,
     check_fitted,
     check_no_data,
-    features_constraint,
-    grid_constraint,
-    n_jobs_constraint,
-    random_state_constraint,
-    response_method_constraint,
 )
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
@@ -46,8 +39,9 @@ from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
     """Importances of the entries of X to a fitted model.
 
-    A subclass lists its own parameters in `_parameter_constraints` and implements
-    `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
+    A subclass lists its own parameters in `_parameter_constraints`, but for those whose
+    type hint is a `Literal`, and implements `_fit(estimator, X, y, sample_weight)`,
+    which ends by calling `_store`.
     """
 
     _doc_link_module = "skvarimp"
@@ -70,17 +64,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
 
-    # Of parameters that mean the same in all measures that have them.
-    _shared_constraints = {  # noqa: RUF012 scikit-learn's form
-        "categorical_features": categorical_features_constraint,
-        "features": features_constraint,
-        "grid": grid_constraint("all", "equidistant", "deciles"),
-        "keep_rows": ["boolean"],
-        "n_jobs": n_jobs_constraint,
-        "n_repeats": [Interval(Integral, 1, 2**31, closed="both")],
-        "random_state": random_state_constraint,
-        "response_method": response_method_constraint,
-    }
+    _shared_constraints = CONSTRAINTS
 
     # Whether infinity is a proper importance, as F of a perfect column is.
     _may_be_infinite = False

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.statistics import quantile_positions
-from skvarimp._data.validation import StrOptions
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.interaction.sets import resolve_sets
@@ -148,8 +147,6 @@ default="auto"
     _passes_over_partitions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "statistic": [StrOptions({"auto", "std", "range"})],
-        "kind": [StrOptions({"average", "individual"})],
         "pairs": ["array-like", None],
     }
 

@@ -156,7 +156,6 @@ default=None
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
         "scoring": [str, Callable, None],
-        "estimation": [StrOptions({"auto", "exact", "sampled"})],
         "relative": ["boolean"],
         "subset": [StrOptions({"oob"}), None],
     }

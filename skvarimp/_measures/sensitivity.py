@@ -189,8 +189,6 @@ default=None
     _passes_over_partitions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "contrast": [StrOptions({"pairs", "observed", "range"})],
-        "estimation": [StrOptions({"auto", "exact", "sampled", "rows"})],
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [StrOptions({"auto"}), None],

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import StrOptions
 from skvarimp._display.bars import ImportanceDisplay, quantity
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.partial_dependence import complete_influences
@@ -145,10 +144,6 @@ default="auto"
     """
 
     _passes_over_partitions = True
-
-    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "order": [StrOptions({"total", "first"})],
-    }
 
     total_: Floats = field(init=False)
     first_order_: Floats = field(init=False)

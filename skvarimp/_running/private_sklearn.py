@@ -4,6 +4,9 @@ A name that a new scikit-learn renames disables only what needs it: parameters a
 longer checked, callbacks are not driven, or a model is not read, never the import.
 """
 
+from functools import cache
+from typing import get_args, get_type_hints
+
 import sklearn
 
 try:  # The vocabulary of parameter constraints has no public name.
@@ -81,14 +84,30 @@ def private(estimator, name):
 def validate_params(estimator):
     """Check an estimator's parameters against its `_parameter_constraints`.
 
-    And against `_shared_constraints`, which it may have in common with others.
+    And against `_shared_constraints`, which it may have in common with others, and
+    against the type hint of a parameter that is one of some words.
     """
     shared = getattr(estimator, "_shared_constraints", {})
     validate_parameter_constraints(
-        shared | estimator._parameter_constraints,
+        _words(type(estimator)) | shared | estimator._parameter_constraints,
         estimator.get_params(deep=False),
         caller_name=type(estimator).__name__,
     )
+
+
+@cache
+def _words(kind):
+    """Constraints of the parameters whose type hint is a `Literal` of strings."""
+    try:
+        hints = get_type_hints(kind.__init__).items()
+    except NameError:  # in a user's class: a name that only type checkers import
+        return {}
+    words = {name: get_args(hint) for name, hint in hints}
+    return {
+        name: [StrOptions(set(options))]
+        for name, options in words.items()
+        if set(map(type, options)) == {str}
+    }
 
 
 def callback_context(estimator, n_steps):

@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import Table
-from skvarimp._data.validation import n_jobs_constraint, random_state_constraint
+from skvarimp._data.validation import CONSTRAINTS
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
@@ -319,10 +319,8 @@ class RefitsEstimator(TakesAnyContainer, BaseEstimator):
 class RefittingSelector(SelectorMixin, CallbackSupportMixin, RefitsEstimator):
     """A selector whose `_fit` sets `support_`."""
 
-    _shared_constraints = {  # noqa: RUF012 scikit-learn's form
+    _shared_constraints = CONSTRAINTS | {
         "importance": [*importance_constraint, callable, None],
-        "n_jobs": n_jobs_constraint,
-        "random_state": random_state_constraint,
     }
 
     def _get_support_mask(self):

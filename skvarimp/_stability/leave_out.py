@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import StrOptions, check_weights, features_constraint
+from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._data.values import as_columns, is_missing
 from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
@@ -177,7 +177,6 @@ callable, default="auto"
     refits, splitter = prepare(
         caller,
         locals(),
-        features=features_constraint,
         loss=[StrOptions({"auto", *LOSSES}), Callable],
         removal=[StrOptions({"constant", "drop"})],
     )

@@ -9,11 +9,10 @@ from sklearn.utils.metadata_routing import MethodMapping
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
+    CONSTRAINTS,
     check_class_labels,
     check_target,
     has_tags,
-    n_jobs_constraint,
-    random_state_constraint,
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._running.guards import warn
@@ -31,13 +30,6 @@ from skvarimp._selection.checks import (
 )
 from skvarimp._selection.refits import Refits
 
-CONSTRAINTS = {
-    "importance": [*importance_constraint, callable],
-    "cv": ["cv_object"],
-    "n_jobs": n_jobs_constraint,
-    "random_state": random_state_constraint,
-}
-
 
 def prepare(caller, given, **constraints):
     """Check what the user gave; returns the `Refits` and the splitter, or None.
@@ -51,7 +43,8 @@ def prepare(caller, given, **constraints):
     **constraints : dict
         Of those that not all functions have.
     """
-    validate_parameter_constraints(CONSTRAINTS | constraints, given, caller)
+    own = {"importance": [*importance_constraint, callable], "cv": ["cv_object"]}
+    validate_parameter_constraints(CONSTRAINTS | own | constraints, given, caller)
     estimator, cv = given["estimator"], given["cv"]
     importance = checked_instance(given.get("importance"))
     if estimator is not None:

@@ -13,11 +13,7 @@ from sklearn.svm import SVC, NuSVC
 
 from skvarimp._data.base_table import column_blocks
 from skvarimp._data.statistics import variance
-from skvarimp._data.validation import (
-    StrOptions,
-    check_sample_weight,
-    check_target,
-)
+from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._data.values import as_columns
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps, set_columns
@@ -196,10 +192,6 @@ class CoefficientImportance(WeightImportance):
     >>> CoefficientImportance().fit(model, X, y).importances_.round(4)
     array([2.1213])
     """
-
-    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "statistic": [StrOptions({"t", "standardized", "absolute", "gcv"})]
-    }
 
     _reads_training_rows = True
 

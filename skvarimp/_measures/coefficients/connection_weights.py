@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from skvarimp._data.statistics import divided
-from skvarimp._data.validation import StrOptions
 from skvarimp._measures.behind_steps import set_columns
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
@@ -95,10 +94,6 @@ class ConnectionWeightImportance(WeightImportance):
     >>> ConnectionWeightImportance(method="garson").fit(net, X).importances_.round(3)
     array([0.458, 0.542])
     """
-
-    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "method": [StrOptions({"olden", "garson"})]
-    }
 
     method: Literal["olden", "garson"] = "olden"
 

@@ -174,9 +174,6 @@ default="auto"
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "method": [
-            StrOptions({"auto", "binary", "conditional_mean", "linear", "gaussian"})
-        ],
         "feature_functions": ["array-like", dict, None],
         "covariance": [StrOptions(set(NAMED)), BaseEstimator],
         "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],

@@ -14,7 +14,6 @@ from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
-    StrOptions,
     check_fitted,
     check_sample_weight,
     check_target,
@@ -242,11 +241,7 @@ class ImpurityImportance(BaseImportance):
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "rows": [StrOptions({"training", "oob", "unseen"})],
-        "criterion": [StrOptions({"auto", "gini", "deviance", "error", "mse"})],
         "surrogates": ["boolean", Interval(Integral, 1, None, closed="left")],
-        "convention": [StrOptions({"matlab", "rpart", "sklearn"})],
-        "surrogate_cuts": [StrOptions({"all", "class_boundary"})],
     }
 
     rows: Literal["training", "oob", "unseen"] = "training"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import Interval, StrOptions
+from skvarimp._data.validation import Interval
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
@@ -179,7 +179,6 @@ default="auto"
     _passes_over_partitions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "statistic": [StrOptions({"conditional_std", "h", "h_overall", "h_total"})],
         "pairs": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "triples": ["array-like", None],
     }
