@@ -20,20 +20,20 @@ GALLERY = [
 ]
 
 FAMILIES = {
-    "_models.readers.linear": "linear",
-    "_models.readers.naive_bayes": "additive",
-    "_models.readers.sklearn_trees": "trees",
-    "_models.readers.xgboost": "trees",
-    "_models.readers.lightgbm": "trees",
-    "_models.readers.catboost": "trees",
-    "_models.readers.low_degree": "low degree",
-    "_models.readers.training_rows": "kernel machine",
+    "linear": "linear",
+    "naive_bayes": "additive",
+    "sklearn_trees": "trees",
+    "xgboost": "trees",
+    "lightgbm": "trees",
+    "catboost": "trees",
+    "low_degree": "low degree",
+    "training_rows": "kernel machine",
     "read_perceptron": "network",
     "read_neighbours": "nearest neighbours",
     "read_within_radius": "nearest neighbours",
     "read_pipeline": "column-wise steps, then that of the last step",
-    "_models.readers.wrappers": "that of the estimators inside",
-    "_models.readers.meta": "that of the estimators inside",
+    "wrappers": "that of the estimators inside",
+    "meta": "that of the estimators inside",
 }
 
 
@@ -46,10 +46,13 @@ def gallery_position(filename):
 def write_supported_models(app):
     """The table of models with a fast response, from the registry itself."""
     rows = [("Path", "Package", "Estimators")]
-    for (_, path, package), members in groupby(
-        sorted(REGISTRY, key=_family), key=lambda x: _family(x)[:3]
-    ):
-        names = ", ".join(f"``{member.name}``" for member in members)
+    models = sorted(
+        (*_family(reader), package, name)
+        for package, readers in REGISTRY.items()
+        for name, reader in readers.items()
+    )
+    for (_, path, package), members in groupby(models, key=lambda model: model[:3]):
+        names = ", ".join(f"``{name}``" for *_, name in members)
         rows.append((path, f"``{package}``", names))
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 25 55", ""]
     for row in rows:
@@ -80,10 +83,10 @@ def _names(types):
     return [f"``{name}``" for of_package in types.values() for name in of_package]
 
 
-def _family(lowering):
-    """Sort key: the paths in the order above, packages and names by alphabet."""
-    module = lowering.module.rpartition(".")[2]
-    path = FAMILIES.get(lowering.function) or FAMILIES.get(lowering.module, module)
+def _family(reader):
+    """The path of what a reader reads, after its place in the order above."""
+    module, function = reader.split(".")
+    path = FAMILIES.get(function) or FAMILIES.get(module, module)
     order = list(dict.fromkeys(FAMILIES.values()))
     place = order.index(path) if path in order else len(order)
-    return place, path, lowering.package, lowering.name
+    return place, path

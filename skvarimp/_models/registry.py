@@ -5,96 +5,61 @@ and enter its types here.
 """
 
 import importlib
-from dataclasses import dataclass
 
-from skvarimp._models.column_sources import is_exactly, rule_of
+from skvarimp._models.column_sources import rule_of
 from skvarimp._models.forms import NotReadable, Read
 from skvarimp._models.model import Model
 from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
 
-
-@dataclass(frozen=True)
-class Entry:
-    """Where the reader of one estimator type is found.
-
-    Attributes
-    ----------
-    package : str
-        Public module that exports the type.
-    name : str
-        Its public name.
-    module : str
-        Module of `skvarimp` with the reader.
-    function : str
-        function(model, table) -> Form.
-    """
-
-    package: str
-    name: str
-    module: str
-    function: str
-
-    @property
-    def type(self):
-        """The estimator type; imports its package."""
-        return getattr(importlib.import_module(self.package), self.name)
-
-
-# The only list of models that are read: for each reader in `readers`, the types it
-# reads, by package.
+# The only list of models that are read: for each package the functions in `readers`
+# that read its types, and the types' public names.
 READERS = {
-    "wrappers.read_pipeline": {"sklearn.pipeline": "Pipeline"},
-    "wrappers.read_inside": {
-        "sklearn.model_selection": "GridSearchCV RandomizedSearchCV "
+    "sklearn.pipeline": {"wrappers.read_pipeline": "Pipeline"},
+    "sklearn.model_selection": {
+        "wrappers.read_inside": "GridSearchCV RandomizedSearchCV "
         "HalvingGridSearchCV HalvingRandomSearchCV",
-        "sklearn.frozen": "FrozenEstimator",
-        "sklearn.linear_model": "RANSACRegressor",
-        "sklearn.semi_supervised": "SelfTrainingClassifier",
-    },
-    "wrappers.read_threshold": {
-        "sklearn.model_selection": "FixedThresholdClassifier "
+        "wrappers.read_threshold": "FixedThresholdClassifier "
         "TunedThresholdClassifierCV",
     },
-    "wrappers.read_vote": {"sklearn.ensemble": "VotingRegressor VotingClassifier"},
-    "wrappers.read_bagging": {"sklearn.ensemble": "BaggingRegressor BaggingClassifier"},
-    "wrappers.read_weighted_median": {"sklearn.ensemble": "AdaBoostRegressor"},
-    "training_rows.read_neighbours": {
-        "sklearn.neighbors": "KNeighborsRegressor KNeighborsClassifier",
+    "sklearn.frozen": {"wrappers.read_inside": "FrozenEstimator"},
+    "sklearn.compose": {
+        "wrappers.read_transformed_target": "TransformedTargetRegressor",
     },
-    "training_rows.read_within_radius": {
-        "sklearn.neighbors": "RadiusNeighborsRegressor RadiusNeighborsClassifier",
+    "sklearn.calibration": {"meta.read_calibrated": "CalibratedClassifierCV"},
+    "sklearn.multiclass": {
+        "meta.read_one_versus_rest": "OneVsRestClassifier",
+        "meta.read_one_versus_one": "OneVsOneClassifier",
+        "meta.read_output_code": "OutputCodeClassifier",
     },
-    "meta.read_stacking": {"sklearn.ensemble": "StackingRegressor StackingClassifier"},
-    "meta.read_calibrated": {"sklearn.calibration": "CalibratedClassifierCV"},
-    "meta.read_one_versus_rest": {"sklearn.multiclass": "OneVsRestClassifier"},
-    "meta.read_one_versus_one": {"sklearn.multiclass": "OneVsOneClassifier"},
-    "meta.read_output_code": {"sklearn.multiclass": "OutputCodeClassifier"},
-    "meta.read_multi_output": {
-        "sklearn.multioutput": "MultiOutputRegressor MultiOutputClassifier",
+    "sklearn.multioutput": {
+        "meta.read_multi_output": "MultiOutputRegressor MultiOutputClassifier",
+        "meta.read_chain": "RegressorChain ClassifierChain",
     },
-    "meta.read_chain": {"sklearn.multioutput": "RegressorChain ClassifierChain"},
-    "wrappers.read_transformed_target": {
-        "sklearn.compose": "TransformedTargetRegressor",
-    },
-    "sklearn_trees.read": {
-        "sklearn.tree": "DecisionTreeRegressor DecisionTreeClassifier "
-        "ExtraTreeRegressor ExtraTreeClassifier",
-        "sklearn.ensemble": "RandomForestRegressor RandomForestClassifier "
+    "sklearn.ensemble": {
+        "wrappers.read_vote": "VotingRegressor VotingClassifier",
+        "wrappers.read_bagging": "BaggingRegressor BaggingClassifier",
+        "wrappers.read_weighted_median": "AdaBoostRegressor",
+        "meta.read_stacking": "StackingRegressor StackingClassifier",
+        "sklearn_trees.read": "RandomForestRegressor RandomForestClassifier "
         "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
         "GradientBoostingClassifier HistGradientBoostingRegressor "
         "HistGradientBoostingClassifier AdaBoostClassifier IsolationForest",
     },
-    "xgboost.read": {
-        "xgboost": "XGBRegressor XGBClassifier XGBRanker XGBRFRegressor "
+    "sklearn.tree": {
+        "sklearn_trees.read": "DecisionTreeRegressor DecisionTreeClassifier "
+        "ExtraTreeRegressor ExtraTreeClassifier",
+    },
+    "xgboost": {
+        "xgboost.read": "XGBRegressor XGBClassifier XGBRanker XGBRFRegressor "
         "XGBRFClassifier Booster",
     },
-    "lightgbm.read": {"lightgbm": "LGBMRegressor LGBMClassifier LGBMRanker Booster"},
-    "catboost.read": {
-        "catboost": "CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
+    "lightgbm": {"lightgbm.read": "LGBMRegressor LGBMClassifier LGBMRanker Booster"},
+    "catboost": {
+        "catboost.read": "CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
     },
-    "linear.read_linear": {
-        "sklearn.linear_model": "LinearRegression Ridge RidgeCV Lasso LassoCV "
+    "sklearn.linear_model": {
+        "linear.read_linear": "LinearRegression Ridge RidgeCV Lasso LassoCV "
         "ElasticNet ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
         "MultiTaskElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC "
         "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
@@ -102,50 +67,53 @@ READERS = {
         "PassiveAggressiveRegressor PoissonRegressor GammaRegressor TweedieRegressor "
         "LogisticRegression LogisticRegressionCV RidgeClassifier RidgeClassifierCV "
         "SGDClassifier Perceptron PassiveAggressiveClassifier SGDOneClassSVM",
-        "sklearn.svm": "LinearSVR LinearSVC",
-        "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis",
-        "sklearn.cross_decomposition": "PLSRegression PLSCanonical CCA",
+        "wrappers.read_inside": "RANSACRegressor",
     },
-    "naive_bayes.read_linear_naive_bayes": {
-        "sklearn.naive_bayes": "MultinomialNB ComplementNB",
+    "sklearn.svm": {
+        "linear.read_linear": "LinearSVR LinearSVC",
+        "training_rows.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
     },
-    "naive_bayes.read_gaussian_naive_bayes": {"sklearn.naive_bayes": "GaussianNB"},
-    "naive_bayes.read_bernoulli_naive_bayes": {"sklearn.naive_bayes": "BernoulliNB"},
-    "naive_bayes.read_categorical_naive_bayes": {
-        "sklearn.naive_bayes": "CategoricalNB",
+    "sklearn.discriminant_analysis": {
+        "linear.read_linear": "LinearDiscriminantAnalysis",
+        "low_degree.read_quadratic_discriminant": "QuadraticDiscriminantAnalysis",
     },
-    "naive_bayes.read_nearest_centroid": {"sklearn.neighbors": "NearestCentroid"},
-    "naive_bayes.read_constant": {"sklearn.dummy": "DummyRegressor DummyClassifier"},
-    "low_degree.read_quadratic_discriminant": {
-        "sklearn.discriminant_analysis": "QuadraticDiscriminantAnalysis",
+    "sklearn.cross_decomposition": {
+        "linear.read_linear": "PLSRegression PLSCanonical CCA",
     },
-    "low_degree.read_elliptic_envelope": {"sklearn.covariance": "EllipticEnvelope"},
-    "low_degree.read_spline": {"pymars": "Earth EarthRegressor"},
-    "low_degree.read_spline_classifier": {"pymars": "EarthClassifier"},
-    "low_degree.read_generalised_spline": {"pymars": "GLMEarth"},
-    "training_rows.read_support_vectors": {
-        "sklearn.svm": "SVR NuSVR SVC NuSVC OneClassSVM"
+    "sklearn.neural_network": {"linear.read_perceptron": "MLPRegressor MLPClassifier"},
+    "sklearn.naive_bayes": {
+        "naive_bayes.read_linear_naive_bayes": "MultinomialNB ComplementNB",
+        "naive_bayes.read_gaussian_naive_bayes": "GaussianNB",
+        "naive_bayes.read_bernoulli_naive_bayes": "BernoulliNB",
+        "naive_bayes.read_categorical_naive_bayes": "CategoricalNB",
     },
-    "training_rows.read_kernel_ridge": {"sklearn.kernel_ridge": "KernelRidge"},
-    "training_rows.read_label_propagation": {
-        "sklearn.semi_supervised": "LabelPropagation LabelSpreading",
+    "sklearn.neighbors": {
+        "training_rows.read_neighbours": "KNeighborsRegressor KNeighborsClassifier",
+        "training_rows.read_within_radius": "RadiusNeighborsRegressor "
+        "RadiusNeighborsClassifier",
+        "naive_bayes.read_nearest_centroid": "NearestCentroid",
     },
-    "training_rows.read_gaussian_process": {
-        "sklearn.gaussian_process": "GaussianProcessRegressor",
+    "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
+    "sklearn.covariance": {"low_degree.read_elliptic_envelope": "EllipticEnvelope"},
+    "pymars": {
+        "low_degree.read_spline": "Earth EarthRegressor",
+        "low_degree.read_spline_classifier": "EarthClassifier",
+        "low_degree.read_generalised_spline": "GLMEarth",
     },
-    "linear.read_perceptron": {"sklearn.neural_network": "MLPRegressor MLPClassifier"},
+    "sklearn.kernel_ridge": {"training_rows.read_kernel_ridge": "KernelRidge"},
+    "sklearn.semi_supervised": {
+        "training_rows.read_label_propagation": "LabelPropagation LabelSpreading",
+        "wrappers.read_inside": "SelfTrainingClassifier",
+    },
+    "sklearn.gaussian_process": {
+        "training_rows.read_gaussian_process": "GaussianProcessRegressor",
+    },
 }
-
-
-def _entries():
-    for reader, types in READERS.items():
-        module, _, function = f"_models.readers.{reader}".rpartition(".")
-        for package, names in types.items():
-            for name in names.split():
-                yield Entry(package, name, module, function)
-
-
-REGISTRY: list[Entry] = list(_entries())
+# The same by type: package -> name -> the reader, as "module.function".
+REGISTRY = {
+    package: {name: reader for reader in own for name in own[reader].split()}
+    for package, own in READERS.items()
+}
 
 
 # Classifiers and regressors of scikit-learn without a reader: package -> name ->
@@ -159,16 +127,12 @@ UNREAD = {
 }
 
 
-def entry_of(estimator):
-    """The registered entry of an estimator's exact type, or None.
+def reader_of(estimator):
+    """The registered reader of an estimator's exact type, or None.
 
     Base classes do not count: a subclass may predict something else.
     """
-    name = type(estimator).__name__
-    for entry in REGISTRY:
-        if entry.name == name and is_exactly(estimator, entry.package, name):
-            return entry
-    return None
+    return rule_of(estimator, REGISTRY)
 
 
 def read(model, table):
@@ -193,16 +157,17 @@ def read(model, table):
     """
     estimator = model.estimator
     name = type(estimator).__name__
-    entry = entry_of(estimator)
-    if entry is None:
+    reader = reader_of(estimator)
+    if reader is None:
         reason = rule_of(estimator, UNREAD)
         because = "" if reason is None else f": {reason}"
         raise NotReadable(f"{name} has no fast response{because}")
     if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:
-        module = importlib.import_module(f"skvarimp.{entry.module}")
-        return getattr(module, entry.function)(model, table)
+        module, function = reader.split(".")
+        module = importlib.import_module(f"skvarimp._models.readers.{module}")
+        return getattr(module, function)(model, table)
     except NotReadable:
         raise
     except FloatingPointError as error:
@@ -247,17 +212,15 @@ def answering(estimator):
 
 
 def _inside(estimator):
-    entry = entry_of(estimator)
-    if entry is None:
-        return None
-    if entry.function == "read_inside":
+    reader = reader_of(estimator)
+    if reader == "wrappers.read_inside":
         return answering(estimator)
-    if entry.function == "read_pipeline":
+    if reader == "wrappers.read_pipeline":
         *steps, (_, last) = estimator.steps
         return None if any(step != "passthrough" for _, step in steps) else last
-    members = getattr(estimator, "estimators_", ())
-    if entry.function == "read_vote" and len(members) == 1:
-        return members[0]
+    if reader == "wrappers.read_vote":
+        members = getattr(estimator, "estimators_", ())
+        return members[0] if len(members) == 1 else None
     return None
 
 
@@ -268,5 +231,5 @@ TREE_READERS = ("sklearn_trees", "xgboost", "lightgbm", "catboost")
 
 def reads_trees(estimator):
     """Whether the model inside an estimator has a reader of trees."""
-    entry = entry_of(unwrapped(estimator))
-    return entry is not None and entry.module.endswith(TREE_READERS)
+    reader = reader_of(unwrapped(estimator))
+    return reader is not None and reader.startswith(TREE_READERS)

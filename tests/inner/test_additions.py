@@ -80,14 +80,15 @@ def test_a_new_reader(monkeypatch):
         prices = model.estimator.prices_[:, np.newaxis]
         return Additive(weights=prices, intercept=np.zeros(1))
 
-    library, readers = ModuleType("tariff"), ModuleType("skvarimp._tariff")
+    path = "skvarimp._models.readers.tariff"
+    library, readers = ModuleType("tariff"), ModuleType(path)
     library.Tariff, readers.read_tariff = Tariff, read_tariff
     monkeypatch.setitem(sys.modules, "tariff", library)
-    monkeypatch.setitem(sys.modules, "skvarimp._tariff", readers)
+    monkeypatch.setitem(sys.modules, path, readers)
     model, measure = Tariff().fit(X), SensitivityImportance(scale=None)
     slow = measure.fit(model, X).importances_
     assert "black box" in measure.response_path_
-    entry = registry.Entry("tariff", "Tariff", "_tariff", "read_tariff")
-    monkeypatch.setattr(registry, "REGISTRY", [*registry.REGISTRY, entry])
+    entry = {"Tariff": "tariff.read_tariff"}
+    monkeypatch.setitem(registry.REGISTRY, "tariff", entry)
     np.testing.assert_allclose(measure.fit(model, X).importances_, slow, rtol=1e-10)
     assert measure.response_path_ == "linear"

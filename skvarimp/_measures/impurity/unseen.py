@@ -20,7 +20,7 @@ from skvarimp._measures.impurity.training import check_training_data
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
-from skvarimp._models.registry import entry_of, read
+from skvarimp._models.registry import read, reader_of
 from skvarimp._models.tree_losses import TreeLoss
 
 LIBRARIES = ("xgboost", "lightgbm", "catboost")
@@ -28,9 +28,9 @@ LIBRARIES = ("xgboost", "lightgbm", "catboost")
 
 def earns(estimator):
     """Whether the splits of an (unfitted) estimator can earn on other rows."""
-    entry = entry_of(estimator)
+    reader = reader_of(estimator)
     known = type(estimator) in READERS
-    return entry is not None and (known or entry.module.endswith(LIBRARIES))
+    return reader is not None and (known or reader.startswith(LIBRARIES))
 
 
 def rows_in_trees(estimator, table, y, weights):

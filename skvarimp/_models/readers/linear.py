@@ -19,7 +19,7 @@ from skvarimp._models.links import (
     Then,
 )
 from skvarimp._models.model import Model
-from skvarimp._models.registry import entry_of, read, reads_trees
+from skvarimp._models.registry import read, reader_of, reads_trees
 from skvarimp._running.private_sklearn import private
 
 
@@ -120,7 +120,7 @@ SCORES_FIRST = ("decision_function", "predict_proba", "predict")
 
 def linear_form(estimator):
     """The `Additive` form of a linear score, or NotReadable."""
-    if entry_of(estimator) is None:
+    if reader_of(estimator) is None:
         if not hasattr(estimator, "coef_"):
             raise NotReadable("it has no `coef_`")
         return Additive(
@@ -134,7 +134,7 @@ def linear_form(estimator):
 
 def layer_weights(estimator):
     """Weights of a network's layers, each (n_in, n_out), or NotReadable."""
-    if entry_of(estimator) is None:
+    if reader_of(estimator) is None:
         if not hasattr(estimator, "coefs_"):
             raise NotReadable("it has no `coefs_`")
         return layers(estimator)
@@ -146,8 +146,7 @@ def layer_weights(estimator):
 
 def spline_form(estimator, table):
     """The `LowDegree` form of a spline fitted by least squares, or NotReadable."""
-    entry = entry_of(estimator)
-    if entry is None or entry.function != "read_spline":
+    if reader_of(estimator) != "low_degree.read_spline":
         raise NotReadable("it is no such spline")
     return read(Model(estimator, "predict"), table)
 

@@ -16,7 +16,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import NoGradient
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.readers import training_rows
-from skvarimp._models.registry import entry_of, read, unwrapped
+from skvarimp._models.registry import read, reader_of, unwrapped
 from skvarimp.exceptions import ResponseWarning
 
 Y = X[:, 0] - X[:, 1] * X[:, 3]
@@ -109,5 +109,5 @@ def test_unwrapped_is_the_model_inside():
 
 def test_a_subclass_is_not_its_base():
     """It may predict otherwise; only the exact type has a reader."""
-    assert entry_of(Ridge()).function == "read_linear"
-    assert entry_of(type("Ridge", (Ridge,), {})()) is None
+    assert reader_of(Ridge()) == "linear.read_linear"
+    assert reader_of(type("Ridge", (Ridge,), {})()) is None

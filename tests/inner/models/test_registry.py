@@ -4,7 +4,9 @@ Those of boosting libraries are visited where these are used, in
 `test_boosting_libraries`.
 """
 
+import importlib
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -40,7 +42,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._models.registry import REGISTRY
+from skvarimp._models.registry import READERS, REGISTRY
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
 
@@ -187,15 +189,31 @@ def unfitted(lowering):
     return kind(**parameters)
 
 
-IDS = [f"{lowering.package}.{lowering.name}" for lowering in REGISTRY]
+class Lowering(NamedTuple):
+    """A registered type."""
+
+    package: str
+    name: str
+
+    @property
+    def type(self):
+        """The type itself."""
+        return getattr(importlib.import_module(self.package), self.name)
+
+
+OURS = [
+    Lowering(package, name)
+    for package, names in REGISTRY.items()
+    for name in names
+    if package.startswith("sklearn.")
+]
 
 
 def test_rows_are_unique():
-    """One lowering per type."""
-    assert len(set(IDS)) == len(IDS)
-
-
-OURS = [lowering for lowering in REGISTRY if lowering.package.startswith("sklearn.")]
+    """One reader per type."""
+    for package, own in READERS.items():
+        names = " ".join(own.values()).split()
+        assert sorted(names) == sorted(REGISTRY[package])
 
 
 @pytest.mark.parametrize("lowering", OURS, ids=lambda x: f"{x.package}.{x.name}")

@@ -50,6 +50,7 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import Form
+from skvarimp._models.readers import training_rows as _readers
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
@@ -70,14 +71,11 @@ def stand_in(model, form, table):
 @pytest.fixture
 def neighbours_lowered(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
-    read = "_stand_in"
-    monkeypatch.setattr(_registry, read, lambda *_: StandIn(), raising=False)
+    monkeypatch.setattr(_readers, "_stand_in", lambda *_: StandIn(), raising=False)
     monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
-    more = [
-        _registry.Entry("sklearn.neighbors", name, "_models.registry", read)
-        for name in ("KNeighborsRegressor", "KNeighborsClassifier")
-    ]
-    monkeypatch.setattr(_registry, "REGISTRY", more + _registry.REGISTRY)
+    neighbours = _registry.REGISTRY["sklearn.neighbors"]
+    for name in ("KNeighborsRegressor", "KNeighborsClassifier"):
+        monkeypatch.setitem(neighbours, name, "training_rows._stand_in")
 
 
 def frame(n=60):
