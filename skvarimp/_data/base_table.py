@@ -314,6 +314,7 @@ def row_blocks(X, elements_per_row=None):
         yield rows, dense(X[rows])
 
 
-def dense(block):
-    """A block as an array."""
-    return block.toarray() if sparse.issparse(block) else block
+def dense(array):
+    """Numbers that may be sparse, as a float64 array."""
+    array = array.toarray() if sparse.issparse(array) else array
+    return np.asarray(array, dtype=np.float64)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.base_table import dense
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.forms import BehindSteps, LinkedForm, numbers
 from skvarimp._models.links import IDENTITY, NoGradient, logistic
@@ -50,13 +51,12 @@ class Additive(LinkedForm):
         shape = (*scores.shape, len(self.weights))
         slopes = np.broadcast_to(self.weights.T[:, np.newaxis], shape)
         for part in self.parts:
-            slopes = slopes + part.slopes(dense_rows(X))
+            slopes = slopes + part.slopes(dense(numbers(X)))
         return scores, slopes
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
-        largest = abs(numbers(X)).max(axis=0)
-        largest = largest.toarray() if sparse.issparse(largest) else largest
+        largest = dense(abs(numbers(X)).max(axis=0))
         return (largest @ np.abs(self.weights) + np.abs(self.intercept)).max()
 
     @property
@@ -183,11 +183,6 @@ class Layers(LinkedForm):
         for V, c in zip(self.weights[1:], self.biases[1:]):
             W, b = W @ V, b @ V + c
         return Additive(weights=W, intercept=b, link=self.link, single=self.single)
-
-
-def dense_rows(X):
-    X = numbers(X)
-    return X.toarray() if sparse.issparse(X) else X
 
 
 def linear_part(form, n_columns):
@@ -319,12 +314,6 @@ class LowDegree(LinkedForm):
             matrix=steps.matrix @ self.matrix,
             shift=self.shift + steps.shift @ self.matrix,
         )
-
-
-def dense(array):
-    """A fitted attribute that may be sparse, as a float64 array."""
-    array = array.toarray() if hasattr(array, "toarray") else array
-    return np.asarray(array, dtype=np.float64)
 
 
 def is_single(*parameters):

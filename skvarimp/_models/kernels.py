@@ -27,6 +27,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from skvarimp._data.base_table import dense
 from skvarimp._models.links import NoGradient
 
 FAR = 1e5  # larger squares leave fewer than ten digits of a power of e near 0
@@ -53,8 +54,7 @@ class Vectors:
 
     def columns(self, columns):
         """Some columns, dense."""
-        part = self.X[:, columns]
-        return part.toarray() if sparse.issparse(part) else part
+        return dense(self.X[:, columns])
 
 
 @dataclass
@@ -79,8 +79,7 @@ class Slope:
 
 
 def _products(A, B):
-    product = A @ B.T
-    return product.toarray() if sparse.issparse(product) else product
+    return dense(A @ B.T)
 
 
 def _squares(A):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from skvarimp._models.array_forms import dense_rows
+from skvarimp._data.base_table import dense
 from skvarimp._models.forms import LinkedForm, numbers
 from skvarimp._models.kernels import Polynomial, Sigmoid, Vectors
 from skvarimp._models.links import Link, NoGradient
@@ -41,9 +41,7 @@ class KernelSum(LinkedForm):
         """The support vectors in the kind of array that X is."""
         if sparse.issparse(X):
             return sparse.csr_array(self.support)
-        support = self.support
-        support = support.toarray() if sparse.issparse(support) else support
-        return np.asarray(support, dtype=np.float64)
+        return dense(self.support)
 
     def scores(self, X):
         """See `Form.scores`."""
@@ -51,7 +49,7 @@ class KernelSum(LinkedForm):
 
     def slopes(self, X):
         """See `LinkedForm.slopes`."""
-        X = dense_rows(X)
+        X = dense(numbers(X))
         S = self.support_like(X)
         slopes = np.zeros((len(self.dual), *X.shape))
         for term in self.terms:

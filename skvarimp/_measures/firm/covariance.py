@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from skvarimp._data.base_table import column_blocks
+from skvarimp._data.base_table import column_blocks, dense
 from skvarimp._running.guards import users_code
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
@@ -253,11 +253,10 @@ class FittedCovariance:
     influence = None  # unknown: no standard errors
 
     def __init__(self, estimator, X):
-        X = X.toarray() if sparse.issparse(X) else X
         fitted = None
         if not get_tags(estimator).target_tags.required:
             with users_code():
-                fitted = clone(estimator).fit(X)
+                fitted = clone(estimator).fit(dense(X))
         if not hasattr(fitted, "covariance_"):
             raise ValueError(
                 f"`covariance`={estimator!r} is no covariance estimator: it has no "

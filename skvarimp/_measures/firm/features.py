@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from skvarimp._data.base_table import dense
 from skvarimp._data.entries import column_names, column_position
 from skvarimp._data.table import as_table
 from skvarimp._running.guards import users_code
@@ -209,8 +209,7 @@ class Values:
             Position in the block -> the categories in the order of their codes.
         """
         if self.matrix is not None and all(f.columns for f in features):
-            F = self.matrix[:, [f.columns[0] for f in features]]
-            return (F.toarray() if sparse.issparse(F) else F), {}
+            return dense(self.matrix[:, [f.columns[0] for f in features]]), {}
         F = np.empty((self.table.n_samples, len(features)))
         levels = {}
         for e, feature in enumerate(features):

@@ -10,6 +10,7 @@ a = Sigma_GG^-1 Sigma_G g.
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.base_table import dense
 from skvarimp._data.statistics import divided
 from skvarimp._measures.firm.covariance import make_covariance
 from skvarimp._measures.firm.estimate import Estimates
@@ -229,8 +230,7 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
         kept = np.empty((X.shape[0], len(size)))
     with start(len(blocks)) as progress:
         for rows in blocks:
-            block = X[rows].toarray() if sparse.issparse(X) else X[rows]
-            centred = block - covariance.mean
+            centred = dense(X[rows]) - covariance.mean
             moved, variances = of_covariance(centred)
             if not score.is_linear:
                 moved = moved + _products(covariance, score.changes(centred))

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.base_table import dense
+
 
 @dataclass
 class Slopes:
@@ -167,10 +169,8 @@ def column_sums(X, values):
 
 def ends_of(X):
     """Smallest and largest value of each column of any matrix, (n_columns, 2)."""
-    ends = X.min(axis=0), X.max(axis=0)
-    if sparse.issparse(X):
-        ends = (of_columns.toarray().ravel() for of_columns in ends)
-    return np.column_stack(list(ends))
+    ends = dense(X.min(axis=0)), dense(X.max(axis=0))
+    return np.column_stack([of_columns.ravel() for of_columns in ends])
 
 
 def two_valued(X):

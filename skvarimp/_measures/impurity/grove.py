@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skvarimp._data.base_table import dense
 from skvarimp._models.trees import Upwards
 
 LEAF = -1  # in `left`, `right` and `column`
@@ -150,8 +151,7 @@ class SortedColumns:
 
     def __init__(self, X, nominal=None):
         n_samples, n_features = X.shape
-        X = X.toarray() if hasattr(X, "toarray") else X
-        self.values = np.ascontiguousarray(X.T, dtype=np.float64)
+        self.values = np.ascontiguousarray(dense(X).T)
         self.order = np.empty((n_features, n_samples), dtype=np.int32)
         self.rank = np.zeros((n_features, n_samples), dtype=np.int32)
         for j, column in enumerate(self.values):

@@ -5,8 +5,9 @@ Estimators without a reader, such as subclasses, give their public `coef_` and `
 
 import numpy as np
 
+from skvarimp._data.base_table import dense
 from skvarimp._data.table import as_table
-from skvarimp._models.array_forms import Additive, Layers, dense, is_single
+from skvarimp._models.array_forms import Additive, Layers, is_single
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign, class_link
 from skvarimp._models.links import (

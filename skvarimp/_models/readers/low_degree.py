@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from skvarimp._data.base_table import dense
 from skvarimp._data.table import as_table
-from skvarimp._models.array_forms import Additive, LowDegree, dense, is_single
+from skvarimp._models.array_forms import Additive, LowDegree, is_single
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import Sign
 from skvarimp._models.links import IDENTITY

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._models.array_forms import Additive, dense, is_single
+from skvarimp._data.base_table import dense
+from skvarimp._models.array_forms import Additive, is_single
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import class_link
 from skvarimp._models.links import NoGradient, Softmax
@@ -34,8 +35,7 @@ class Part:
 
     def __call__(self, X, columns):
         """See the module."""
-        X = X.toarray() if hasattr(X, "toarray") else X
-        return self.raw(X, columns) @ self.contrast
+        return self.raw(dense(X), columns) @ self.contrast
 
     def slopes(self, X):
         """Derivatives by all columns of an array X, (n_scores, n_rows, n_columns)."""

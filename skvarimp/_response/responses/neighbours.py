@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.base_table import dense
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, halved, numeric_values
 from skvarimp._response.shapes.steps import Steps
@@ -85,8 +86,7 @@ class DistanceResponse(ScoreResponse):
     def distances(self, table, rows, move):
         """Squared distances by the other columns, and the size of their terms."""
         (j,) = move.entry.columns
-        X = table.take(rows).numeric()
-        X = X.toarray() if hasattr(X, "toarray") else X
+        X = dense(table.take(rows).numeric())
         others = np.delete(np.arange(X.shape[1]), j)
         D = cdist(X[:, others], self.form.rows[:, others], "sqeuclidean")
         size = self.size + np.square(X[:, others]).sum(axis=1)
