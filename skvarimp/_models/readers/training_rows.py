@@ -10,20 +10,11 @@ from functools import reduce
 
 import numpy as np
 from scipy import sparse
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    ConstantKernel,
-    DotProduct,
-    Exponentiation,
-    Matern,
-    Product,
-    RationalQuadratic,
-    Sum,
-    WhiteKernel,
-)
+from sklearn import gaussian_process as gp
 
+from skvarimp._data.base_table import dense
 from skvarimp._models import kernels
-from skvarimp._models.array_forms import Additive, Layers, dense, is_single
+from skvarimp._models.array_forms import Additive, Layers, is_single
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Polynomial, Radial, Sigmoid, TermProduct
 from skvarimp._models.label_links import (
@@ -44,21 +35,12 @@ def read_support_vectors(model, table):
     support = estimator.support_vectors_
     n_classes = len(getattr(estimator, "classes_", ()))
     link = _support_link(model, estimator, n_classes)
-    terms = _named_terms(estimator, _fitted_gamma(estimator), support)
+    # what gamma="scale" became depends on the training data
+    terms = _named_terms(estimator, private(estimator, "_gamma"), support)
     dual = dense(estimator.dual_coef_)
     if n_classes > 2:
         dual = _pairwise_weights(dual, estimator.n_support_).T
     return _machine(terms, support, dual, dense(estimator.intercept_), link)
-
-
-def _fitted_gamma(estimator):
-    """The number that gamma="scale" or "auto" of a support vector machine became.
-
-    "scale" depends on the variance of the training data. The fitted model keeps it in
-    no public attribute.
-    """
-    gamma = estimator.gamma
-    return private(estimator, "_gamma") if isinstance(gamma, str) else gamma
 
 
 def _pairwise_weights(dual, n_support):
@@ -252,28 +234,28 @@ class _Piece:
 
 def _pieces(kernel, n_columns):
     kind = type(kernel)  # the exact type: a subclass may compute otherwise
-    if kind is Sum:
+    if kind is gp.kernels.Sum:
         return _pieces(kernel.k1, n_columns) + _pieces(kernel.k2, n_columns)
-    if kind is Product:
-        first, second = _pieces(kernel.k1, n_columns), _pieces(kernel.k2, n_columns)
-        return [one.times(other) for one in first for other in second]
-    if kind is Exponentiation:
+    if kind is gp.kernels.Product:
+        return _times(_pieces(kernel.k1, n_columns), _pieces(kernel.k2, n_columns))
+    if kind is gp.kernels.Exponentiation:
         return _power(_pieces(kernel.kernel, n_columns), kernel.exponent)
-    if kind is ConstantKernel:
+    if kind is gp.kernels.ConstantKernel:
         return [_Piece(float(kernel.constant_value))]
-    if kind is WhiteKernel:  # noise of the training rows: none of it at other rows
+    if kind is gp.kernels.WhiteKernel:  # noise of the training rows: none at other rows
         return []
-    if kind is RBF or (kind is Matern and kernel.nu == np.inf):
+    matern = kind is gp.kernels.Matern
+    if kind is gp.kernels.RBF or (matern and kernel.nu == np.inf):
         return [_Piece(1.0, 0.5 * _inverse_squares(kernel, n_columns))]
     profile = None
-    if kind is Matern and kernel.nu in (0.5, 1.5, 2.5):
+    if matern and kernel.nu in (0.5, 1.5, 2.5):
         profile = kernels.Matern(float(kernel.nu))
-    if kind is RationalQuadratic:
+    if kind is gp.kernels.RationalQuadratic:
         profile = kernels.RationalQuadratic(float(kernel.alpha))
     if profile is not None:
         gammas = _inverse_squares(kernel, n_columns)
         return [_Piece(1.0, radial=Radial(1.0, gammas, profile))]
-    if kind is DotProduct:
+    if kind is gp.kernels.DotProduct:
         return [_Piece(1.0, degrees=Counter({float(kernel.sigma_0) ** 2: 1}))]
     raise NotReadable(f"the kernel {kind.__name__} has no fast response")
 
@@ -283,12 +265,13 @@ def _inverse_squares(kernel, n_columns):
     return np.broadcast_to(np.asarray(kernel.length_scale, float), n_columns) ** -2.0
 
 
+def _times(first, second):
+    return [one.times(other) for one in first for other in second]
+
+
 def _power(pieces, exponent):
     if exponent == int(exponent) and exponent >= 1:
-        result = pieces
-        for _ in range(int(exponent) - 1):
-            result = [one.times(other) for one in result for other in pieces]
-        return result
+        return reduce(_times, [pieces] * int(exponent))
     if len(pieces) != 1 or pieces[0].degrees or pieces[0].radial:
         raise NotReadable("its kernel raises a sum or DotProduct to a fractional power")
     (piece,) = pieces
@@ -298,29 +281,25 @@ def _power(pieces, exponent):
 
 def read_neighbours(model, table):
     """K nearest neighbours, uniform or weighted by distance."""
-    common = _common(model)
-    n_neighbours = min(model.estimator.n_neighbors, len(common["rows"]))
-    return Neighbours(n_neighbours=n_neighbours, **common)
+    return _near_rows(model, Neighbours, n_neighbours=model.estimator.n_neighbors)
 
 
 def read_within_radius(model, table):
     """Neighbours within a radius, uniform or weighted by distance."""
-    common = _common(model)
-    rows, radius = common["rows"], float(model.estimator.radius)
+    form = _near_rows(model, WithinRadius, radius=float(model.estimator.radius))
     # what the model makes of a row without neighbours
-    far = rows.max(axis=0) + 2.0 * (radius + np.abs(rows).max())
+    far = form.rows.max(axis=0) + 2.0 * (form.radius + np.abs(form.rows).max())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outputs = model(far[np.newaxis])[0]
     except ValueError:  # it refuses such a row
-        outputs = np.full(common["link"].n_outputs(common["targets"].shape[1]), np.nan)
-    common["link"] = Outliers(common["link"], outputs)
-    return WithinRadius(radius=radius, **common)
+        outputs = np.full(form.link.n_outputs(form.targets.shape[1]), np.nan)
+    return replace(form, link=Outliers(form.link, outputs))
 
 
-def _common(model):
-    """What both kinds of neighbours have, as a dict."""
+def _near_rows(model, kind, **own):
+    """The form of either kind of neighbours, with attributes of its own."""
     estimator = model.estimator
     if estimator.effective_metric_ not in ("euclidean", "l2"):
         raise NotReadable(f"neighbours by the metric {estimator.effective_metric_!r}")
@@ -329,31 +308,20 @@ def _common(model):
     rows = private(estimator, "_fit_X")
     if sparse.issparse(rows):
         raise NotReadable("neighbours among sparse rows")
-    single = is_single(rows)
-    rows = np.asarray(rows, dtype=np.float64)
-    targets, link = np.asarray(private(estimator, "_y")), IDENTITY
-    targets = targets.reshape(len(rows), -1)
-    if model.classifier:
-        targets, link = _indicators(model, targets)
-    return {
-        "rows": rows,
-        "targets": np.asarray(targets, dtype=np.float64),
-        "by_distance": estimator.weights == "distance",
-        "by_products": private(estimator, "_fit_method") == "brute",
-        "link": link,
-        "single": single,
-    }
-
-
-def _indicators(model, codes):
-    """Indicators of all classes of each output, and what the response makes of them."""
-    lists = model.class_lists
-    counts = [len(classes) for classes in lists]
-    columns = [
-        codes[:, [o]] == np.arange(count)[np.newaxis] for o, count in enumerate(counts)
-    ]
-    label = IDENTITY
-    if model.method == "predict":
-        uniform = model.estimator.weights == "uniform"
-        label = LargestScore(exact=uniform)  # votes, or weights of votes
-    return np.hstack(columns), EachOutput(tuple(counts), label)
+    by_distance = estimator.weights == "distance"
+    targets, link = np.reshape(private(estimator, "_y"), (len(rows), -1)), IDENTITY
+    if model.classifier:  # indicators of all classes of each output
+        counts = tuple(map(len, model.class_lists))
+        of_outputs = zip(targets.T, map(np.arange, counts))
+        targets = np.column_stack([np.equal.outer(*output) for output in of_outputs])
+        labels = LargestScore(exact=not by_distance)  # votes, or weights of votes
+        link = EachOutput(counts, labels if model.method == "predict" else IDENTITY)
+    return kind(
+        rows=dense(rows),
+        targets=dense(targets),
+        by_distance=by_distance,
+        by_products=private(estimator, "_fit_method") == "brute",
+        link=link,
+        single=is_single(rows),
+        **own,
+    )

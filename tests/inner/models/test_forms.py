@@ -82,9 +82,7 @@ def test_an_attribute_that_was_renamed_ends_in_the_black_box(estimator, monkeypa
     estimator.fit(X, Y)
     measures = SensitivityImportance(scale=None, grid=3), DerivativeImportance()
     right = [measure.fit(estimator, X).importances_ for measure in measures]
-    monkeypatch.setattr(
-        training_rows, "_fitted_gamma", lambda machine: machine._renamed
-    )
+    monkeypatch.setattr(training_rows, "private", lambda model, _: model._renamed)
     for measure, expected in zip(measures, right):
         with pytest.warns(ResponseWarning, match="no attribute '_renamed'") as caught:
             measure.fit(estimator, X)
