@@ -211,8 +211,9 @@ def _curve_of(task, problem, n_bins):
     edges = np.union1d(0, quantile_positions(move.probabilities[:n_known_cells], at))
     # edges[b] < value <= edges[b + 1], the smallest value in the first bin
     bins = np.maximum(np.searchsorted(edges, cells), 1) - 1
-    upper, lower = _at_edges(problem, move, known, cells, edges[[bins + 1, bins]])
-    local = upper - lower  # (n_outputs, n_known)
+    rows = problem, move, known, cells
+    # (n_outputs, n_known)
+    local = _at(edges[bins + 1], *rows) - _at(edges[bins], *rows)
 
     n = len(edges) - 1
     in_bin = np.bincount(bins, w, n)
@@ -241,19 +242,15 @@ def _curve_of(task, problem, n_bins):
     return move.values[edges], effects, importance, influence, of_values
 
 
-def _at_edges(problem, move, rows, cells, edges):
-    """The response of each row at its two edges, 2 arrays (n_outputs, n_rows).
+def _at(edges, problem, move, rows, cells):
+    """The response of each row at one of its edges, (n_outputs, n_rows).
 
-    A row that lies on an edge is not moved.
+    A row that lies on the edge is not moved.
     """
     black_box = BlackBoxResponse(problem.model, len(problem.base))
-    responses = []
-    for at in edges:
-        response = problem.base[:, rows].copy()
-        moved = np.flatnonzero(at != cells)
-        response[:, moved] = black_box.at(problem.table, rows[moved], move, at[moved])
-        responses.append(response)
-    return responses
+    response, moved = problem.base[:, rows], np.flatnonzero(edges != cells)
+    response[:, moved] = black_box.at(problem.table, rows[moved], move, edges[moved])
+    return response
 
 
 def _positions(move, n_known):

@@ -202,12 +202,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if per_output:
             return self._frame_of_outputs()
         errors = self.standard_errors_
+        if errors is None:
+            errors = np.full(len(self.entry_names_), np.nan)
+        columns = {"importance": self.importances_, "standard_error": errors}
         drawn = getattr(self, "monte_carlo_errors_", None)
-        unknown = np.full(len(self.entry_names_), np.nan)
-        columns = {
-            "importance": self.importances_,
-            "standard_error": unknown if errors is None else errors,
-        }
         if drawn is not None:
             columns["monte_carlo_error"] = drawn
         columns["rank"] = self.ranking_
@@ -270,12 +268,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters, and of a fitted measure the estimation and response path."""
-        text = super().__repr__(N_CHAR_MAX)
-        told = [
-            getattr(self, name)
-            for name in ("estimation_", "response_path_")
-            if hasattr(self, name)
-        ]
+        text, known = super().__repr__(N_CHAR_MAX), vars(self)
+        told = [known[n] for n in ("estimation_", "response_path_") if n in known]
         return f"<{text}: {', '.join(told)}>" if told else text
 
     def plot(
@@ -315,9 +309,7 @@ def ranking(importances):
     ndarray of shape (n_entries,)
     """
     order = np.argsort(-importances, kind="stable")  # NaN sorts last
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(1, len(order) + 1)
-    return ranks
+    return np.argsort(order) + 1
 
 
 def frame_library(native):

@@ -205,19 +205,17 @@ class _Moments:
         self.kept = None
         if keep_rows:
             self.kept = np.full((n_numbers, self.table.n_samples, n), np.nan)
-        # apart, so that a constant has variance 0 exactly
-        self.origins, self.means = np.zeros((2, n))
+        self.means = np.empty(n)
         for e, j in enumerate(columns):
             values = self.table.column(j).astype(np.float64)
-            self.origins[e] = values[0]
-            self.means[e] = self.weights @ (values - values[0])
+            # that of a constant is exact, so that its variance is 0
+            self.means[e] = values[0] + self.weights @ (values - values[0])
 
     def add(self, rows, entries, derivatives):
         """Add rows of some entries; `derivatives` (n_rows, n_entries, n_outputs)."""
         values = [self.table.column(j)[rows] for j in self.columns[entries]]
-        shifted = np.column_stack(values) - self.origins[entries]
-        z = np.stack([*np.moveaxis(derivatives, -1, 0), shifted - self.means[entries]])
-        z **= 2
+        deviations = np.column_stack(values) - self.means[entries]
+        z = np.stack([*np.moveaxis(derivatives, -1, 0), deviations]) ** 2
         if self.kept is not None:
             self.kept[:, rows, entries] = z
         weighted = self.weights[rows, np.newaxis] * z

@@ -203,23 +203,18 @@ class CoefficientImportance(WeightImportance):
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
         if self.statistic == "gcv":
             signed = self._increases_of_gcv(estimator, table, y, sample_weight)
-            self.signed_importances_ = signed
-            self._store(signed, names, ["y"])
-            return
-        coefficients = _read_coefficients(estimator, len(names))
-        if self.statistic == "absolute":
-            signed = coefficients
         else:
-            if self.statistic == "t":
-                check_has_statistic(estimator)
-            X, y, weights = self._training_data(table, y, sample_weight)
-            if self.statistic == "t":
-                signed = self._statistics(estimator, coefficients, X, y, weights, names)
-            else:
-                signed = _standardized(estimator, coefficients, X, y, weights)
+            signed = _read_coefficients(estimator, len(names))
+        if self.statistic == "t":
+            check_has_statistic(estimator)
+            given = self._training_data(table, y, sample_weight)
+            signed = self._statistics(estimator, signed, *given, names)
+        elif self.statistic == "standardized":
+            given = self._training_data(table, y, sample_weight)
+            signed = _standardized(estimator, signed, *given)
         self.signed_importances_ = signed
-        outputs = output_names(outside, signed.shape[1])
-        self._store(np.abs(signed), names, outputs)
+        importances = signed if self.statistic == "gcv" else np.abs(signed)
+        self._store(importances, names, output_names(outside, signed.shape[1]))
 
     def _training_data(self, table, y, sample_weight):
         """X as numbers, y and weights, for rows of positive weight."""

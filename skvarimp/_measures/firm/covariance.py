@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from skvarimp._data.base_table import column_blocks, dense
+from skvarimp._data.statistics import divided
 from skvarimp._running.guards import users_code
 
 NAMED = ("empirical", "ledoit_wolf", "schaefer_strimmer")
@@ -207,17 +208,14 @@ def schaefer_strimmer(X):
     sample = EmpiricalCovariance(X)
     unbiased = sample.variances * (n / (n - 1.0))
     varies = unbiased > 0
-    inverse_sd = np.zeros(len(unbiased))
-    inverse_sd[varies] = 1.0 / np.sqrt(unbiased[varies])
+    inverse_sd = divided(1.0, np.sqrt(unbiased))
     rows, norm, fourth = sample.squared_norm(inverse_sd)
     a = _intensity_of_correlations(n, rows, norm, fourth, varies.sum())
     # fourth moments of the columns themselves, not of the standardised ones
     moments = fourth[varies] * unbiased[varies] ** 2
-    b = _intensity_of_variances(n, unbiased[varies], moments)
-    variances = np.zeros(len(unbiased))
-    if varies.any():
-        middle = np.median(unbiased[varies])
-        variances[varies] = (1.0 - b) * unbiased[varies] + b * middle
+    middle = np.median(unbiased[varies]) if varies.any() else 0.0
+    b = _intensity_of_variances(n, unbiased[varies], moments, middle)
+    variances = np.where(varies, (1.0 - b) * unbiased + b * middle, 0.0)
     # r is S with the divisor n - 1 between standardised columns.
     scale = np.sqrt(variances * (n / (n - 1.0))) * inverse_sd
     return ShrunkCovariance(sample, 1.0 - a, scale, a * variances)
@@ -234,12 +232,11 @@ def _intensity_of_correlations(n, rows, norm, fourth, n_varying):
     return _intensity(variances, correlations, 1e-12 * max(n_varying, 1))
 
 
-def _intensity_of_variances(n, variances, fourth):
-    """Sum of Var(v_i) over sum of (v_i - median)^2."""
+def _intensity_of_variances(n, variances, fourth, middle):
+    """Sum of Var(v_i) over sum of (v_i - middle)^2."""
     means = variances * (n - 1.0) / n
     spread = n / (n - 1.0) ** 3 * np.sum(fourth - n * means**2)
-    distance = np.sum((variances - np.median(variances)) ** 2) if len(variances) else 0
-    return _intensity(spread, distance)
+    return _intensity(spread, np.sum((variances - middle) ** 2))
 
 
 def _intensity(spread, distance, least=0.0):

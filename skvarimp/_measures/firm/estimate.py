@@ -269,20 +269,20 @@ class Estimator:
         """A group of columns: its joint values take the part of one feature's."""
         table, scores = self.values.table, self.scores
         codes, donors = table.factorize(feature.columns)
-        numbers = self.values.group(feature)
-        usable = numbers is not None and bool(np.isfinite(numbers).all())
+        values = self.values.group(feature)
+        usable = values.dtype != object and bool(np.isfinite(values).all())
         method = self._method(feature, len(donors), True, usable)
         if method == "conditional_mean":
             if len(donors) > self.n_bins:
                 codes, donors = self._joint_bins(feature)
-            self._put_means(e, codes, self.values.group_values(feature, donors))
+            self._put_means(e, codes, values[donors])
         elif method == "binary":
             found = slopes(codes[:, np.newaxis].astype(np.float64), scores)
             size = np.abs(found.signed)
             self.results.put([e], method, size, found.errors, found.influences)
-            t = self.values.group_values(feature, donors)
-            self.results.others[e] = (t, found.lines[0, : len(donors)])
+            self.results.others[e] = (values[donors], found.lines[0, : len(donors)])
         else:
+            numbers = values.astype(np.float64)
             fitted = self._regression(numbers)
             variance = scores.weights @ fitted**2
             # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.

@@ -249,13 +249,8 @@ class Values:
         return values
 
     def group(self, feature):
-        """Numeric columns of a group, (n_samples, n_members), or None."""
-        values = self.group_values(feature, slice(None))
-        return values.astype(np.float64) if values.dtype.kind in "fbiu" else None
-
-    def group_values(self, feature, donors):
-        """Joint values of the given rows, (n_donors, n_members)."""
-        columns = [self.table.column(j)[donors] for j in feature.columns]
+        """Columns of a group, (n_samples, n_members): objects, if not all numbers."""
+        columns = [self.table.column(j) for j in feature.columns]
         kinds = {column.dtype.kind in "fbiu" for column in columns}
         if kinds != {True}:
             columns = [column.astype(object) for column in columns]

@@ -236,11 +236,10 @@ default="auto"
         if model is None:
             raw, output_names = label_scores(y)
             check_not_tiny(raw)
-        every = weights
-        if not np.all(weights > 0):  # rows with zero weight are ignored
-            kept = np.flatnonzero(weights)
-            table, weights = table.take(kept), weights[kept]
-            raw = raw[kept] if model is None else None
+            raw = raw[weights > 0]
+        kept = weights > 0  # the other rows are ignored
+        if not kept.all():
+            table, weights = table.take(np.flatnonzero(kept)), weights[kept]
         if model is not None:
             raw = unmoved_response(model, table).T
             output_names = model.output_names
@@ -249,7 +248,7 @@ default="auto"
         results = within_callbacks([self], partial(self._estimates, *given))
         self._store_estimates(features, output_names, results)
         if self.keep_rows:
-            self._keep_rows(table, every > 0, scores, results)
+            self._keep_rows(table, kept, scores, results)
         warn_stopped(self, self.method_.count(None))
 
     def _keep_rows(self, table, kept, scores, results):

@@ -94,7 +94,7 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     results.lines[straight] = centre + steps * lines[: len(ends), np.newaxis]
     for (e, members), a in zip(groups.items(), of_groups):
         members = list(members)
-        t = values.group(features[e])
+        t = values.group(features[e]).astype(np.float64)
         plane = (t - covariance.mean[members]) @ a[members]
         results.others[e] = (t, centre + scores.scale * plane)
     return results

@@ -139,10 +139,9 @@ def _sums(part, model, features, scores):
             d = feature.of(part.table) - feature.center
             numbers = np.vstack([d * v, v, v**2, d, d**2])
             codes, n_groups = np.zeros(len(d), dtype=np.intp), 1
-        order = np.argsort(codes, kind="stable")
-        bounds = np.searchsorted(codes[order], np.arange(1, n_groups))
-        rows = np.split(order, bounds)
-        of_rows = [(numbers[:, r], part.weights[r], None, 1) for r in rows]
+        bounds = np.cumsum(np.bincount(codes, minlength=n_groups))[:-1]
+        groups = np.split(np.argsort(codes, kind="stable"), bounds)
+        of_rows = [(numbers[:, rows], part.weights[rows], None, 1) for rows in groups]
         result.append([Moments.of(*of_group) for of_group in of_rows])
     return result
 
