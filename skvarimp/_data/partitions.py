@@ -119,16 +119,20 @@ class Partitions:
         check_two_rows(n_rows, n_positive, weighted)
         return found
 
-    def passed(self, function, arguments, merge=None):
+    def refuse(self, what, way_out=""):
+        """Raise ValueError, as `what` cannot be merged; `way_out` is another one."""
+        raise ValueError(
+            f"{what} needs all rows in one place, got X in partitions. Pass "
+            f"X.compute(){way_out}."
+        )
+
+    def passed(self, function, arguments):
         """Merge function(part, *arguments) over all parts that have rows.
 
-        An error names the partition. Parameters as in `merged_over`; `merge` is
-        `merged` by default.
+        By `merged`. An error names the partition. Parameters as in `merged_over`.
         """
         arguments = self._read, function, arguments
-        return merged_over(
-            self.delayed, _on_part, arguments, merge or merged, self.sent
-        )
+        return merged_over(self.delayed, _on_part, arguments, merged, self.sent)
 
     def in_bins(self, values, edges, reduce):
         """Reduce the values of all rows bin by bin.

@@ -201,13 +201,20 @@ def indicators(y, lists, strict=True):
     -------
     ndarray of shape (n_samples, n_outputs)
     """
-    codes = positions(y, lists, strict)
-    return np.hstack(
-        [
-            codes[:, c, np.newaxis] == watched(np.arange(len(classes)))
-            for c, classes in enumerate(lists)
-        ]
-    ).astype(np.float64)
+    shown = [watched(np.arange(len(classes))) for classes in lists]
+    return where_codes(positions(y, lists, strict), shown).astype(np.float64)
+
+
+def where_codes(codes, shown):
+    """Whether each row has each of some codes, side by side, (n_samples, n) bool.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples, n_columns)
+    shown : iterable of ndarray
+        Codes of each column.
+    """
+    return np.hstack([codes[:, [c]] == of_one for c, of_one in enumerate(shown)])
 
 
 def output_names(lists):

@@ -83,10 +83,7 @@ class Problem:
     def in_one_place(self, what, way_out="leave it out"):
         """Raise where the rows are in partitions, as `what` cannot be merged."""
         if self.partitions is not None:
-            raise ValueError(
-                f"{what} needs all rows in one place, got X in partitions. Pass "
-                f"X.compute(), or {way_out}."
-            )
+            self.partitions.refuse(what, f", or {way_out}")
 
     def drawing(self):
         """The response that drawn rows are asked for: the model itself.

@@ -209,10 +209,7 @@ default="auto"
             "keep_rows=True": self.keep_rows,
         }.items():
             if asked:
-                raise ValueError(
-                    f"{what} needs all rows in one place, got X in partitions. Pass "
-                    "X.compute()."
-                )
+                partitions.refuse(what)
         unmoved_response(model, table)  # names the outputs
         linear = partial(_is_linear, model, table)
         results = estimates_over(self, model, entries, partitions, linear)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import tree
 from sklearn.utils import compute_sample_weight
 
-from skvarimp._data.values import as_columns, class_lists, positions
+from skvarimp._data.values import as_columns, class_lists, positions, where_codes
 from skvarimp._models.readers.sklearn_trees import grown_trees
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Encoding
@@ -44,81 +44,11 @@ class Training:
         In-bag weight of each row; 0 for rows that were not used.
     target : ndarray of shape (n_samples, n_outputs) or None
         Class codes, numbers, or negative gradients of a boosting stage.
-    counted : ndarray of shape (n_samples,) or None
-        Rows that enter `Tree.count`, of a tree that keeps no sums of weights; None for
-        those of positive weight, of a tree that does.
-    n_classes : tuple of int or None
-        Classes of each output, whose shares the leaves hold; None for numbers.
-    held : {"mean", "median"} or None
-        What the leaves hold of the targets; None where something else.
     """
 
     leaf: np.ndarray
     weight: np.ndarray
     target: np.ndarray | None = None
-    counted: np.ndarray | None = None
-    n_classes: tuple | None = None
-    held: str | None = None
-
-
-def _check_training(table, training, tree):
-    """Raise ValueError unless the rows fill the leaves as they did in training.
-
-    By their number, their weight and, where the tree keeps it, the mean or median of
-    their targets. Every inner node is a sum of leaves, so the leaves tell about all
-    nodes.
-    """
-    leaves = np.flatnonzero(table.is_leaf)
-    counted = training.weight != 0 if training.counted is None else training.counted
-    n_nodes = len(table.left)
-    count = np.bincount(training.leaf[counted], minlength=n_nodes)[leaves]
-    weight = np.bincount(training.leaf, training.weight, minlength=n_nodes)[leaves]
-    expected = table.weight[leaves] if training.counted is None else weight
-    # Sums of the same numbers in another order agree to rounding.
-    tolerance = 1e-8 * np.abs(expected) + 1e-13 * np.abs(table.weight[0])
-    recorded = table.count[leaves]
-    # A tree given a drawn row twice, and not once with weight 2, counts it twice.
-    wrong = (count != recorded) & (weight != recorded)
-    wrong |= np.abs(weight - expected) > tolerance
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        raise ValueError(
-            f"X is not the training data: node {leaves[k]} of tree {tree} was grown on "
-            f"{table.count[leaves[k]]} rows of weight {expected[k]:.6g}, but X, y and "
-            f"`sample_weight` put {count[k]} rows of weight {weight[k]:.6g} there. "
-            "Pass what the estimator was fitted with, rows in the same order."
-        )
-    if training.target is not None and training.held:
-        _check_target(table, training, tree, weight)
-
-
-def _check_target(table, training, tree, weight):
-    """Raise ValueError unless the leaves hold what they should of their targets."""
-    target = training.target
-    if training.n_classes is not None:
-        target = np.hstack(
-            [target[:, [o]] == np.arange(k) for o, k in enumerate(training.n_classes)]
-        ).astype(np.float64)
-    if target.shape[1] != table.values.shape[1]:  # the tree has not seen all classes
-        return
-    leaves, n_nodes = np.flatnonzero(table.is_leaf), len(table.left)
-    for column, value in zip(target.T, table.values.T):
-        off, allowed = column - value[training.leaf], np.abs(column).max(initial=0.0)
-        allowed = 1e-8 * allowed * weight
-        if training.held == "median":  # neither side outweighs the other and the ties
-            tied = training.weight * (off == 0)
-            tied = np.bincount(training.leaf, tied, minlength=n_nodes)[leaves]
-            off, allowed = np.sign(off), tied + 1e-8 * weight
-        sums = np.bincount(training.leaf, training.weight * off, minlength=n_nodes)
-        wrong = np.abs(sums[leaves]) > allowed
-        if wrong.any():
-            leaf = leaves[np.argmax(wrong)]
-            raise ValueError(
-                f"y is not the training target: leaf {leaf} of tree {tree} holds "
-                f"{value[leaf]:.6g}, which is not the {training.held} of its rows. "
-                "Pass the X and y the estimator was fitted with, rows in the same "
-                "order."
-            )
 
 
 class TreeReader:
@@ -138,7 +68,7 @@ class TreeReader:
     criterion : str or None
         The trees' own criterion; None for one this library does not know.
     n_classes : tuple of int or None
-        Classes of each output of classification trees.
+        Classes of each output, whose shares the leaves hold; None for numbers.
     averaging : {"tree", "forest", "boosting", "weighted"}
         How scikit-learn's `feature_importances_` averages trees.
     knows_target : bool
@@ -147,9 +77,10 @@ class TreeReader:
         Columns of unordered categories.
     encoding : Encoding
     counted : ndarray of shape (n_samples,) or None
-        See `Training`.
+        Rows that enter `Tree.count`, of trees that keep no sums of weights; None for
+        those of positive weight, of trees that do.
     held : {"mean", "median"} or None
-        See `Training`.
+        What the leaves hold of the targets; None where something else.
     """
 
     averaging = "forest"
@@ -205,22 +136,73 @@ class TreeReader:
         """
         # bagged trees may know different classes, whose values do not join
         bare = [replace(tree, values=tree.values[:, :0]) for tree in self.tables]
-        nodes, target = NodeTable(bare, self.encoding), None
+        nodes, target, shown = NodeTable(bare, self.encoding), None, None
         codes = nodes.codes_of(table)
 
         def leaf_in(t):
             return nodes.leaves(codes, np.array([t]))[0] - nodes.roots[t]
 
         if y is not None and self.knows_target:
-            known = self.classes is not None
-            target = (
-                positions(y, self.classes) if known else as_columns(y).astype(float)
-            )
+            if self.classes is None:
+                shown = target = as_columns(y).astype(float)
+            else:
+                target = positions(y, self.classes)
+                shown = where_codes(target, map(np.arange, self.n_classes))
         for t, in_bag in enumerate(self._in_bag(leaf_in, y, weight)):
-            rows = leaf_in(t), in_bag, target, self.counted
-            training = Training(*rows, self.n_classes, self.held)
-            _check_training(self.tables[t], training, t)
+            training = Training(leaf_in(t), in_bag, target)
+            self._check_training(t, training, shown)
             yield training
+
+    def _check_training(self, tree, training, shown):
+        """Raise ValueError unless the rows fill the leaves as they did in training.
+
+        By their number, their weight and, where the tree keeps it, the mean or median
+        of what its leaves show of the targets. Every inner node is a sum of leaves, so
+        the leaves tell about all nodes.
+        """
+        table = self.tables[tree]
+        leaves = np.flatnonzero(table.is_leaf)
+
+        def at_leaves(of_rows):
+            return np.bincount(training.leaf, of_rows, len(table.left))[leaves]
+
+        counted = training.weight != 0 if self.counted is None else self.counted
+        count, weight = at_leaves(counted), at_leaves(training.weight)
+        expected = table.weight[leaves] if self.counted is None else weight
+        # Sums of the same numbers in another order agree to rounding.
+        tolerance = 1e-8 * np.abs(expected) + 1e-13 * np.abs(table.weight[0])
+        recorded = table.count[leaves]
+        # A tree given a drawn row twice, and not once with weight 2, counts it twice.
+        wrong = (count != recorded) & (weight != recorded)
+        wrong |= np.abs(weight - expected) > tolerance
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise ValueError(
+                f"X is not the training data: node {leaves[k]} of tree {tree} was "
+                f"grown on {recorded[k]} rows of weight {expected[k]:.6g}, but X, y "
+                f"and `sample_weight` put {count[k]:.0f} rows of weight "
+                f"{weight[k]:.6g} there. Pass what the estimator was fitted with, rows "
+                "in the same order."
+            )
+        if shown is None or self.held is None:
+            return
+        if shown.shape[1] != table.values.shape[1]:  # a tree has not seen all classes
+            return
+        for column, value in zip(shown.T, table.values.T):
+            off = column - value[training.leaf]
+            allowed = 1e-8 * np.abs(column).max(initial=0.0) * weight
+            if self.held == "median":  # neither side outweighs the other and the ties
+                allowed = at_leaves(training.weight * (off == 0)) + 1e-8 * weight
+                off = np.sign(off)
+            wrong = np.abs(at_leaves(training.weight * off)) > allowed
+            if wrong.any():
+                leaf = leaves[np.argmax(wrong)]
+                raise ValueError(
+                    f"y is not the training target: leaf {leaf} of tree {tree} holds "
+                    f"{value[leaf]:.6g}, which is not the {self.held} of its rows. "
+                    "Pass the X and y the estimator was fitted with, rows in the same "
+                    "order."
+                )
 
     def _needed(self, y, what_for):
         if y is None:

@@ -6,7 +6,7 @@ partitions.
 
 import numpy as np
 
-from skvarimp._data.values import as_columns, class_lists, positions
+from skvarimp._data.values import as_columns, class_lists, positions, where_codes
 from skvarimp._measures.impurity.readers import (
     READERS,
     AdaBoost,
@@ -91,7 +91,7 @@ def _target(estimator, form, y, of_shares):
     if sum(sizes) != n_raw:  # one score of two classes each
         sizes = [1] * n_columns
     elif sum(sizes) > n_columns:
-        y = np.hstack([y[:, [o]] == np.arange(k) for o, k in enumerate(sizes)])
+        y = where_codes(y, map(np.arange, sizes))
     if sum(sizes) != n_raw:
         raise ValueError(
             f"y has {n_columns} columns, but {type(estimator).__name__} was fitted "
@@ -154,27 +154,21 @@ def earned_over(measure, estimator, partitions):
         See `Credit`.
     """
     if measure.keep_rows:
-        raise ValueError(
-            "keep_rows=True needs all rows in one place, got X in partitions. Pass "
-            "X.compute(), or leave it out."
-        )
+        partitions.refuse("keep_rows=True", ", or leave it out")
     partitions.sent.add(estimator)
     sums = partitions.passed(_sums, (estimator,))
-    return partitions.passed(_earned, (estimator, sums), _joined)
+    variance = partitions.passed(_variance, (estimator, sums))
+    # totals follow from the sums alone
+    credit = _in_trees(partitions.head, estimator).credit(sums)
+    return credit.columns, credit.totals, variance
 
 
 def _sums(part, estimator):
     return _in_trees(part, estimator).sums()
 
 
-def _earned(part, estimator, sums):
-    credit = _in_trees(part, estimator).credit(sums)
-    return credit.columns, credit.totals, credit.variance
-
-
-def _joined(one, other):
-    columns, totals, variance = one
-    return columns, totals, variance + other[2]
+def _variance(part, estimator, sums):
+    return _in_trees(part, estimator).credit(sums).variance
 
 
 def _in_trees(part, estimator):
