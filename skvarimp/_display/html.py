@@ -74,13 +74,11 @@ def selector_html(selector):
     shown = ", ".join(kept[:MOST_ROWS])
     if len(kept) > MOST_ROWS:
         shown += f" and {len(kept) - MOST_ROWS} more"
-    scores = np.asarray(selector.path_["score"], dtype=float)
-    sizes = np.asarray(selector.path_["n_features"])
-    best = int(np.nanargmax(scores))
+    score, best, n_best = selector._kept_and_best
     facts = {
         "kept": f"{selector.n_features_} of {len(selector.support_)}",
-        "score": f"{scores[sizes == selector.n_features_][0]:.4g}",
-        "best score": f"{scores[best]:.4g} with {sizes[best]} columns",
+        "score": f"{score:.4g}",
+        "best score": f"{best:.4g} with {n_best} columns",
     }
     rows = "".join(f"<tr><td>{k}</td><td>{v}</td></tr>" for k, v in facts.items())
     return _page_of(selector, shown, f"<table>{rows}</table>")

@@ -162,8 +162,8 @@ class AllRelevantSelector(RefittingSelector):
         stopped = False
         with Progress([self], self.max_iter, "round") as progress:
             # as many rounds at once as surely bring no decision before the last
-            while not (stopped or decisions.complete()):
-                left, n_more = decisions.left(), decisions.next_batch()
+            while not stopped and (n_more := decisions.next_batch()):
+                left = decisions.left()
                 tasks = [(seed, left) for seed in seeds[decisions.n_rounds :][:n_more]]
                 for _, found in in_order(_of_round, tasks, (refits,), self.n_jobs):
                     decisions.add(left, *found)
@@ -285,26 +285,22 @@ class Decisions:
         """Select and reject what the hits so far allow."""
         left, n = self.left(), self.n_rounds
         hits = self.hits[left]
-        for tails, decision in (
-            (binom.sf(hits - 1, n, 0.5), SELECTED),
-            (binom.cdf(hits, n, 0.5), REJECTED),
-        ):
-            sure = false_discovery_control(tails) <= self.tail
+        tails = binom.sf(hits - 1, n, 0.5), binom.cdf(hits, n, 0.5)
+        for of_tail, decision in zip(tails, (SELECTED, REJECTED)):
+            sure = false_discovery_control(of_tail) <= self.tail
             sure &= self.state[left] == TENTATIVE
             self.state[left[sure]] = decision
             self.decided_after[left[sure]] = n
             if np.any(sure):
                 self.idle_until = n + self.n_iter_no_change
 
-    def complete(self):
-        """Whether nothing is left to decide, or no round has decided for long."""
-        decided = not (self.state == TENTATIVE).any()
-        return decided or self.n_rounds >= min(self.max_iter, self.idle_until)
-
     def next_batch(self):
-        """Rounds until the first that can bring a decision, at least one."""
+        """Rounds until the first that can bring a decision.
+
+        0 if nothing is left to decide, or no round has decided for long.
+        """
         hits, n = self.hits[self.state == TENTATIVE], self.n_rounds
-        most = min(self.max_iter - n, self.idle_until - n)
+        most = min(self.max_iter, self.idle_until) - n if len(hits) else 0
         for more in range(1, most):
             after = n + more
             tails = binom.sf(hits + more - 1, after, 0.5), binom.cdf(hits, after, 0.5)

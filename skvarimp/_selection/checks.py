@@ -49,6 +49,9 @@ MEASURES = {
 
 importance_constraint = [BaseImportance, StrOptions(set(MEASURES))]
 
+# The method of each part that metadata may go to, in the order of `Passed`.
+METHODS = dict(estimator="fit", importance="fit", scorer="score", splitter="split")
+
 
 def named(importance, parameter="importance"):
     """An instance with default parameters for a name; anything else as it is.
@@ -206,16 +209,9 @@ def routed(router, estimator, params, n_samples):
         params["sample_weight"] = weight
     if get_config()["enable_metadata_routing"]:
         by_part = process_routing(router, "fit", **params)
-
-        def of(part, method):
-            return by_part.get(part, {}).get(method, {})
-
-        return Passed(
-            of("estimator", "fit"),
-            of("importance", "fit"),
-            of("scorer", "score"),
-            of("splitter", "split").get("groups"),
-        )
+        given = {k: by_part.get(k, {}).get(method, {}) for k, method in METHODS.items()}
+        groups = given.pop("splitter").get("groups")
+        return Passed(*given.values(), groups)
     unknown = sorted(set(params) - {"sample_weight", "groups"})
     if unknown:
         raise TypeError(
@@ -232,19 +228,20 @@ def routed(router, estimator, params, n_samples):
     return Passed(params, params, params, groups)
 
 
-def router_of(owner, estimator, importance):
-    """A router of metadata to the fit of an estimator and of a measure; None has none.
+def router_of(owner, estimator, importance, **others):
+    """A router of metadata to parts; those that request none may be anything.
 
     Parameters
     ----------
     owner : object or str
     estimator : estimator or None
     importance : BaseImportance, str, callable or None
+    **others : object
+        By the names of `METHODS`.
     """
-    router, importance = MetadataRouter(owner=owner), named(importance)
-    to_fit = MethodMapping().add(caller="fit", callee="fit")
-    if estimator is not None:
-        router.add(estimator=estimator, method_mapping=to_fit)
-    if isinstance(importance, BaseImportance):
-        router.add(importance=importance, method_mapping=to_fit)
+    parts = {"estimator": estimator, "importance": named(importance)} | others
+    router = MetadataRouter(owner=owner)
+    for name, part in parts.items():
+        to_method = MethodMapping().add(caller="fit", callee=METHODS[name])
+        router.add(**{name: part}, method_mapping=to_method)
     return router

@@ -20,7 +20,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
@@ -32,6 +32,7 @@ from skvarimp._measures.permutation import is_finite_number
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
+from skvarimp._selection.checks import router_of
 from skvarimp._selection.refits import Refits, RefittingSelector
 from skvarimp._types import (
     AnyEstimator,
@@ -64,12 +65,10 @@ class Path:
     n_jobs : int or None
     changes : str
         What sets a subset apart from the one before: columns "dropped" or "added".
-    on_step : callable
-        Told of each step; returns whether a callback asks to stop.
     steps : dict
         What becomes the selector's `path_`.
-    stopped : bool
-        Whether a callback asked to stop.
+    importances : ndarray or None
+        Of the subset visited last.
     """
 
     refits: Refits
@@ -77,9 +76,8 @@ class Path:
     splits: list
     n_jobs: int | None
     changes: str
-    on_step: Callable
     steps: dict = field(default_factory=dict)
-    stopped: bool = False
+    importances: np.ndarray | None = None
 
     def folds(self, columns, with_importance):
         """Some columns' score on each fold, and the mean importances or None."""
@@ -90,9 +88,9 @@ class Path:
         return np.array(scores), mean
 
     def visit(self, columns, changed, with_importance):
-        """The mean importances of a subset, or None; it becomes the next step."""
+        """Make a subset the next step, with its importances or without."""
         start = time.perf_counter()
-        scores, importances = self.folds(columns, with_importance)
+        scores, self.importances = self.folds(columns, with_importance)
         step = {
             "n_features": len(columns),
             "score": float(scores.mean()),
@@ -102,8 +100,6 @@ class Path:
         }
         for name, value in step.items():
             self.steps.setdefault(name, []).append(value)
-        self.stopped = self.on_step()
-        return importances
 
 
 @users_code()
@@ -142,9 +138,10 @@ def _working_memory(table):
 class PathSelector(Delegating, RefittingSelector):
     """Walks along a path of subsets and keeps the smallest that is good enough.
 
-    A subclass visits its subsets in `_walk(path)`, which takes at most
-    `_most_steps(n_columns)`; it names in `_changes` what a step does, and lists in
-    `_not_kept(chosen)` the columns that are not kept, by rank.
+    A subclass yields its subsets from `_walk(path)`, at most `_most_steps(n_columns)`,
+    each with the columns that a step changed and whether it needs the importances; it
+    names in `_changes` what a step does, and lists in `_not_kept(chosen)` the columns
+    that are not kept, by rank.
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
@@ -197,10 +194,12 @@ class PathSelector(Delegating, RefittingSelector):
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
-        run = refits, self._scorer(), splits, self.n_jobs
+        path = Path(refits, self._scorer(), splits, self.n_jobs, self._changes)
         with Progress([self], self._most_steps(table.n_columns), "step") as progress:
-            path = Path(*run, self._changes, progress.step)
-            self._walk(path)
+            for step in self._walk(path):
+                path.visit(*step)
+                if progress.step():
+                    break
         self._keep(path.steps)
         kept = table.select(np.flatnonzero(self.support_))
         self.estimator_ = replace(refits, table=kept).fitted()
@@ -247,7 +246,7 @@ class PathSelector(Delegating, RefittingSelector):
         """
         self.path_ = path
         scores, sizes = np.asarray(path["score"]), np.asarray(path["n_features"])
-        best = best_step(path)
+        best = np.lexsort((sizes, -scores))[0]  # of several the smallest
         if self.performance_threshold == ONE_STANDARD_ERROR:
             folds = path["fold_scores"][best]
             less = folds.std(ddof=1) / np.sqrt(len(folds))
@@ -261,16 +260,16 @@ class PathSelector(Delegating, RefittingSelector):
             self.ranking_[columns] = rank
         self.support_ = self.ranking_ == 1
         self.n_features_ = int(self.support_.sum())
+        self._kept_and_best = scores[chosen], scores[best], sizes[best]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
         if not hasattr(self, "path_"):
             return text
-        sizes, scores = self.path_["n_features"], self.path_["score"]
-        kept, best = sizes.index(self.n_features_), best_step(self.path_)
+        score, best, n_best = self._kept_and_best
         return (
             f"<{text}: kept {self.n_features_} of {self.n_features_in_} columns, score "
-            f"{scores[kept]:.4g}; best score {scores[best]:.4g} with {sizes[best]}>"
+            f"{score:.4g}; best score {best:.4g} with {n_best}>"
         )
 
     def _selected(self, X):
@@ -303,15 +302,6 @@ class PathSelector(Delegating, RefittingSelector):
         router : MetadataRouter
             To the estimator's and the importance's fit, the scorer and the splitter.
         """
-        router = super().get_metadata_routing()
         splitter = GroupShuffleSplit() if isinstance(self.cv, str) else self.cv
-        if hasattr(splitter, "split"):
-            to_split = MethodMapping().add(caller="fit", callee="split")
-            router.add(splitter=splitter, method_mapping=to_split)
-        to_score = MethodMapping().add(caller="fit", callee="score")
-        return router.add(scorer=self._scorer(), method_mapping=to_score)
-
-
-def best_step(path):
-    """Position of the best score on a path; of several the smallest subset."""
-    return np.lexsort((path["n_features"], -np.asarray(path["score"])))[0]
+        others = {"scorer": self._scorer(), "splitter": splitter}
+        return router_of(self, self.estimator, self.importance, **others)

@@ -130,10 +130,9 @@ class Refits:
             splitter = copy(splitter)
             splitter.random_state = int(random.integers(2**31))
         n_samples, passed = self.table.n_samples, self.passed
-        try:  # splitters look at the length of X only
-            splits = list(
-                splitter.split(np.zeros((n_samples, 1)), self.y, passed.groups)
-            )
+        X = np.zeros((n_samples, 1))  # splitters look at its length only
+        try:
+            splits = list(splitter.split(X, self.y, passed.groups))
         except (TypeError, ValueError) as error:
             if "unpack" not in str(error):
                 raise

@@ -132,14 +132,12 @@ class BackwardEliminationSelector(PathSelector):
         table = path.refits.table
         columns = np.arange(table.n_columns)
         dropped = columns[:0]
-        while True:
-            last = len(columns) == self.min_features_to_select
-            importances = path.visit(columns, dropped, with_importance=not last)
-            if path.stopped or last:
-                return
-            keep = self._kept(importances)
+        while len(columns) > self.min_features_to_select:
+            yield columns, dropped, True
+            keep = self._kept(path.importances)
             dropped, columns = columns[~keep], columns[keep]
             check_named_columns(self.estimator, table, dropped)
+        yield columns, dropped, False
 
     def _kept(self, importances):
         """Mask of the columns that stay; ties drop the highest index first."""
@@ -245,13 +243,11 @@ class ForwardSelector(PathSelector):
         n_used = self.min_features_to_select
         last = max(int(high.sum()), n_used)
         check_named_columns(self.estimator, table, order[n_used:])
-        added = order[:n_used]
-        while True:
-            path.visit(np.sort(order[:n_used]), added, with_importance=False)
-            if path.stopped or n_used >= last:
-                return
-            more = min(last, n_used + self._n_steps(table.n_columns - n_used))
-            n_used, added = more, order[n_used:more]
+        yield np.sort(order[:n_used]), order[:n_used], False
+        while n_used < last:
+            start = n_used
+            n_used = min(last, start + self._n_steps(table.n_columns - start))
+            yield np.sort(order[:n_used]), order[start:n_used], False
 
     def _not_kept(self, chosen):
         added = self.path_["added"]

@@ -227,8 +227,7 @@ def _losses_of_task(task, refits, loss, removal):
     if len(left_out) > 1:
         predictions = _linear_predictions(refits, train, held_out, left_out[1:])
         if predictions is not None:
-            estimator, outputs = predictions
-            return _row_losses(estimator, loss, y, outputs)
+            return _row_losses(*predictions, loss, y)
     losses = []
     for entry in left_out:
         part = refits
@@ -236,11 +235,11 @@ def _losses_of_task(task, refits, loss, removal):
             part = replace(refits, table=_removed(refits.table, entry, removal))
         estimator = part.part(train).fitted(seed)
         outputs = Model(estimator)(part.table.take(held_out).native, "held-out rows")
-        losses.append(_row_losses(estimator, loss, y, outputs.T[:, :, np.newaxis]))
+        losses.append(_row_losses(estimator, outputs.T[:, :, np.newaxis], loss, y))
     return np.hstack(losses)
 
 
-def _row_losses(estimator, loss, y, outputs):
+def _row_losses(estimator, outputs, loss, y):
     """Losses of outputs (n_outputs, n_rows, n_models), of shape (n_rows, n_models)."""
     of_rows = make_loss(loss, Model(estimator), y, len(outputs))
     return of_rows(y[:, np.newaxis], outputs)
@@ -342,10 +341,8 @@ def _inverse(X, weight, estimator):
     smallest = size[-1] ** 2 if full else 0.0
     if smallest + alpha <= (size[0] ** 2 + alpha) / WORST_CONDITION**2:
         return None
-    if full:
-        return right.T, 1.0 / (size**2 + alpha), 0.0, center
-    # 1 / (s^2 + alpha) along V, 1 / alpha across it
-    return right.T, -(size**2) / (alpha * (size**2 + alpha)), 1.0 / alpha, center
+    ridge = 0.0 if full else 1.0 / alpha  # across V
+    return right.T, 1.0 / (size**2 + alpha) - ridge, ridge, center
 
 
 def _agrees(refits, train, held_out, entry, outputs):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import false_discovery_control, t
 
-from skvarimp._data.statistics import holm
+from skvarimp._data.statistics import divided, holm
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._measures.base import entry_frame, ranking
@@ -176,8 +176,7 @@ class LeaveOutImportances:
         m, s = self.importances, self.standard_errors
         positive = np.maximum(m, 0.0)
         effect = (positive + np.hypot(positive, np.sqrt(2.0) * s)) / 2.0
-        variance = np.zeros_like(s)  # of the effect, whose square is q
-        np.divide(s**2, 4.0 * effect, out=variance, where=effect > 0)
+        variance = divided(s**2, 4.0 * effect)  # of the effect, whose square is q
         lower, upper = m - z * s, positive + z * s + (z**2 + 2.0) * variance
         return np.where(lower > 0, lower + z**2 * variance, lower), upper
 

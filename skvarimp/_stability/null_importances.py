@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._data.values import encoded
 from skvarimp._display.stability import NullDisplay
@@ -313,10 +314,8 @@ class NullImportances:
         varies much do not drown the others; one that never varies stands at 0.
         """
         both = np.vstack([self.importances, self.null])
-        spread = both.std(axis=0)
-        varies = spread > TIE * np.abs(both).max(axis=0)
-        standard = np.zeros_like(both)
-        np.divide(both - both.mean(axis=0), spread, out=standard, where=varies)
+        rounding = TIE * np.abs(both).max(axis=0)
+        standard = divided(both - both.mean(axis=0), both.std(axis=0), rounding)
         return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
 
     @property

@@ -4,7 +4,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MethodMapping
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
@@ -64,10 +63,7 @@ def prepare(caller, given, **constraints):
     splitter = None if isinstance(cv, str) else check_cv(cv, y, classifier=classifier)
     router = None
     if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
-        router = router_of(caller, estimator, importance)
-        if splitter is not None:
-            to_split = MethodMapping().add(caller="fit", callee="split")
-            router.add(splitter=splitter, method_mapping=to_split)
+        router = router_of(caller, estimator, importance, splitter=splitter)
     metadata = {name: given[name] for name in ("sample_weight", "groups")}
     metadata |= given["params"] or {}
     passed = routed(router, estimator, metadata, table.n_samples)
