@@ -27,7 +27,6 @@ class SupportsArray(Protocol):
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Convert."""
-        ...
 
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -58,9 +57,8 @@ CustomGrid: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
 ResponseMethod: TypeAlias = Literal[
     "auto", "predict_proba", "decision_function", "predict"
 ]
-ImportanceFunction: TypeAlias = Callable[[Any, Any, Any], ArrayLike]
 # A measure, its name for default parameters, or a function of one's own.
-Importance: TypeAlias = BaseImportance | str | ImportanceFunction
+Importance: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
 Scoring: TypeAlias = str | Callable[..., float] | None
 # "subgroups", labels, labels of each entry, or a scikit-learn tree.
 Conditional: TypeAlias = (
@@ -74,11 +72,9 @@ class Splitter(Protocol):
 
     def split(self, *args: Any, **kwargs: Any) -> Iterable[Any]:
         """Yield (training, held-out) positions."""
-        ...
 
     def get_n_splits(self, *args: Any, **kwargs: Any) -> int:
         """Count them."""
-        ...
 
 
 CrossValidation: TypeAlias = (

@@ -77,7 +77,7 @@ class Table:
         values : ndarray of shape (n, len(columns)) or None
             Numbers to put instead.
         """
-        raise NotImplementedError
+        return self.moved_together([(rows, columns, donors, values)])
 
     def moved_together(self, moves):
         """Several moved blocks of rows below each other, for one call of the model.

@@ -100,8 +100,7 @@ class Points:
             [_widths(c, at, n_neighbours) for c, at in zip(x, self._at)]
         )
         self._step = max(1, CACHE // x.size)
-        n_bytes = 3 * 8 * n_points * x.size
-        keep = n_bytes <= working_bytes()
+        keep = 3 * 8 * n_points * x.size <= working_bytes()  # three tables
         self._kept = list(self._tables()) if keep else None
 
     def interpolate(self, values):

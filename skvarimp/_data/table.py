@@ -22,18 +22,17 @@ class FrameTable(Table):
     converted once, and moved rows are put into a frame once per call of the model.
     """
 
+    _given_labels = None
+
     def __init__(self, native):
-        frame = _in_memory(native)
-        labels = list(frame.columns)
+        self.frame = _in_memory(native)
+        self._labels = list(self.frame.columns)
         super().__init__(native)
-        self._given_labels = None
-        if all(isinstance(label, str) for label in labels):
-            self.names = labels
+        if all(isinstance(label, str) for label in self._labels):
+            self.names = self._labels
         else:  # pandas' numbered columns: named inside, handed out as they came
-            self._given_labels, labels = native.columns, self.column_names()
-            frame = nw.from_native(native.set_axis(labels, axis=1), eager_only=True)
-        self.frame = frame
-        self._labels = labels
+            self._given_labels, self._labels = native.columns, self.column_names()
+            self.frame = _in_memory(native.set_axis(self._labels, axis=1))
 
     @cached_property
     def _array(self):
@@ -132,19 +131,15 @@ class FrameTable(Table):
 
     def has_levels(self, j):
         """See `Table.has_levels`."""
-        if j in self._numbers:
-            return False
         unsaid = self._series(j).dtype in (nw.Object, nw.Unknown)
-        return not unsaid or super().has_levels(j)
+        return super().has_levels(j) if unsaid else j not in self._numbers
 
     def is_date(self, j):
         """See `Table.is_date`."""
-        return j not in self._numbers and self._series(j).dtype.is_temporal()
+        return self._series(j).dtype.is_temporal()
 
     def has_order(self, j):
         """See `Table.has_order`."""
-        if j in self._numbers:
-            return True
         series = self._series(j)
         if isinstance(series.dtype, nw.Enum | nw.Categorical):
             return nw.is_ordered_categorical(series)
@@ -154,16 +149,12 @@ class FrameTable(Table):
         """See `Table.takes_numbers`."""
         return not self.has_levels(j)
 
-    def moved(self, rows, columns, donors=None, values=None):
-        """See `Table.moved`."""
-        return self.moved_together([(rows, columns, donors, values)])
-
     def moved_together(self, moves):
         """See `Table.moved_together`."""
+        library = self.frame.implementation
         among_donors = all(donors is not None for _, _, donors, _ in moves)
         if self._array is not None and (among_donors or self._array.dtype == float):
             array = ArrayTable(self._array).moved_together(moves)
-            library = self.frame.implementation
             return self.handed_out(nw.from_numpy(array, self._labels, backend=library))
         rows = np.concatenate([own for own, _, _, _ in moves])
         sources, given, start = {}, {}, 0
@@ -178,20 +169,14 @@ class FrameTable(Table):
                     given.setdefault(j, []).append((part, values[:, member]))
         parts = []  # frames to be put side by side
         for j, source in sources.items():
+            label = self._labels[j]
             if j not in given:
-                parts.append(self._rows(self.frame.select(self._labels[j]), source))
+                parts.append(self._rows(self.frame.select(label), source))
                 continue
-            numbers = given[j][0][1]
-            if len(numbers) < len(rows):  # the column stays in other moves
-                numbers = self.column(j)[source].astype(np.float64)
-                for part, values in given[j]:
-                    numbers[part] = values
-            series = nw.new_series(
-                self._labels[j],
-                np.ascontiguousarray(numbers),
-                backend=self.frame.implementation,
-            )
-            parts.append(series.to_frame())
+            numbers = self.column(j)[source].astype(np.float64)
+            for part, values in given[j]:
+                numbers[part] = values
+            parts.append(nw.new_series(label, numbers, backend=library).to_frame())
         if len(parts) < self.n_columns:
             others = self.frame.drop([self._labels[j] for j in sources])
             parts.append(self._rows(others, rows))

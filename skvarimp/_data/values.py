@@ -1,6 +1,7 @@
 """Values of one column: numbers where they are, the distinct ones, and class labels."""
 
 from collections.abc import Hashable
+from contextlib import suppress
 
 import numpy as np
 
@@ -14,14 +15,11 @@ def numbers_if_possible(values):
         return values.astype(bool)
     if any(issubclass(t, str | bytes) for t in types):
         return values
-    try:
+    with suppress(TypeError, ValueError):
         return values.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
-    try:  # missing values of a type of their own, such as pandas.NA
+    with suppress(TypeError, ValueError):  # missing values such as pandas.NA
         return np.array([np.nan if is_missing(v) else float(v) for v in values])
-    except (TypeError, ValueError):
-        return values
+    return values
 
 
 def is_missing(value):
@@ -182,11 +180,6 @@ def positions(y, lists, strict=True):
 def watched(classes):
     """Classes that get an output: the second of two, else all."""
     return classes[1:] if len(classes) == 2 else classes
-
-
-def n_watched(lists):
-    """Number of outputs of all columns."""
-    return sum(len(watched(classes)) for classes in lists)
 
 
 def indicators(y, lists, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from skvarimp._data.validation import has_tags
-from skvarimp._data.values import as_columns, indicators, n_watched, positions, watched
+from skvarimp._data.values import as_columns, indicators, positions, watched
 from skvarimp._response.reductions import AbsoluteError, Loss, SquaredError
 from skvarimp._response.states import Draw
 from skvarimp._running.guards import users_code
@@ -298,7 +298,7 @@ def _loss_of_classes(loss, model, y, n_outputs):
             "Use loss='zero_one', or a callable loss."
         )
     columns = as_columns(y)
-    expected = n_watched(lists)
+    expected = sum(len(watched(classes)) for classes in lists)
     if columns.shape[1] != len(lists) or n_outputs != expected:
         raise ValueError(
             f"loss={loss!r} needs one column of y for each of the {len(lists)} lists "

@@ -149,11 +149,5 @@ class Memo:
         return key in self._kept
 
     def __reduce__(self):
-        kept = (self._kept, self._bytes) if self._settings[2] else ({}, 0.0)
-        return _memo, (self._settings, *kept)
-
-
-def _memo(settings, kept, n_bytes):
-    memo = Memo(*settings)
-    memo._kept, memo._bytes = dict(kept), n_bytes
-    return memo
+        kept = {"_kept": dict(self._kept), "_bytes": self._bytes}
+        return Memo, self._settings, kept if self._settings[2] else None

@@ -112,9 +112,7 @@ class Progress:
 
     def __init__(self, measures, n_steps, task_name="entry"):
         self.task_name = task_name
-        contexts = [
-            (measure, callback_context(measure, n_steps)) for measure in measures
-        ]
+        contexts = [(one, callback_context(one, n_steps)) for one in measures]
         self.contexts = [pair for pair in contexts if pair[1] is not None]
 
     def __enter__(self):
