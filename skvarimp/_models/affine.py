@@ -59,9 +59,7 @@ def _scaler(step, n_columns):
 
 def _components(step, n_columns):
     """Projections on the rows of `components_`, after `mean_`, if any, is taken off."""
-    components = step.components_
-    components = components if sparse.issparse(components) else np.asarray(components)
-    matrix = components.T.astype(np.float64)
+    matrix = step.components_.T.astype(np.float64)
     shift = np.zeros(matrix.shape[1])
     if getattr(step, "mean_", None) is not None:
         shift = -np.asarray(step.mean_, dtype=np.float64) @ matrix

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.base_table import dense
-from skvarimp._models.affine import NotAffine, affine
+from skvarimp._models.affine import affine
 from skvarimp._models.forms import BehindSteps, LinkedForm, numbers
 from skvarimp._models.links import IDENTITY, NoGradient, logistic
 
@@ -83,9 +83,12 @@ class Additive(LinkedForm):
     @staticmethod
     def mixed(members, mix):
         """See `Form.mixed`."""
-        parts = [(part, m) for m, form in enumerate(members) for part in form.parts]
-        of_blocks = mix.matrix.shape == (1, len(members))
-        if (parts and not of_blocks) or any(m.link is not IDENTITY for m in members):
+        if any(form.link is not IDENTITY for form in members):
+            return None
+        weighted = zip(members, mix.matrix[0])
+        parts = [part.times(w) for form, w in weighted for part in form.parts]
+        # parts take one number each: a single mix, and one weight for each member
+        if parts and mix.matrix.shape != (1, len(members)):
             return None
         weights = np.hstack([form.weights for form in members])
         intercept = np.concatenate([form.intercept for form in members])
@@ -93,7 +96,7 @@ class Additive(LinkedForm):
             members[0],
             intercept=mix(intercept[:, np.newaxis])[0][:, 0],
             weights=mix.chain(None, weights.T).T,
-            parts=tuple(part.times(mix.matrix[0, m]) for part, m in parts),
+            parts=tuple(parts),
             single=any(form.single for form in members),
         )
 
@@ -130,23 +133,22 @@ class Layers(LinkedForm):
     activation: str
 
     def _values(self, X):
-        """The values of all layers but the last."""
+        """The values of all layers but the last, and the scores."""
         activate = ACTIVATIONS[self.activation]
         layers = [numbers(X)]
         for W, b in zip(self.weights[:-1], self.biases[:-1]):
             layers.append(activate(layers[-1] @ W + b))
-        return layers
+        return layers, (layers[-1] @ self.weights[-1] + self.biases[-1]).T
 
     def scores(self, X):
         """See `Form.scores`."""
-        return (self._values(X)[-1] @ self.weights[-1] + self.biases[-1]).T
+        return self._values(X)[1]
 
     def slopes(self, X):
         """See `LinkedForm.slopes`; by backward accumulation."""
         if self.activation not in DERIVATIVES:
             raise NoGradient(f"a layer of {self.activation}s is not differentiated")
-        layers = self._values(X)
-        scores = (layers[-1] @ self.weights[-1] + self.biases[-1]).T
+        layers, scores = self._values(X)
         derivative = DERIVATIVES[self.activation]
         W = self.weights[-1]
         slopes = np.broadcast_to(W.T[:, np.newaxis], (*scores.shape, len(W)))
@@ -157,8 +159,8 @@ class Layers(LinkedForm):
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
-        last = abs(self._values(X)[-1])
-        return (last @ np.abs(self.weights[-1])).max()
+        layers, _ = self._values(X)
+        return (abs(layers[-1]) @ np.abs(self.weights[-1])).max()
 
     @property
     def elements_per_row(self):
@@ -189,13 +191,10 @@ def linear_part(form, n_columns):
     """The linear `Additive` form that a form of n_columns columns is, or None.
 
     Affine steps in front are multiplied in. Layers are never linear here, even without
-    a bend: their coefficients are products of weights.
+    a bend: their coefficients are products of weights. Other steps raise NotAffine.
     """
     if isinstance(form, BehindSteps):
-        try:
-            steps = affine(form.steps, n_columns)
-        except NotAffine:
-            return None
+        steps = affine(form.steps, n_columns)
         inner = linear_part(form.form, steps.matrix.shape[1])
         return None if inner is None else inner.after(steps)
     return form if isinstance(form, Additive) and not form.parts else None
@@ -235,10 +234,6 @@ class LowDegree(LinkedForm):
         """See `Form.scores`."""
         return self.head(numbers(X) @ self.matrix + self.shift).T
 
-    def products(self, X):
-        """The products themselves at rows, (n_rows, n_terms)."""
-        return self._products(numbers(X) @ self.matrix + self.shift, self.factors)
-
     def head(self, lines):
         """Scores (..., n_scores) of the units' lines (..., n_units)."""
         return self._products(lines, self.factors) @ self.coef + self.intercept
@@ -246,8 +241,6 @@ class LowDegree(LinkedForm):
     def _products(self, lines, factors):
         """The products of some units each, (..., n_terms)."""
         result = np.ones((*lines.shape[:-1], len(factors)))
-        if result.size == 0:
-            return result
         units = np.where(self.hinges, np.maximum(lines, 0.0), lines)
         units = np.concatenate([units, np.ones((*lines.shape[:-1], 1))], axis=-1)
         for of_terms in factors.T:
@@ -297,7 +290,8 @@ class LowDegree(LinkedForm):
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
-        terms = np.abs(self.products(X)) @ np.abs(self.coef)
+        lines = numbers(X) @ self.matrix + self.shift
+        terms = np.abs(self._products(lines, self.factors)) @ np.abs(self.coef)
         return (terms + np.abs(self.intercept)).max()
 
     @property

@@ -41,14 +41,10 @@ def sources(transformer, n_columns, names=None):
     NotColumnwise
         Where its type is not in the list.
     """
-    if n_columns == 0:  # a ColumnTransformer leaves a part without columns unfitted
-        return np.arange(0)
-    if isinstance(transformer, str):
-        return np.arange(n_columns if transformer == "passthrough" else 0)
-    if transformer is None:
-        return np.arange(n_columns)
-    selects = is_selector(transformer)
-    rule = _selected if selects else rule_of(transformer, COLUMNWISE)
+    # a ColumnTransformer leaves a part without columns unfitted
+    if n_columns == 0 or transformer is None or isinstance(transformer, str):
+        return np.arange(0 if transformer == "drop" else n_columns)
+    rule = _selected if is_selector(transformer) else rule_of(transformer, COLUMNWISE)
     if rule is None:
         name = type(transformer).__name__
         raise NotColumnwise(f"{name} is not a column-wise transformer")
@@ -118,10 +114,8 @@ def _selected(transformer, n_columns, names):
 
 
 def _function(transformer, n_columns, names):
-    for function, arguments in (
-        (transformer.func, transformer.kw_args),
-        (transformer.inverse_func, transformer.inv_kw_args),
-    ):
+    arguments = transformer.kw_args or transformer.inv_kw_args
+    for function in (transformer.func, transformer.inverse_func):
         elementwise = isinstance(function, np.ufunc) and function.nin == 1
         if not (function is None or elementwise) or arguments:
             raise NotColumnwise(
@@ -198,10 +192,7 @@ def _names_after(step, names):
 
 def _composed(first, second):
     """Sources of two steps in a row; a constant column stays one."""
-    result = np.full(len(second), NO_SOURCE)
-    moved = second != NO_SOURCE
-    result[moved] = np.asarray(first)[second[moved]]
-    return result
+    return np.append(first, NO_SOURCE)[second]  # NO_SOURCE, as an index, is the last
 
 
 def _column_transformer(transformer, n_columns, names):
@@ -230,9 +221,7 @@ def _positions(columns, names, n_columns):
             stop = n_columns if columns.stop is None else names.index(columns.stop) + 1
             return np.arange(start, stop)[:: columns.step]
         return np.arange(n_columns)[columns]
-    if isinstance(columns, str) or np.ndim(columns) == 0:
-        columns = [columns]
-    columns = list(columns)
+    columns = np.atleast_1d(columns).tolist()
     if columns and all(isinstance(c, bool | np.bool_) for c in columns):
         return np.flatnonzero(columns)
     return np.array([column_position(c, names, n_columns) for c in columns], np.intp)

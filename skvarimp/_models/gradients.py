@@ -242,24 +242,19 @@ def central_steps(model, table, columns):
     output = np.asarray(raw[0] if isinstance(raw, list) else raw).dtype
     for j in columns:
         values = table.column(j)
-        _refuse_non_numbers(table, j, values)
+        if values.dtype.kind not in "fbiu" or not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"Feature {table.column_names()[j]!r} has values that are not finite "
+                "numbers, so the response has no derivative by it."
+            )
         single = np.float32 in (output, values.dtype)
         numbers = values.astype(np.float64)
         largest = np.abs(numbers).max()
         spread = numbers.std() if numbers.min() < numbers.max() else 0.0
         step = (SINGLE_STEP if single else STEP) * (spread or largest or 1.0)
         # values far from 0 with little spread: a step that does not round away
-        stored = np.float32 if values.dtype == np.float32 else np.float64
-        steps[j] = max(step, 8 * np.spacing(stored(largest)))
+        steps[j] = max(step, 8 * np.spacing(_precision(values)(largest)))
     return steps
-
-
-def _refuse_non_numbers(table, j, values):
-    if values.dtype.kind not in "fbiu" or not np.all(np.isfinite(values)):
-        raise ValueError(
-            f"Feature {table.column_names()[j]!r} has values that are not finite "
-            "numbers, so the response has no derivative by it."
-        )
 
 
 def central_blocks(model, table, columns, steps=None):
@@ -291,7 +286,6 @@ def _central(model, table, rows, columns, steps):
     result = None
     for m, j in enumerate(columns):
         values = table.column(j)[rows]
-        _refuse_non_numbers(table, j, values)
         up, down = _stored(values, steps[j]), _stored(values, -steps[j])
         moved = table.moved(
             positions, (int(j),), values=np.concatenate([up, down])[:, np.newaxis]
@@ -307,6 +301,8 @@ def _central(model, table, rows, columns, steps):
 def _stored(values, step):
     """Moved values as float64, rounded as a column of single precision stores them."""
     moved = values.astype(np.float64) + step
-    if values.dtype == np.float32:
-        moved = moved.astype(np.float32).astype(np.float64)
-    return moved
+    return moved.astype(_precision(values)).astype(np.float64)
+
+
+def _precision(values):
+    return np.float32 if values.dtype == np.float32 else np.float64

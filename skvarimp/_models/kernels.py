@@ -100,8 +100,30 @@ def _beside(A, *columns):
     return stack([A, more])
 
 
+class Separable:
+    """Base of terms that are sums of products, `factor` times; see the module."""
+
+    separable = True
+    smooth = True
+
+    def whole(self, X, S):
+        """The kernel itself, (n_rows, n_support)."""
+        return self.factor * self.others(X, S, [])[0]
+
+
+class Inseparable:
+    """Base of other terms: functions `of_sum` of what `others` and `moved` give."""
+
+    separable = False
+    smooth = True
+
+    def whole(self, X, S):
+        """The kernel itself, (n_rows, n_support)."""
+        return self.of_sum(self.others(X, S, []))
+
+
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class Gaussian(Separable):
     """factor exp(-sum_j gammas[j] (x_j - s_j)^2).
 
     Attributes
@@ -117,12 +139,6 @@ class Gaussian:
     factor: float
     gammas: np.ndarray
     origin: np.ndarray
-
-    separable = True
-
-    def whole(self, X, S):
-        """The kernel itself, (n_rows, n_support)."""
-        return self.factor * self.others(X, S, [])[0]
 
     def others(self, X, S, columns):
         """Functions of the unmoved columns, a list of (n_rows, n_support)."""
@@ -168,19 +184,13 @@ class Gaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class Polynomial:
+class Polynomial(Separable):
     """factor (gamma x's + offset)^degree; the offset may be one for each s."""
 
     factor: float
     gamma: float
     offset: float | np.ndarray
     degree: int
-
-    separable = True
-
-    def whole(self, X, S):
-        """See `Gaussian.whole`."""
-        return self.factor * self.others(X, S, [])[0]
 
     def others(self, X, S, columns):
         """See `Gaussian.others`."""
@@ -211,21 +221,15 @@ class Polynomial:
 
 
 @dataclass(frozen=True, eq=False)
-class Sigmoid:
+class Sigmoid(Inseparable):
     """tanh(gamma x's + offset); the offset may be one for each s."""
 
     gamma: float
     offset: float | np.ndarray
 
-    separable = False
-
     def of_sum(self, argument):
         """The term from the sum of `others` and `moved`."""
         return np.tanh(argument)
-
-    def whole(self, X, S):
-        """See `Gaussian.whole`."""
-        return self.of_sum(self.others(X, S, []))
 
     def others(self, X, S, columns):
         """The argument without the moved columns, (n_rows, n_support)."""
@@ -248,16 +252,14 @@ class Sigmoid:
 
 
 @dataclass(frozen=True, eq=False)
-class TermProduct:
+class TermProduct(Separable):
     """Product of two separable terms."""
 
     first: object
     second: object
 
-    separable = True
-
     def whole(self, X, S):
-        """See `Gaussian.whole`."""
+        """See `Separable.whole`."""
         return self.first.whole(X, S) * self.second.whole(X, S)
 
     def others(self, X, S, columns):
@@ -284,7 +286,7 @@ class TermProduct:
 
 
 @dataclass(frozen=True, eq=False)
-class Radial:
+class Radial(Inseparable):
     """factor profile(sum_j gammas[j] (x_j - s_j)^2).
 
     Attributes
@@ -298,8 +300,6 @@ class Radial:
     gammas: np.ndarray
     profile: object
 
-    separable = False
-
     @property
     def smooth(self):
         """Whether it is an analytic function of a moved value."""
@@ -309,16 +309,10 @@ class Radial:
         """The term from the sum of `others` and `moved`."""
         return self.factor * self.profile(squares)
 
-    def whole(self, X, S):
-        """See `Gaussian.whole`."""
-        return self.of_sum(self.others(X, S, []))
-
     def others(self, X, S, columns):
         """The squared distances without the moved columns, (n_rows, n_support)."""
         root = np.sqrt(np.delete(self.gammas, columns))
         X, S = X.without(columns) * root, S.without(columns) * root
-        if X.shape[1] == 0:
-            return np.zeros((len(X), len(S)))
         return cdist(X, S, "sqeuclidean")
 
     def moved(self, values, S, columns):

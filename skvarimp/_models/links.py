@@ -114,9 +114,7 @@ class Elementwise(Link):
         if self.name == "identity":
             return slopes
         outputs, _ = self(scores)
-        steepness = outputs
-        if self.name == "logistic":
-            steepness = outputs * (1.0 - outputs)
+        steepness = outputs * (1.0 - outputs) if self.name == "logistic" else outputs
         return slopes * steepness[:, :, np.newaxis]
 
 

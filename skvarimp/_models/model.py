@@ -87,12 +87,6 @@ class Model:
         return values.class_lists(classes)
 
     @property
-    def classes(self):
-        """Classes of a single-output classifier, else None."""
-        single = self.class_lists is not None and len(self.class_lists) == 1
-        return self.class_lists[0] if single else None
-
-    @property
     def kind(self):
         """ "value", "probability", "label" or "score": what the outputs are.
 
@@ -106,22 +100,18 @@ class Model:
             self.method, "score"
         )
 
-    def raw(self, X):
-        """The method's own output, without warnings about feature names."""
-        with users_code():
-            return self._ask(X)
+    def raw(self, X, hear_names=False):
+        """The method's own output, perhaps with warnings about feature names."""
+        with users_code(hear_names):
+            return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
     def unmoved(self, X):
         """The response at rows of the user's own, with warnings about feature names."""
-        with users_code(hear_names=True):
-            raw = self._ask(X)
+        raw = self.raw(X, hear_names=True)
         outputs = self._checked(raw, X, "at the rows of X")
         if self.kind in {"value", "score"}:
             check_not_tiny(outputs)
         return outputs
-
-    def _ask(self, X):
-        return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
     def __call__(self, X, where="at the rows of X"):
         """The response at X, checked to be finite and of one length.
@@ -179,11 +169,11 @@ class Model:
         return outputs
 
     def _score_names(self, n_outputs):
-        if self.classes is not None and not self.clusters:
-            if n_outputs == 1 and len(self.classes) == 2:
-                return [str(self.classes[1])]
-            if n_outputs == len(self.classes):
-                return [str(c) for c in self.classes]
+        if self.classifier and len(self.class_lists) == 1:
+            (classes,) = self.class_lists
+            for shown in (values.watched(classes), classes):
+                if n_outputs == len(shown):
+                    return [str(c) for c in shown]
         return ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]
 
     def _probabilities(self, raw, X):
@@ -279,16 +269,11 @@ def _numbers(raw):
     try:
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
+        first = next(np.asarray(raw, dtype=object).flat, raw)
         raise ValueError(
             "The model's response must be an array of numbers, one row per row of X, "
-            f"got values such as {_first(raw)!r}. Watch a score or a probability "
-            "instead."
+            f"got values such as {first!r}. Watch a score or a probability instead."
         ) from None
-
-
-def _first(raw):
-    values = np.ravel(np.asarray(raw, dtype=object))
-    return values[0] if len(values) else raw
 
 
 def _choose_method(estimator, response_method, classifier, prefer):
@@ -338,8 +323,7 @@ def rows_for(estimator, X):
     """
     if not is_exactly(estimator, "xgboost", "Booster"):
         return X
-    marker = missing_marker(estimator)
-    options = {"enable_categorical": True, "missing": marker}
+    options = {"enable_categorical": True, "missing": missing_marker(estimator)}
     if not hasattr(X, "columns"):
         options["feature_types"] = estimator.feature_types
         options["feature_names"] = estimator.feature_names

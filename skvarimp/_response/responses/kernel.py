@@ -60,7 +60,7 @@ class KernelResponse(ScoreResponse):
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.dual))
         self.form, self.terms, self.support = form, form.terms, form.support
-        self.smooth = all(getattr(term, "smooth", True) for term in form.terms)
+        self.smooth = all(term.smooth for term in form.terms)
         self.dual, self.intercept = form.dual, form.intercept
 
     def tasks(self, walk):
