@@ -21,18 +21,16 @@ from skvarimp.exceptions import ResponseWarning
 PROBE_ROWS = 5
 
 
-def gradient(model, X, *, columns=None, steps=None):
+def gradient(model, X, *, steps=None):
     """Partial derivatives of a model's response at rows.
 
-    result[i, j, o] = d response_o / d x_columns[j] at row i
+    result[i, j, o] = d response_o / d x_j at row i
 
     Parameters
     ----------
     model : Model
     X : {array, frame, sparse, Table} of shape (n_samples, n_features)
         Rows in a container the model takes.
-    columns : sequence of int, default=None
-        Columns to differentiate by; None: all.
     steps : array-like of shape (n_features,), default=None
         Steps of a central difference; None: 1e-5 standard deviations of each column
         of X (of its magnitude, or 1, where it is constant).
@@ -65,18 +63,18 @@ def gradient(model, X, *, columns=None, steps=None):
     >>> gradient(model, X)[0].round(6).tolist()
     [[2.0], [3.0]]
     """
-    blocks = [
-        block for _, block in gradient_blocks(model, X, columns=columns, steps=steps)
-    ]
+    blocks = [block for _, block in gradient_blocks(model, X, steps=steps)]
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def gradient_blocks(model, X, *, columns=None, steps=None):
-    """`gradient` over blocks of rows.
+    """`gradient` by some columns, over blocks of rows.
 
     Parameters
     ----------
-    model, X, columns, steps : see `gradient`
+    model, X, steps : see `gradient`
+    columns : sequence of int, default=None
+        Columns to differentiate by; None: all.
 
     Yields
     ------
@@ -283,19 +281,17 @@ def central_blocks(model, table, columns, steps=None):
 def _central(model, table, rows, columns, steps):
     n_rows = rows.stop - rows.start
     positions = np.tile(np.arange(rows.start, rows.stop), 2)
-    result = None
-    for m, j in enumerate(columns):
+    slopes = []
+    for j in columns:
         values = table.column(j)[rows]
         up, down = _stored(values, steps[j]), _stored(values, -steps[j])
         moved = table.moved(
             positions, (int(j),), values=np.concatenate([up, down])[:, np.newaxis]
         )
         f = model(moved, where=f"next to a row, as column {j} moves by {steps[j]:.3g}")
-        if result is None:
-            result = np.empty((n_rows, len(columns), f.shape[1]))
         # Divided by the step that rounding left, not by the step asked for.
-        result[:, m] = (f[:n_rows] - f[n_rows:]) / (up - down)[:, np.newaxis]
-    return result
+        slopes.append((f[:n_rows] - f[n_rows:]) / (up - down)[:, np.newaxis])
+    return np.stack(slopes, axis=1)
 
 
 def _stored(values, step):

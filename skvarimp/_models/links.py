@@ -296,9 +296,8 @@ class Then(Link):
 
     def chain(self, scores, slopes):
         """See the module."""
-        return self.second.chain(
-            self.first(scores)[0], self.first.chain(scores, slopes)
-        )
+        middle, _ = self.first(scores)
+        return self.second.chain(middle, self.first.chain(scores, slopes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,8 +347,7 @@ class InverseTransform(Link):
     def __call__(self, scores):
         """See the module."""
         targets = np.moveaxis(scores, 0, -1)
+        rows = targets.reshape(-1, len(scores))
         with users_code():
-            inverse = self.transformer.inverse_transform(
-                targets.reshape(-1, len(scores))
-            )
+            inverse = self.transformer.inverse_transform(rows)
         return np.moveaxis(np.asarray(inverse).reshape(targets.shape), -1, 0), None
