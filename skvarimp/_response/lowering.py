@@ -133,22 +133,22 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
     """
     try:
         response = lower(model, table)
-        difference = probe(response, model, table, base, weights, entries, walked)
+        probe(response, model, table, base, weights, entries, walked)
+        return response
     except NotReadable as declined:
         return BlackBoxResponse(model, len(base), str(declined))
     except FloatingPointError as error:
         return BlackBoxResponse(model, len(base), f"fast response: {error}")
-    if difference is None:
-        return response
-    verb, reason = "differs from", "the fast response failed its probe"
-    how = f"{difference}; the slower black box is used."
-    if difference.gap <= ROUNDING * difference.size:
-        verb, reason = "agrees with", "rounding of the fast response"
-        how = (
-            f"up to rounding, {difference}, but the rounding is larger than that of "
-            "float64: sums cancel, or the model uses single precision. The slower "
-            "black box is used."
-        )
+    except Difference as difference:
+        verb, reason = "differs from", "the fast response failed its probe"
+        how = f"{difference}; the slower black box is used."
+        if difference.gap <= ROUNDING * difference.size:
+            verb, reason = "agrees with", "rounding of the fast response"
+            how = (
+                f"up to rounding, {difference}, but the rounding is larger than that "
+                "of float64: sums cancel, or the model uses single precision. The "
+                "slower black box is used."
+            )
     of_model = f"The {response.path} response of {type(model.estimator).__name__}"
     warn(f"{of_model} {verb} its own {model.method} {how}", ResponseWarning)
     return BlackBoxResponse(model, len(base), reason)
@@ -160,8 +160,8 @@ EXACT = 1e-9
 ROUNDING = 1e-7  # a smaller difference is a matter of digits
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(eq=False)
+class Difference(Exception):
     """By how much a response and its model differ.
 
     Attributes
@@ -181,7 +181,7 @@ class Difference:
 
 
 def probe(response, model, table, base, weights, entries, walked=True):
-    """Compare a response with the model's own output; None, or a `Difference`.
+    """Compare a response with the model's own output; raises a `Difference`.
 
     A model that computes in single precision may differ by its rounding.
 
@@ -209,12 +209,14 @@ def probe(response, model, table, base, weights, entries, walked=True):
         move = walk.moves[0]
         blocks.append((few, replace(move, donors=few[move.donors], codes=None)))
     own = black_box.curves_of(table, blocks)
-    difference = _compare_curves(response, moves, fast, own, base[:, rows])
-    if difference is None and walk is not None:
-        difference = _compare_walks(walk, own[-1])
-    for layer in response.inside(table) if difference is None else ():
-        difference = difference or _compare_inside(*layer, rows, base, weights, some)
-    return difference
+    _compare_curves(response, moves, fast, own, base[:, rows])
+    if walk is not None:
+        _compare_walks(walk, own[-1])
+    for inner, of_model, behind, entry_behind in response.inside(table):
+        # next to the thresholds that lie behind steps
+        alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
+        if alone and hasattr(inner, "critical_values"):
+            probe(inner, of_model, behind, base, weights, alone, walked=False)
 
 
 def _compare_curves(response, moves, fast, own, base):
@@ -223,27 +225,8 @@ def _compare_curves(response, moves, fast, own, base):
         where = f"as {move.entry.name!r} moves"
         if one.shape != other.shape:
             where = f"{where}, in shape: {one.shape} against {other.shape}"
-            return Difference(np.inf, 1.0, where)
-        difference = _difference(response, one, other, size, where)
-        if difference is not None:
-            return difference
-    return None
-
-
-def _compare_inside(response, model, table, entry_behind, rows, base, weights, entries):
-    """Curves behind steps, next to the thresholds that lie there."""
-    if getattr(response, "critical_values", None) is None:
-        return None
-    moves = [
-        _probe_move(response, table, weights, entry)
-        for entry in map(entry_behind, entries)
-        if len(entry.columns) == 1
-    ]
-    base = base[:, rows]
-    fast = [response.curves(table, rows, move, base) for move in moves]
-    black_box = BlackBoxResponse(model, len(base))
-    own = black_box.curves_of(table, [(rows, move) for move in moves])
-    return _compare_curves(response, moves, fast, own, base)
+            raise Difference(np.inf, 1.0, where)
+        _compare(response, one, other, size, where)
 
 
 def _short_walk(response, table, rows, base, weights, entry):
@@ -272,15 +255,10 @@ def _compare_walks(walk, curves):
     try:
         fast, own = run_walk(walk)[0], run_walk(own)[0]
     except ValueError:  # numbers too large: the walk itself will say so
-        return None
+        return
     for reduction, one, other in zip(walk.reductions[0], fast, own):
         where = f"in {type(reduction).__name__} of {walk.moves.entries[0].name!r}"
-        difference = _difference(
-            walk.response, one.importances, other.importances, size, where
-        )
-        if difference is not None:
-            return difference
-    return None
+        _compare(walk.response, one.importances, other.importances, size, where)
 
 
 class _Curves(Response):
@@ -294,13 +272,12 @@ class _Curves(Response):
         return self._curves[:, rows]
 
 
-def _difference(response, fast, own, size, where):
+def _compare(response, fast, own, size, where):
     """Compare two arrays; a NaN on one side is a difference."""
     gap = np.abs(fast - own).max()
     size = max(size, np.abs(own).max())
-    if gap <= max(EXACT, response.rounding) * size:
-        return None
-    return Difference(gap, size, where)
+    if not gap <= max(EXACT, response.rounding) * size:
+        raise Difference(gap, size, where)
 
 
 def _probe_move(response, table, weights, entry):
