@@ -83,9 +83,10 @@ def holm(pvalues):
 def centred(values, weights):
     """Minus the weighted mean along the last axis; exactly 0 where constant."""
     shifted = values - values[..., :1]
-    return shifted - (shifted @ weights)[..., np.newaxis]
+    return shifted - np.matmul(shifted, weights[..., np.newaxis])
 
 
 def variance(values, weights):
     """Weighted variance along the last axis, with divisor n; 0 where constant."""
-    return centred(values, weights) ** 2 @ weights
+    squares = centred(values, weights) ** 2
+    return np.matmul(squares, weights[..., np.newaxis])[..., 0]

@@ -295,23 +295,19 @@ class Response:
             is `final` and the task holds all rows, `states` may be one `Finished` a
             reduction.
         """
-        return [
-            ((position,), self._reduced(walk, position, task.rows))
-            for position in task.positions
-        ]
-
-    def _reduced(self, walk, position, rows):
-        """States of a position's reductions over some of the evaluated rows."""
+        ((position,), rows) = task.positions, task.rows
         move, reductions = walk.moves[position], walk.reductions_of(position)
         if move.parts is None:
-            return self._reduced_along(walk, move, rows, reductions)
+            states = self._reduced_along(walk, move, rows, reductions)
+            return [(task.positions, states)]
         parts = [[] for _ in reductions]
         for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
             states = self._reduced_along(walk, of_part, rows.start + at, reductions)
             for of_one, state in zip(parts, states):
                 of_one.append((state, at, cells))
         sizes = rows.stop - rows.start, move.n_cells
-        return [State.of_parts(of_one, *sizes) for of_one in parts]
+        states = [State.of_parts(of_one, *sizes) for of_one in parts]
+        return [(task.positions, states)]
 
     def _reduced_along(self, walk, move, rows, reductions, multiplicity=None):
         """States of some evaluated rows that all go through the cells of a move."""

@@ -109,16 +109,15 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     categorical = is_categorical(table, entry, categorical_columns)
     if isinstance(grid, Mapping):
         grid = grid.get(entry.name, "all")
-    named = isinstance(grid, str | numbers.Integral)
-    if isinstance(grid, str) and grid == "all":
-        return _observed(table, weights, entry, categorical)
     first, *more = entry.columns
-    if named and (categorical or more or table.has_levels(first)):
+    if not isinstance(grid, str | numbers.Integral):
+        move = _given(table, weights, entry, grid, categorical)
+    elif grid == "all" or categorical or more or table.has_levels(first):
         return _observed(table, weights, entry, categorical)
-    if not named:
-        return _as_stored(table, _given(table, weights, entry, grid, categorical))
-    column = table.column(entry.columns[0]).astype(np.float64)
-    return _as_stored(table, _summary(column, weights, entry, grid))
+    else:
+        column = table.column(first).astype(np.float64)
+        move = _summary(column, weights, entry, grid)
+    return _as_stored(table, move)
 
 
 def _as_stored(table, move):

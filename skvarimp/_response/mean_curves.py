@@ -20,6 +20,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.statistics import centred, variance
 from skvarimp._response.reductions import OfStatistic, RowMean, flatness, flatness_slope
 from skvarimp._response.states import Finished, State
 from skvarimp._running.memory import working_bytes
@@ -104,40 +105,41 @@ class PartialDependence(OfStatistic):
         cells = shape.sums(weights)
         if shape.parallel:  # the mean curve is each row's: no error
             return State(cells=cells)
-        n_rows = len(weights)
         n_numbers = cells.shape[1] * shape.n_summed(cells.shape[2])
+        name, *how = self.kept(rows, weights, n_numbers)
+        sums, basis = shape.sums_by_group(*how)
+        return State(cells=cells, basis=basis, **{name: sums})
+
+    def kept(self, rows, weights, n_numbers):
+        """How the curves of some rows are kept, of so many numbers each.
+
+        Returns
+        -------
+        name : {"apart", "sketch"}
+            Of the array in `State`.
+        factors, groups, n_groups
+            As `Shape.sums_by_group` takes them.
+        """
         if self.keeps_apart(n_numbers):
-            own = np.ones(n_rows), np.arange(n_rows), n_rows
-            apart, basis = shape.sums_by_group(*own)
-            return State(cells=cells, apart=apart, basis=basis)
-        signs = self.signs[rows] * np.sqrt(weights)
-        n_groups = self.groups_that_fit(n_numbers)
-        groups = self.groups[rows] % n_groups
-        sketch, basis = shape.sums_by_group(signs, groups, n_groups)
-        return State(cells=cells, sketch=sketch, basis=basis)
+            n_rows = len(weights)
+            return "apart", np.ones(n_rows), np.arange(n_rows), n_rows
+        n_groups, (signs, groups) = self.groups_that_fit(n_numbers), self.drawn
+        factors = signs[rows] * np.sqrt(weights)
+        return "sketch", factors, groups[rows] % n_groups, n_groups
 
     def of_part(self, part):
-        """The reduction for a walk over some of the rows, with signs as for all."""
+        """See `Reduction.of_part`; with signs as for all rows."""
         return replace(self, part=part)
 
     def of_sums(self, signed, groups, n_groups):
         """The reduction for sums of all rows by group, instead of the rows."""
         reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
-        vars(reduction)["_drawn"] = signed, groups
+        vars(reduction)["drawn"] = signed, groups
         return reduction
 
     @cached_property
-    def signs(self):
-        """The sign of each row, (n_rows,)."""
-        return self._drawn[0]
-
-    @cached_property
-    def groups(self):
-        """The group of each row, (n_rows,)."""
-        return self._drawn[1]
-
-    @cached_property
-    def _drawn(self):
+    def drawn(self):
+        """The signs of the rows and their groups, (n_rows,) each."""
         part = self.part or slice(0, self.n_rows)
         return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
 
@@ -174,10 +176,10 @@ class PartialDependence(OfStatistic):
         if state.apart is not None:
             psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] + own
             return sample.finished(importances, psi, curves=curves)
-        weights = self.signs * np.sqrt(sample.weights)
-        n_groups = state.sketch.shape[2]
+        (signs, groups), n_groups = self.drawn, state.sketch.shape[2]
+        weights = signs * np.sqrt(sample.weights)
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
-        where = np.arange(self.n_rows), self.groups % n_groups
+        where = np.arange(self.n_rows), groups % n_groups
         add = sparse.csr_array((weights, where), (self.n_rows, n_groups))
         own = np.broadcast_to(own, (*psi.shape[:2], self.n_rows))
         psi += (own.reshape(-1, self.n_rows) @ add).reshape(psi.shape)
@@ -185,7 +187,7 @@ class PartialDependence(OfStatistic):
         errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
         influences = None
         if sample.keep_rows and n_groups == self.n_rows:
-            influences = psi[:, self.groups] / weights
+            influences = psi[:, groups] / weights
         return Finished(importances, errors, influences=influences, curves=curves)
 
     def spread(self, cells, sample):
@@ -239,14 +241,12 @@ class OwnShare(PartialDependence):
 
     def spread(self, cells, sample):
         """See `PartialDependence.spread`."""
-        return np.einsum(
-            "bok,bk->bo", _centred(cells, sample) ** 2, sample.probabilities
-        )
+        return variance(cells, sample.probabilities)
 
     def slope(self, cells, sample):
         """See `PartialDependence.slope`."""
-        chances = sample.probabilities[:, np.newaxis]
-        return 2.0 * chances * _centred(cells, sample)
+        chances = sample.probabilities
+        return 2.0 * chances[:, np.newaxis] * centred(cells, chances)
 
     through_scale = _through_variance
 
@@ -255,12 +255,5 @@ class OwnShare(PartialDependence):
         through_scale = self.through_scale(importances, sample)
         if sample.codes is None:
             return through_scale
-        squares = sample.donated(_centred(cells, sample) ** 2)
+        squares = sample.donated(centred(cells, sample.probabilities) ** 2)
         return through_scale + squares - self.spread(cells, sample)[..., np.newaxis]
-
-
-def _centred(cells, sample):
-    """Mean curves minus their mean over the donors; exactly 0 where constant."""
-    shifted = cells - cells[..., :1]
-    mean = np.einsum("bok,bk->bo", shifted, sample.probabilities)
-    return shifted - mean[..., np.newaxis]

@@ -100,8 +100,8 @@ class Merged:
     moments : Moments or None
         Of the reduction's own numbers of rows, if it keeps any, and of the squared
         deviations of the response, if it uses them.
-    cells : ndarray of shape (n_outputs, n_cells) or None
-    sketch : ndarray of shape (n_outputs, n_groups, n_cells) or None
+    cells, sketch : ndarray or None
+        As in `State`, of one entry.
     signed : ndarray of shape (n_groups, n_cells or 1) or None
         Signed sums of the roots of the weights, of each group of the sketch and each
         cell, where cells matter.
@@ -134,22 +134,22 @@ class Merged:
         if not reduction.uses_squares:
             squares = squares[:0]
         own = squares[:0] if state.rows is None else state.rows[0]
-        sums = [None if a is None else a[0] for a in (state.cells, state.sketch)]
         if state.sketch is None:
             numbers, moments = np.vstack([own, squares]), None
             if len(numbers):
                 moments = Moments.of(numbers, weights, cells, n_cells)
-            return cls(moments, *sums)
+            return cls(moments, state.cells, None)
         if cells is None or not reduction.uses_squares:
             cells, n_cells = 0, 1
         n_groups = state.sketch.shape[2]
-        group, roots = reduction.groups % n_groups, reduction.signs * np.sqrt(weights)
+        signs, groups = reduction.drawn
+        group, roots = groups % n_groups, signs * np.sqrt(weights)
         place = group * n_cells + cells
         signed = np.bincount(place, roots, n_groups * n_cells)
         signed_squares = [np.bincount(group, roots * q, n_groups) for q in squares]
         signed_squares = np.reshape(signed_squares, (len(squares), n_groups))
         signed = signed.reshape(n_groups, n_cells)
-        return cls(None, *sums, signed, signed_squares)
+        return cls(None, state.cells, state.sketch, signed, signed_squares)
 
     def points(self, reduction, n_outputs):
         """Points in place of rows, with which the reduction gives their numbers.
@@ -173,10 +173,7 @@ class Merged:
         n_squares = n_outputs if reduction.uses_squares else 0
         own, squares = np.split(numbers, [len(numbers) - n_squares])
         rows = own[np.newaxis] if len(own) else None
-        cells, sketch = (
-            None if a is None else a[np.newaxis] for a in (self.cells, self.sketch)
-        )
-        state = State(rows, cells, sketch)
+        state = State(rows, self.cells, self.sketch)
         return reduction, state, weights, codes[np.newaxis], squares
 
     def _signed_points(self, reduction):

@@ -42,14 +42,6 @@ class PartModel:
         return response_of(self.model, self.form, table)
 
 
-def keys_of(response, table, entry):
-    """What tells the values of an entry apart to trees; None: the values themselves."""
-    is_level = any(table.has_levels(j) for j in entry.columns)
-    if not isinstance(response, TreeResponse) or is_level:
-        return None
-    return response.keys(table, entry)
-
-
 @dataclass
 class Count:
     """What a first pass finds out about the rows of some partitions.
@@ -84,8 +76,11 @@ class Count:
         response = model.response(table) if True in kinds else None
         observed = {}
         for entry in entries:
+            has_levels = any(table.has_levels(j) for j in entry.columns)
             for by_cells in kinds:
-                keys = keys_of(response, table, entry) if by_cells else None
+                # levels are told apart by themselves, also in the cells of trees
+                by_keys = by_cells and not has_levels
+                keys = response.keys(table, entry) if by_keys else None
                 of_entry = Observed.of(table, entry, weights, keys)
                 observed[entry, by_cells] = of_entry
         number = part.number
@@ -243,9 +238,7 @@ class PartitionedWalk:
         response, table, moves, n_donors = moves_on(part, self.model, self.moves)
         rows = n_donors + np.arange(part.table.n_samples)
         weights, span = part.weights / self.weight, slice(*self.spans[part.number])
-        reductions = [
-            [_of_part(r, span) for r in of_request] for of_request in self.reductions
-        ]
+        reductions = [[r.of_part(span) for r in every] for every in self.reductions]
         return Walk(
             response,
             table,
@@ -303,10 +296,6 @@ class PartitionedWalk:
                 finished = reduction.finish(state, sample)
                 outcomes[request][r].store([e], finished)
         return outcomes
-
-
-def _of_part(reduction, part):
-    return reduction.of_part(part) if hasattr(reduction, "of_part") else reduction
 
 
 @dataclass

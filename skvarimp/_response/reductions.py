@@ -51,6 +51,10 @@ class Reduction:
         """The reduction for entries that are categorical, or for those that are not."""
         return self
 
+    def of_part(self, part):
+        """The reduction for a walk over a slice of the rows."""
+        return self
+
     def reduce(self, shape):
         """The state of a block of rows, from its `Shape`."""
         raise NotImplementedError
@@ -200,9 +204,8 @@ class Loss(RowMean):
 
     def gained(self, shape):
         """Mean loss gained, over the cells and over the rows, as `Shape.means`."""
-        if not self.smooth:
-            return shape.means(self._gains)
-        return shape.means(self._gains, np.abs(self._unmoved(shape.margins)).max())
+        size = np.abs(self._unmoved(shape.margins)).max() if self.smooth else None
+        return shape.means(self._gains, size)
 
     def _gains(self, chunk):
         y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)

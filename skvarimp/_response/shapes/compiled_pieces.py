@@ -115,29 +115,20 @@ class SummedMeans(Summed):
     def __init__(self, reduction, member, walk, rows):
         super().__init__("means", reduction, member, walk, rows)
         n_numbers = len(self.sums) * member.n_cells
-        self.apart = reduction.keeps_apart(n_numbers)
-        if self.apart:
-            n_groups = len(self.weights)
-            self.groups = np.arange(n_groups, dtype=np.int64)
-            self.signs = np.ones(n_groups)
-        else:
-            n_groups = reduction.groups_that_fit(n_numbers)
-            self.groups = np.asarray(reduction.groups[rows] % n_groups, dtype=np.int64)
-            self.signs = reduction.signs[rows] * np.sqrt(self.weights)
+        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
+        self.factors, groups, n_groups = how
+        self.groups = np.asarray(groups, dtype=np.int64)
         self.sketch = np.zeros((len(self.sums), n_groups, member.n_cells))
 
     def add(self, curves, rows):
         """See `Summed.add`."""
-        of_rows = self.weights[rows], self.signs[rows], self.groups[rows]
+        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
         pieces.means(*curves, *of_rows, self.sums, self.sketch)
 
     def merged(self):
         """See `Summed.merged`."""
-        cells = self.cells()
         sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
-        if self.apart:
-            return State(cells=cells, apart=sketch)
-        return State(cells=cells, sketch=sketch)
+        return State(cells=self.cells(), **{self.kept: sketch})
 
 
 KINDS = {

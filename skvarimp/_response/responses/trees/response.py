@@ -277,7 +277,7 @@ class TreeResponse(Response):
         return ice[:, :, cell_of_value]
 
     def reduced_group(self, walk, position, rows):
-        """As `Response._reduced`, over one value of each distinct joint code."""
+        """The states of a group's reductions, over one value of each joint code."""
         move, reductions = walk.moves[position], walk.reductions_of(position)
         _, cell_of_value = distinct(self.grid_codes(walk.table, move)[1])
         chances = np.bincount(cell_of_value, move.probabilities)
