@@ -159,13 +159,9 @@ class Response:
         -------
         ndarray of shape (n_outputs, n_cells)
         """
-        margins = Margins(
-            base[np.newaxis],
-            weights,
-            slice(0, len(rows)),
-            move.probabilities[np.newaxis],
-            np.ones((1, move.n_cells)),
-        )
+        of_rows = base[np.newaxis], weights, slice(0, len(rows))
+        of_cells = move.probabilities[np.newaxis], np.ones((1, move.n_cells))
+        margins = Margins(*of_rows, *of_cells)
         shapes = self.shapes(table, rows, move, margins)
         return State.merged(reduced([_Mean()], s)[0] for s in shapes).cells[0]
 
@@ -295,19 +291,23 @@ class Response:
             is `final` and the task holds all rows, `states` may be one `Finished` a
             reduction.
         """
-        ((position,), rows) = task.positions, task.rows
+        return [
+            ((position,), self._reduced(walk, position, task.rows))
+            for position in task.positions
+        ]
+
+    def _reduced(self, walk, position, rows):
+        """States of a position's reductions over some of the evaluated rows."""
         move, reductions = walk.moves[position], walk.reductions_of(position)
         if move.parts is None:
-            states = self._reduced_along(walk, move, rows, reductions)
-            return [(task.positions, states)]
+            return self._reduced_along(walk, move, rows, reductions)
         parts = [[] for _ in reductions]
         for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
             states = self._reduced_along(walk, of_part, rows.start + at, reductions)
             for of_one, state in zip(parts, states):
                 of_one.append((state, at, cells))
         sizes = rows.stop - rows.start, move.n_cells
-        states = [State.of_parts(of_one, *sizes) for of_one in parts]
-        return [(task.positions, states)]
+        return [State.of_parts(of_one, *sizes) for of_one in parts]
 
     def _reduced_along(self, walk, move, rows, reductions, multiplicity=None):
         """States of some evaluated rows that all go through the cells of a move."""

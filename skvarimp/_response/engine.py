@@ -155,6 +155,11 @@ class Outcome:
             [None] * n_entries,
         )
 
+    @classmethod
+    def all_empty(cls, n_entries, scales):
+        """One for each reduction of each request, from what they are divided by."""
+        return [[cls.empty(n_entries, len(s)) for s in every] for every in scales]
+
     def store(self, entries, finished):
         """Take the numbers of some entries from their `Finished`."""
         self.importances[entries] = finished.importances
@@ -196,10 +201,7 @@ def run_walk(walk, n_jobs=None, on_done=None):
         For each request, each of its reductions.
     """
     walk = replace(walk, final=True)
-    outcomes = [
-        [Outcome.empty(walk.n_entries, len(scale)) for scale in scales]
-        for scales in walk.scales
-    ]
+    outcomes = Outcome.all_empty(walk.n_entries, walk.scales)
     with closing(merged_states(walk, n_jobs)) as merged:
         for positions, states in merged:
             entries = [p % walk.n_entries for p in positions]

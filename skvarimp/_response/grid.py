@@ -81,9 +81,6 @@ class Move:
         donors = None if self.donors is None else self.donors[cells]
         return replace(self, values=self.values[cells], donors=donors, **others)
 
-    def __str__(self):
-        return self.entry.name
-
 
 def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     """The grid of one entry.
@@ -186,17 +183,25 @@ def _summary(column, weights, entry, grid):
         else:
             values = _spread(column[present], entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
-        values, probabilities = _and_missing(values, probabilities, column, weights)
+        values, probabilities = _and_missing(values, probabilities, ~present, weights)
     return Move(entry, values, None, probabilities, None, False)
 
 
-def _and_missing(values, probabilities, column, weights):
-    """Values and their probabilities, with NaN if some rows of a column miss theirs."""
-    missing = np.isnan(column)
+def _and_missing(values, probabilities, missing, weights, value=np.nan):
+    """Values and their probabilities, with one for the rows that miss theirs, if any.
+
+    Parameters
+    ----------
+    values, probabilities : ndarray of shape (n_cells,)
+    missing : ndarray of bool of shape (n_samples,)
+    weights : ndarray of shape (n_samples,)
+    value : default=nan
+        What stands for a missing value.
+    """
     if not missing.any():
         return values, probabilities
     mass = weights[missing].sum()
-    return np.append(values, np.nan), np.append(probabilities * (1 - mass), mass)
+    return np.append(values, value), np.append(probabilities * (1 - mass), mass)
 
 
 def _spread(column, entry, grid):
@@ -259,8 +264,8 @@ def _given(table, weights, entry, grid, categorical):
         raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
     probabilities = counts / counts.sum()
-    column = table.column(entry.columns[0]).astype(np.float64)
-    values, probabilities = _and_missing(values, probabilities, column, weights)
+    missing = np.isnan(table.column(entry.columns[0]).astype(np.float64))
+    values, probabilities = _and_missing(values, probabilities, missing, weights)
     return Move(entry, values, None, probabilities, None, categorical)
 
 
@@ -278,11 +283,10 @@ def _given_levels(table, weights, entry, levels, categorical):
             )
         cells += same
     cells, counts = np.unique(cells, return_counts=True)
-    probabilities = counts / counts.sum()
-    for c in np.flatnonzero([is_missing(v) for v in present]):
-        mass = weights[codes == c].sum()
-        cells = np.append(cells, c)
-        probabilities = np.append(probabilities * (1 - mass), mass)
+    none = np.array([is_missing(v) for v in present])  # one at most
+    cells, probabilities = _and_missing(
+        cells, counts / counts.sum(), none[codes], weights, none.argmax()
+    )
     return Move(entry, present[cells], donors[cells], probabilities, None, categorical)
 
 
@@ -319,16 +323,12 @@ def product_move(first, second):
         Its cell k * second.n_cells + l is cell k of the first, cell l of the second.
     """
     k, l = np.divmod(np.arange(first.n_cells * second.n_cells), second.n_cells)
-    values = np.hstack([first.rows_of_values(k), second.rows_of_values(l)])
+    both = first.rows_of_values(k), second.rows_of_values(l)
+    values = np.hstack(both).astype(np.float64)
     probabilities = first.probabilities[k] * second.probabilities[l]
-    return Move(
-        first.entry.together_with(second.entry),
-        values.astype(np.float64),
-        None,
-        probabilities,
-        None,
-        first.categorical and second.categorical,
-    )
+    entry = first.entry.together_with(second.entry)
+    categorical = first.categorical and second.categorical
+    return Move(entry, values, None, probabilities, None, categorical)
 
 
 def _entries_with_values(entries, grid):

@@ -65,11 +65,9 @@ class AbsoluteErrorLoss(ErrorLoss):
     name, size, reduced = "absolute_error", np.abs, AbsoluteError
 
 
-@dataclass(frozen=True, eq=False)
-class ZeroOneLoss(RowLoss):
+class ZeroOneLoss(ErrorLoss):
     """Whether the output differs from y; of several outputs the share that does."""
 
-    target: object
     name = "zero_one"
 
     def __call__(self, y, outputs):

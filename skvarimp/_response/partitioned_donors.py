@@ -69,13 +69,10 @@ class Observed:
     def merged(self, other):
         """Those of two sets of rows."""
         keys = None if self.keys is None else np.concatenate([self.keys, other.keys])
-        return Observed(
-            self.entry,
-            stacked([self.rows, other.rows]),
-            np.concatenate([self.masses, other.masses]),
-            keys,
-            self.distinct and other.distinct,
-        ).counted()
+        rows = stacked([self.rows, other.rows])
+        masses = np.concatenate([self.masses, other.masses])
+        distinct = self.distinct and other.distinct
+        return Observed(self.entry, rows, masses, keys, distinct).counted()
 
     def counted(self):
         """With one row per value, in the order of the values or keys."""

@@ -179,11 +179,10 @@ def moves_on(part, model, global_moves):
 class PartMoves:
     """`Moves` of a walk over one partition: those of all, found already."""
 
-    def __init__(self, moves, entries, weights, categorical, table):
+    def __init__(self, moves, entries, weights, categorical):
         self._moves, self.entries, self.weights = moves, entries, weights
-        self._categorical, self.table = categorical, table
+        self._categorical = categorical
         self.grids = [None] * (len(moves) // len(entries))
-        self.by_column = np.zeros(len(entries), dtype=bool)
 
     def __len__(self):
         return len(self._moves)
@@ -242,7 +241,7 @@ class PartitionedWalk:
         return Walk(
             response,
             table,
-            PartMoves(moves, self.entries, weights, self.categorical, table),
+            PartMoves(moves, self.entries, weights, self.categorical),
             reductions,
             rows,
             weights,
@@ -270,10 +269,7 @@ class PartitionedWalk:
         list of list of Outcome
         """
         n_entries = len(self.entries)
-        outcomes = [
-            [Outcome.empty(n_entries, len(scale)) for scale in of_request]
-            for of_request in scales
-        ]
+        outcomes = Outcome.all_empty(n_entries, scales)
         for position, of_position in enumerate(sums.states):
             request, e = divmod(position, n_entries)
             move = self.moves[position].move

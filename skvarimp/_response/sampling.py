@@ -165,13 +165,10 @@ def draws_of(walk, move, draw, scale, n_repeats, random, n_all):
     within = np.maximum(of_rows[1] / n_repeats - row_mean**2, 0.0)
     noise = within / max(n_repeats - 1, 1)
     unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
+    codes = None if move.codes is None else move.codes[walk.rows]
     return Drawn(
         per_output @ weights / n_repeats,
-        (
-            np.stack([row_mean, unmoved]),
-            weights,
-            None if move.codes is None else move.codes[walk.rows],
-        ),
+        (np.stack([row_mean, unmoved]), weights, codes),
         of_cells,
         np.array([weights @ noise, weights**2 @ noise]),
     )

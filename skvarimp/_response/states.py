@@ -63,7 +63,7 @@ class State:
                 cells[:, :, of_cells] = state.cells
         return State(rows, cells)
 
-    def _changed(self, function, *names, **more):
+    def changed(self, function, *names, **more):
         """The state with a function of some of its arrays in their place."""
         arrays = {name: getattr(self, name) for name in names}
         known = {name: function(a) for name, a in arrays.items() if a is not None}
@@ -72,14 +72,14 @@ class State:
     def single(self, b):
         """The state of one entry."""
         names = "rows", "cells", "sketch", "basis", "apart"
-        return self._changed(lambda array: array[b : b + 1], *names)
+        return self.changed(lambda array: array[b : b + 1], *names)
 
     def on_cells(self):
         """The state with its sums over the cells, from one over a basis."""
         if self.basis is None:
             return self
         names = "sketch", "apart"
-        return self._changed(lambda a: np.matmul(a, self.basis), *names, basis=None)
+        return self.changed(lambda a: np.matmul(a, self.basis), *names, basis=None)
 
     def expanded(self):
         """The state over grid values, from one over cells that hold several."""
@@ -87,31 +87,28 @@ class State:
         if cells is None:
             return self
         names = "cells", "apart", "sketch" if self.basis is None else "basis"
-        return self._changed(lambda a: a[..., cells], *names, cell_of_value=None)
+        return self.changed(lambda a: a[..., cells], *names, cell_of_value=None)
 
 
 class Merging:
     """Merges the states of consecutive blocks of rows as they arrive."""
 
     def __init__(self):
-        self._blocks, self._sums, self._own = {"rows": [], "apart": []}, None, False
+        self._blocks, self._sums = {"rows": [], "apart": []}, None
 
     def add(self, state):
         """Take the next block's state."""
         for name, blocks in self._blocks.items():
             blocks.append(getattr(state, name))
         if self._sums is None:
-            self._sums = replace(state, rows=None, apart=None)
+            sums = replace(state, rows=None, apart=None)
+            # the first block's arrays may be another's
+            self._sums = sums.changed(np.copy, "cells", "sketch")
             return
         for name in ("cells", "sketch"):
-            total, more = getattr(self._sums, name), getattr(state, name)
-            if total is None:
-                continue
-            if self._own:  # the first block's arrays may be another's
-                total += more
-            else:
-                setattr(self._sums, name, total + more)
-        self._own = True
+            total = getattr(self._sums, name)
+            if total is not None:
+                total += getattr(state, name)
 
     def merged(self):
         """The state of all blocks."""

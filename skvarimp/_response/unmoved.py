@@ -35,7 +35,25 @@ def compared_with(model, y, base):
     """What the outputs are compared with, (n_outputs, n_samples)."""
     if model.kind == "score" or model.clusters:
         return base
-    return targets_of(model, y, len(base)).T
+    if y is None:
+        raise ValueError(f"scale='auto' needs y, but y was not given. {_WAY_OUT}")
+    if model.kind in {"probability", "label"}:
+        targets = model.class_indicators(y)
+    else:
+        try:
+            targets = as_columns(y).astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"scale='auto' needs a numeric y, got dtype {y.dtype}."
+                f"{_no_classes(model)} {_WAY_OUT}"
+            ) from None
+    if targets is None or targets.shape[1] != len(base):
+        shape = y.shape if targets is None else targets.shape
+        raise ValueError(
+            f"scale='auto' needs one column of y for each output, got y {shape} for "
+            f"{len(base)} outputs.{_no_classes(model)} {_WAY_OUT}"
+        )
+    return targets.T
 
 
 def checked_scale(model, statistics):
@@ -51,29 +69,6 @@ def checked_scale(model, statistics):
 
 
 _WAY_OUT = "Use scale=None for importances in the units of the response."
-
-
-def targets_of(model, y, n_outputs):
-    """What y gives to compare each output with, (n_samples, n_outputs)."""
-    if y is None:
-        raise ValueError(f"scale='auto' needs y, but y was not given. {_WAY_OUT}")
-    if model.kind in {"probability", "label"}:
-        targets = model.class_indicators(y)
-    else:
-        try:
-            targets = as_columns(y).astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"scale='auto' needs a numeric y, got dtype {y.dtype}."
-                f"{_no_classes(model)} {_WAY_OUT}"
-            ) from None
-    if targets is None or targets.shape[1] != n_outputs:
-        shape = y.shape if targets is None else targets.shape
-        raise ValueError(
-            f"scale='auto' needs one column of y for each output, got y {shape} for "
-            f"{n_outputs} outputs.{_no_classes(model)} {_WAY_OUT}"
-        )
-    return targets
 
 
 def _no_classes(model):

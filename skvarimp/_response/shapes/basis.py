@@ -297,12 +297,8 @@ class Basis(Shape):
         raise NeedsValues
 
     def _chunk(self, rows, n):
-        margins = self.margins
-        y = None if margins.y is None else margins.y[rows]
-        part = type(margins)(
-            margins.base[:, :, rows], margins.weights[rows], rows, None, None, y
-        )
-        return Chunk(part, self.evaluate(nodes(-1.0, 1.0, n), rows))
+        of_rows = self.margins.at(rows, rows)
+        return Chunk(of_rows, self.evaluate(nodes(-1.0, 1.0, n), rows))
 
     def _values(self, function, n):
         n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape

@@ -9,11 +9,8 @@ from functools import partial
 import numpy as np
 
 from skvarimp._compiled import pieces
-from skvarimp._response.mean_curves import (
-    OwnShare,
-    PartialDependence,
-    TotalShare,
-)
+from skvarimp._data.statistics import running_sums
+from skvarimp._response.mean_curves import OwnShare, PartialDependence, TotalShare
 from skvarimp._response.reductions import (
     AbsoluteError,
     IndividualFlatness,
@@ -68,7 +65,7 @@ class Summed:
         self.sums = np.zeros((n_outputs, len(member.probabilities) + 1))
         counts = kind == "deviations"
         of_cells = member.multiplicity if counts else member.probabilities
-        self.below = np.concatenate([[0.0], np.cumsum(of_cells)])
+        self.below = running_sums(of_cells)
         self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
 
     def add(self, curves, rows):

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.statistics import running_sums
 from skvarimp._response.reductions import flatness
 from skvarimp._response.shapes.basis import Basis, absolute, relative
 from skvarimp._response.shapes.shape import NeedsValues, Shape
@@ -45,17 +46,10 @@ def distances_to(points, values, weights):
     """sum_m weights[m] |points[i] - values[m]|, by partial sums of sorted values."""
     order = np.argsort(values)
     values, weights = values[order], weights[order]
-    mass, moment = _running(weights), _running(weights * values)
+    mass, moment = running_sums(weights), running_sums(weights * values)
     at = np.searchsorted(values, points, side="right")
     result = points * (2.0 * mass[at] - mass[-1]) + moment[-1] - 2.0 * moment[at]
     return np.maximum(result, 0.0)  # not below 0 by rounding
-
-
-def _running(values):
-    """Sums up to each rank, 0 first, along the last axis."""
-    result = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=result[..., 1:])
-    return result
 
 
 class StraightLines(Basis):
@@ -271,15 +265,15 @@ class Lines(Basis):
             ascending, by_crossing = self.t[o, order], np.argsort(at[o])
             crossings = at[o, by_crossing]
             # above its crossing a curve is above the level, below it is below
-            sums, mass = _running(functions * chances), _running(chances)
+            sums, mass = running_sums(functions * chances), running_sums(chances)
             rank = np.empty(len(crossings), dtype=np.intp)
             rank[by_crossing] = np.searchsorted(ascending, crossings, side="right")
             signed = sums[:, -1:] - 2.0 * sums.take(rank, axis=1)
             rows[0, o] = np.einsum("mi,mi->i", values, signed)
             rows[0, o] -= e[o] * (mass[-1] - 2.0 * mass[rank])
             w = weights[by_crossing]
-            sums = _running(values.take(by_crossing, axis=1) * w)
-            mass = _running(w * e[o, by_crossing])
+            sums = running_sums(values.take(by_crossing, axis=1) * w)
+            mass = running_sums(w * e[o, by_crossing])
             rank = np.searchsorted(crossings, ascending, side="right")
             signed = 2.0 * sums.take(rank, axis=1) - sums[:, -1:]
             of_cells = np.einsum("mk,mk->k", functions, signed)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.statistics import running_sums
 from skvarimp._response.shapes.basis import Basis
 from skvarimp._response.shapes.shape import NeedsValues
 
@@ -124,8 +125,8 @@ class _Branches:
     def __init__(self, basis, chances, values, left, weights):
         self.basis, self.chances, self.values = basis, chances, values
         self.left, self.weights = left, weights
-        self.below = _sums_before(chances)  # P
-        self.sums = _sums_before(chances[:, np.newaxis] * self.basis)  # C
+        self.below = running_sums(chances)  # P
+        self.sums = running_sums(chances[:, np.newaxis] * basis, axis=0)  # C
 
     def _reversed(self):
         """The same with the cells by descending position."""
@@ -203,7 +204,7 @@ class _Branches:
         left, values, weights = self.left, self.values, self.weights
         P, C, basis = self.below, self.sums, self.basis
         twice = (P[:-1] + P[1:])[:, np.newaxis]
-        moments = _sums_before(self.chances[:, np.newaxis] * twice * basis)
+        moments = running_sums(self.chances[:, np.newaxis] * twice * basis, axis=0)
         P_left, C_left, C_all = P[left], self._sum_before(left), values @ C[-1]
         m_left = np.einsum("im,im->i", moments[left], values)
         m_all = values @ moments[-1]
@@ -242,9 +243,3 @@ def _by_sixteen(basis):
     filled = np.pad(basis, [(0, -len(basis) % 16), (0, 0)])
     blocks = filled.reshape(-1, 16, basis.shape[1])
     return np.ascontiguousarray(blocks.swapaxes(1, 2))
-
-
-def _sums_before(of_cells):
-    """Sums over the cells before each, and over all."""
-    zero = np.zeros((1, *of_cells.shape[1:]))
-    return np.concatenate([zero, np.cumsum(of_cells, axis=0)])

@@ -90,16 +90,16 @@ class Margins:
         """Number of rows."""
         return len(self.weights)
 
+    def at(self, rows, number):
+        """Those of some rows, slice or array, with another `rows`."""
+        y = None if self.y is None else self.y[rows]
+        base, weights = self.base[:, :, rows], self.weights[rows]
+        return replace(self, base=base, weights=weights, rows=number, y=y)
+
     def part(self, part):
         """Those of a slice of the rows."""
         first = self.rows.start
-        return replace(
-            self,
-            base=self.base[:, :, part],
-            weights=self.weights[part],
-            rows=slice(first + part.start, first + part.stop),
-            y=None if self.y is None else self.y[part],
-        )
+        return self.at(part, slice(first + part.start, first + part.stop))
 
     def parts(self, size):
         """Yield (slice, `part`) of at most `size` rows each."""
@@ -188,13 +188,11 @@ class Dense(Shape):
         """See `Shape.sums_by_group`; constant curves stay exactly constant."""
         add = summing(weights, groups, n_groups)
         base = np.broadcast_to(self.margins.base, self.ice.shape[:3])
-        sums = []
-        for at in np.ndindex(*self.ice.shape[:2]):
-            of_one = add @ self.ice[at]
-            of_one -= (add @ base[at])[:, np.newaxis]
-            sums.append(of_one)
-        result = np.stack(sums) if len(sums) > 1 else sums[0]
-        return result.reshape(*self.ice.shape[:2], *sums[0].shape), None
+        sums = np.empty((*base.shape[:2], n_groups, self.ice.shape[3]))
+        for at in np.ndindex(*base.shape[:2]):
+            sums[at] = add @ self.ice[at]
+            sums[at] -= (add @ base[at])[:, np.newaxis]
+        return sums, None
 
 
 def summing(weights, groups, n_groups):

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import block_diag
 
+from skvarimp._data.statistics import running_sums
 from skvarimp._response.shapes.shape import Chunk, Shape
 from skvarimp._running.memory import CACHE, slices
 
@@ -108,8 +109,6 @@ class Steps:
     @staticmethod
     def joined(parts):
         """Those of consecutive rows."""
-        if len(parts) == 1:
-            return parts[0]
         ends = np.cumsum([part.starts[-1] for part in parts])
         starts = [parts[0].starts] + [
             part.starts[1:] + end for part, end in zip(parts[1:], ends)
@@ -265,11 +264,7 @@ class Steps:
 
     def dense(self):
         """d itself, (n_outputs, n_rows, n_cells)."""
-        moved = np.zeros((len(self.first), self.n_rows * self.n_cells))
-        moved[:, self.rows * self.n_cells + self.positions] = self.jumps
-        moved[:, :: self.n_cells] = self.first
-        moved = moved.reshape(-1, self.n_rows, self.n_cells)
-        return np.cumsum(moved, axis=2, out=moved)
+        return self.by_group(np.ones(self.n_rows), np.arange(self.n_rows), self.n_rows)
 
 
 def settled(values, gap):
@@ -336,7 +331,7 @@ class Pieces(StepCurves, Chunk):
 
     def _on_pieces(self, of_cells):
         """Sums over the cells of each piece, (n_rows, n_pieces)."""
-        below = np.concatenate([[0.0], np.cumsum(of_cells[0])])
+        below = running_sums(of_cells[0])
         return np.diff(below[self.positions], axis=1)
 
     @property
