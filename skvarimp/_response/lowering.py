@@ -285,11 +285,9 @@ def _probe_move(response, table, weights, entry):
     donors, categorical = _probe_donors(table, weights, entry)
     k = len(donors)
     values = side_by_side([table.column(j)[donors] for j in entry.columns], k)
-    if len(entry.columns) == 1:
-        critical = getattr(response, "critical_values", None)
-        more = np.empty(0)
-        if critical is not None and values.dtype.kind in "fiub":
-            more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
+    critical = getattr(response, "critical_values", None)
+    if critical is not None and values.ndim == 1 and values.dtype.kind in "fiub":
+        more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
         if len(more):
             more = more[spread_over(len(more), CELLS)]
             values = np.unique(np.concatenate([values.astype(np.float64), more]))

@@ -290,9 +290,8 @@ def flatness(curves, multiplicity, statistic):
 
 def _beside(curves, multiplicity):
     """Multiplicity in a shape that broadcasts with curves."""
-    n_entries, *rows, n_cells = multiplicity.shape
-    ones = [1] * (curves.ndim - 2 - len(rows))
-    return multiplicity.reshape(n_entries, *ones, *rows, n_cells)
+    n_more = curves.ndim - multiplicity.ndim
+    return np.expand_dims(multiplicity, tuple(range(1, 1 + n_more)))
 
 
 def _centred(curves, multiplicity):

@@ -116,11 +116,20 @@ class Filters:
         Largest number of draws of an entry.
     size : float, default=0.0
         How far the unmoved response reaches, in units of the scale.
+
+    Attributes
+    ----------
+    batches : list of (Batch or None)
+        All draws of each entry.
+    importances : ndarray of shape (n_entries, n_outputs)
+        Running means; NaN where nothing was drawn.
+    n_draws : ndarray of int of shape (n_entries,)
     """
 
     def __init__(self, n_entries, n_outputs, tol, cap, size=0.0):
-        self.n_outputs, self.tol, self.cap, self.size = n_outputs, tol, cap, size
+        self.tol, self.cap, self.size = tol, cap, size
         self.batches = [None] * n_entries
+        self.importances = np.full((n_entries, n_outputs), np.nan)
         self.n_draws = np.zeros(n_entries, dtype=np.intp)
         self._mean, self._largest = np.zeros((2, n_entries))
         self._error = np.full(n_entries, np.nan)
@@ -130,19 +139,11 @@ class Filters:
     def add(self, e, batch):
         """Take further draws of entry e; returns whether it rests for now."""
         total = batch if self.batches[e] is None else self.batches[e] + batch
-        self.batches[e] = total
+        self.batches[e], self.importances[e] = total, total.sums / total.n_draws
         self.n_draws[e], self._mean[e] = total.n_draws, total.mean
         self._error[e], self._largest[e] = total.error, total.largest
         self._varies[e] = total.varies
         return bool(total.n_draws >= self.cap or self._precise(self._goal, e))
-
-    @property
-    def importances(self):
-        """Running means, (n_entries, n_outputs); NaN where nothing was drawn."""
-        nothing = np.full(self.n_outputs, np.nan)
-        return np.array(
-            [nothing if b is None else b.sums / b.n_draws for b in self.batches]
-        )
 
     @property
     def errors(self):
@@ -159,12 +160,8 @@ class Filters:
 
     def standard_errors(self, total_weight):
         """Sampling errors of the importances, (n_entries,)."""
-        return np.array(
-            [
-                np.nan if b is None else b.standard_error(total_weight)
-                for b in self.batches
-            ]
-        )
+        errors = [b.standard_error(total_weight) if b else np.nan for b in self.batches]
+        return np.array(errors)
 
     @property
     def precise(self):

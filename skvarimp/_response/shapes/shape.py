@@ -47,6 +47,7 @@ for others: its `parts` offer more of them, and `Chunk` all.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -210,12 +211,12 @@ class Chunk(Dense):
         The curves, up to a constant for each row.
     """
 
-    @property
+    @cached_property
     def values(self):
         """See the class."""
         return self.ice
 
-    @property
+    @cached_property
     def moved(self):
         """ICE values minus the unmoved response."""
         return self.ice - self.margins.base[..., np.newaxis]

@@ -327,7 +327,7 @@ class Pieces(StepCurves, Chunk):
     def __init__(self, margins, steps, gap):
         super().__init__(margins, steps, gap)
         self.positions, moved, _ = steps.pieces()
-        self.of_pieces = moved[np.newaxis]
+        self.moved = self.values = moved[np.newaxis]
 
     def _on_pieces(self, of_cells):
         """Sums over the cells of each piece, (n_rows, n_pieces)."""
@@ -335,16 +335,9 @@ class Pieces(StepCurves, Chunk):
         return np.diff(below[self.positions], axis=1)
 
     @property
-    def moved(self):
-        """See `Chunk.moved`."""
-        return self.of_pieces
-
-    values = moved
-
-    @property
     def ice(self):
         """The response on each row's pieces, (1, n_outputs, n_rows, n_pieces)."""
-        return settled(self.of_pieces + self.margins.base[..., np.newaxis], self.gap)
+        return settled(self.moved + self.margins.base[..., np.newaxis], self.gap)
 
     @cached_property
     def chances(self):
