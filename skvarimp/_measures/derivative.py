@@ -149,10 +149,8 @@ default="auto"
         moments, n_done = _Moments(problem, columns, self.keep_rows), len(columns)
         with Progress([self], n_done) as progress:
             if self.method_ == "analytic":
-                table = problem.table
-                for rows, block in gradient_blocks(
-                    problem.model, table, columns=columns
-                ):
+                model, table = problem.model, problem.table
+                for rows, block in gradient_blocks(model, table, columns=columns):
                     moments.add(rows, slice(None), block)
                 progress.step(n_done)
             else:
@@ -205,17 +203,19 @@ class _Moments:
         self.kept = None
         if keep_rows:
             self.kept = np.full((n_numbers, self.table.n_samples, n), np.nan)
-        self.means = np.empty(n)
+        # apart, so that a constant has variance 0 exactly
+        self.origins, self.means = np.zeros((2, n))
         for e, j in enumerate(columns):
             values = self.table.column(j).astype(np.float64)
-            # that of a constant is exact, so that its variance is 0
-            self.means[e] = values[0] + self.weights @ (values - values[0])
+            self.origins[e] = values[0]
+            self.means[e] = self.weights @ (values - values[0])
 
     def add(self, rows, entries, derivatives):
         """Add rows of some entries; `derivatives` (n_rows, n_entries, n_outputs)."""
         values = [self.table.column(j)[rows] for j in self.columns[entries]]
-        deviations = np.column_stack(values) - self.means[entries]
-        z = np.stack([*np.moveaxis(derivatives, -1, 0), deviations]) ** 2
+        shifted = np.column_stack(values) - self.origins[entries]
+        z = np.stack([*np.moveaxis(derivatives, -1, 0), shifted - self.means[entries]])
+        z **= 2
         if self.kept is not None:
             self.kept[:, rows, entries] = z
         weighted = self.weights[rows, np.newaxis] * z

@@ -138,8 +138,7 @@ class FilterImportance(BaseImportance):
         with users_code():
             result = function(X, y, **extra)
         if isinstance(result, tuple | list) and len(result) == 2:
-            scores, p_values = (np.asarray(part, dtype=np.float64) for part in result)
-            return scores, p_values
+            return tuple(np.asarray(part, dtype=np.float64) for part in result)
         return np.asarray(result, dtype=np.float64), None
 
 

@@ -49,13 +49,8 @@ class OutOfBag:
     def problem(self, t):
         """The problem of one tree, and its loss."""
         rows = self.rows[t]
-        problem = make_problem(
-            self.trees[t],
-            self.table.take(rows),
-            self.y[rows],
-            self.weights[rows],
-            self.response_method,
-        )
+        given = self.table.take(rows), self.y[rows], self.weights[rows]
+        problem = make_problem(self.trees[t], *given, self.response_method)
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         return problem, loss
 

@@ -176,7 +176,12 @@ default="auto"
         if self.pairs is not None:
             problem.in_one_place("`pairs`")
             pairs = resolve_sets(self.pairs, entries, "pairs")
-            _check_columns(entries, pairs)
+            for entry in (entries[e] for pair in pairs for e in pair):
+                if len(entry.columns) > 1:
+                    raise ValueError(
+                        f"`pairs` names the group {entry.name!r}, which has no single "
+                        "axis to be drawn on. Use pairs of columns."
+                    )
         return Plan(problem, entries, request, own=pairs)
 
     def _conclude(self, plan, outcomes):
@@ -328,16 +333,6 @@ def spread_cells(move, most):
     n_known = move.n_cells - is_missing(last)
     cells = np.linspace(0, n_known - 1, min(n_known, most)).round().astype(np.intp)
     return np.union1d(cells, np.arange(max(n_known, 0), move.n_cells))
-
-
-def _check_columns(entries, pairs):
-    """Raise where an entry of a pair is a group, which has no axis."""
-    for entry in (entries[e] for pair in pairs for e in pair):
-        if len(entry.columns) > 1:
-            raise ValueError(
-                f"`pairs` names the group {entry.name!r}, which has no single axis to "
-                "be drawn on. Use pairs of columns."
-            )
 
 
 def joint_dependence(plan, request):

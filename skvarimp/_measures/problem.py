@@ -96,13 +96,9 @@ class Problem:
 
     def moves(self, entries, requests):
         """The values that the entries move through."""
-        return Moves(
-            self.table,
-            self.weights,
-            entries,
-            [request.grid for request in requests],
-            [request.categorical for request in requests],
-        )
+        grids = [request.grid for request in requests]
+        categorical = [request.categorical for request in requests]
+        return Moves(self.table, self.weights, entries, grids, categorical)
 
     def move(self, entry, request):
         """The move of one entry, see `make_move`."""

@@ -55,21 +55,16 @@ class ResponseImportance(BaseImportance):
         raise NotImplementedError
 
     def _categorical(self, problem):
-        return resolve_columns(
-            getattr(self, "categorical_features", None),
-            problem.table.names,
-            problem.table.n_columns,
-        )
+        given, table = getattr(self, "categorical_features", None), problem.table
+        return resolve_columns(given, table.names, table.n_columns)
 
     def _store_outcome(self, plan, outcome, output_names=None):
         """Set what all measures share, and numbers of single rows with `keep_rows`."""
         errors = outcome.standard_errors
-        self._store(
-            outcome.importances,
-            [entry.name for entry in plan.entries],
-            output_names or plan.problem.model.output_names,
-            None if np.all(np.isnan(errors)) else errors,
-        )
+        errors = None if np.all(np.isnan(errors)) else errors
+        names = [entry.name for entry in plan.entries]
+        output_names = output_names or plan.problem.model.output_names
+        self._store(outcome.importances, names, output_names, errors)
         if not getattr(self, "keep_rows", False):
             return
         problem, influences = plan.problem, outcome.influences

@@ -21,11 +21,7 @@ from skvarimp._response.rounds import (
     row_draws,
     rows_per_repeat,
 )
-from skvarimp._response.sampling import (
-    donor_draws,
-    entry_seeds,
-    of_single_rows,
-)
+from skvarimp._response.sampling import donor_draws, entry_seeds, of_single_rows
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress
 from skvarimp._types import (
@@ -214,9 +210,8 @@ default=None
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
-        scale = np.ones(len(problem.base))
-        if self.scale == "auto":
-            scale = problem.scale(self.contrast)
+        scaled = self.scale == "auto"
+        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if self.contrast == "range" else "all"

@@ -100,13 +100,10 @@ class ConnectionWeightImportance(WeightImportance):
     def _read(self, estimator, X, y, sample_weight):
         names, _ = set_columns(self, estimator, X)
         layers = _read_layers(estimator, len(names))
-        if self.method == "olden":
-            self.signed_importances_ = functools.reduce(np.matmul, layers)
-            importances = np.abs(self.signed_importances_)
-        else:
-            self.signed_importances_ = None
-            importances = _garson(layers)
-        self._store(importances, names, output_names(estimator, importances.shape[1]))
+        olden = self.method == "olden"
+        values = functools.reduce(np.matmul, layers) if olden else _garson(layers)
+        self.signed_importances_ = values if olden else None
+        self._store(np.abs(values), names, output_names(estimator, values.shape[1]))
 
 
 def _read_layers(estimator, n_features):

@@ -17,12 +17,7 @@ from skvarimp._measures.firm.conditional import (
     root_of_rows,
 )
 from skvarimp._measures.firm.features import is_linear
-from skvarimp._measures.firm.slope import (
-    column_sums,
-    slopes,
-    sparse_slopes,
-    two_valued,
-)
+from skvarimp._measures.firm.slope import column_sums, slopes, sparse_slopes, two_valued
 from skvarimp._response.sampling import scaled_influences
 from skvarimp._running.memory import slices
 
@@ -211,10 +206,8 @@ class Estimator:
         """Do what needs only the stored elements of a sparse X; what is left."""
         if self.method == "conditional_mean":
             return entries
-        # -1: a function, in no column
-        columns = [(*self.features[e].columns, -1)[0] for e in entries]
-        columns = np.array(columns, dtype=np.intp)
-        chosen, columns = entries[columns >= 0], columns[columns >= 0]
+        chosen = np.array([e for e in entries if self.features[e].columns], np.intp)
+        columns = np.array([self.features[e].columns[0] for e in chosen], np.intp)
         X = self.values.matrix
         method, take = "binary", two_valued(X)[columns]
         if self.method == "linear":

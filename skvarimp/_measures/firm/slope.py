@@ -148,8 +148,12 @@ def signs_of(signed):
 def _square_of_all(a, b, constant, scores):
     """sum_i w_i (sum_o a_o s_io + b_o (s_io^2 - 1) - constant)^2 for each entry."""
     S = scores.values
-    basis = np.hstack([S, S**2 - ~scores.constant, np.ones((len(S), 1))])
-    coefficients = np.hstack([a, b, -constant[:, np.newaxis]])
+    ones = np.ones((len(S), 1))
+    parts = [(S, a), (ones, -constant[:, np.newaxis])]
+    if scores.standardized:
+        parts.append((S**2 - ~scores.constant, b))
+    basis = np.hstack([part for part, _ in parts])
+    coefficients = np.hstack([coefficient for _, coefficient in parts])
     moments = basis.T @ (scores.weights[:, np.newaxis] * basis)
     return np.einsum("eo,eo->e", coefficients @ moments, coefficients)
 

@@ -66,13 +66,8 @@ class InPartitions:
         problem.foreseen = entries = list(dict.fromkeys(chain(*self.sets)))
         moves = problem.global_moves(entries, [self.request], by_cells=False)
         pairs = [[entries.index(entry) for entry in pair] for pair in self.sets]
-        arguments = (
-            problem.part_model(entries),
-            moves,
-            problem.count(entries).weight,
-            self.n_columns,
-            pairs,
-        )
+        model, weight = problem.part_model(entries), problem.count(entries).weight
+        arguments = model, moves, weight, self.n_columns, pairs
         curves = problem.partitions.passed(_joint_curves, arguments)
         for joint, (j, k) in zip(curves, pairs):
             yield conditional_std(joint, moves[j].move, moves[k].move)
