@@ -239,7 +239,7 @@ class Upwards:
         children = nodes.children.reshape(-1, 2)
         while len(below := below[nodes.feature[below] >= 0]):
             self.levels.append((below, *children[below].T))
-            below = children[below].ravel()
+            below = children[below].T[::-1].ravel()
 
     def sums(self, at_leaves):
         """Sums over the leaves below each node, of one number per node, (n_nodes,)."""

@@ -253,27 +253,19 @@ def levels(grove, order, rank):
     Level
     """
     branches = grove.left != LEAF
-    grown = branches[grove.roots]
-    destination = grown[grove.tree].astype(np.int8)
-    if not destination.all():
-        order, rank = _runs(order, rank, destination, (1,))
-    nodes = grove.roots[grown]
-    lengths = np.bincount(grove.tree, minlength=len(grove.roots))[grown]
-    while len(nodes := nodes[lengths > 0]):
-        lengths = lengths[lengths > 0]
-        slots = order[0]
-        left = slots < grove.start[grove.right[np.repeat(nodes, lengths)]]
-        level = Level(nodes, lengths, order, rank, left)
+    destination = branches[grove.roots][grove.tree].astype(np.int8)
+    order, rank = _runs(order, rank, destination, (1,))
+    for below in grove.upwards.levels:
+        lengths = grove.stop[below[0]] - grove.start[below[0]]
+        nodes, right, left = (each[lengths > 0] for each in below)
+        lengths, slots = lengths[lengths > 0], order[0]
+        goes_left = slots < grove.start[np.repeat(right, lengths)]
+        level = Level(nodes, lengths, order, rank, goes_left)
         yield level
 
-        children = grove.left[nodes], grove.right[nodes]
-        kept = [branches[c] for c in children]
-        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)
-        left_run, right_run = (k[level.segment] for k in kept)
-        destination[slots] = np.where(left, left_run, 2 * right_run)
+        left_run, right_run = (branches[c][level.segment] for c in (left, right))
+        destination[slots] = np.where(goes_left, left_run, 2 * right_run)
         order, rank = _runs(order, rank, destination, (1, 2))
-        nodes = np.concatenate([c[k] for c, k in zip(children, kept)])
-        lengths = np.concatenate([n_left[kept[0]], (lengths - n_left)[kept[1]]])
 
 
 def _runs(order, rank, destination, which):

@@ -247,11 +247,7 @@ class _Runs:
     def first_within_tolerance(self, agreement, best, chosen):
         """Position of the lowest of the tied best cuts, for the chosen runs."""
         slack = 2 * TOLERANCE * np.minimum(self.left, self.right)
-        if self.exact:  # an integer comparison, and distinct values are not tied
-            bound = np.where(chosen, best, np.iinfo(np.int32).max)
-        else:
-            bound = np.where(chosen, best - slack, np.inf)
-        bound = bound.astype(agreement.dtype, copy=False)
+        bound = np.where(chosen, best - slack, np.inf)  # less than 1 off, if exact
         bound = bound.take(self.level.segment, axis=1).ravel()
         reached = np.flatnonzero(agreement >= bound)
         return reached[np.searchsorted(reached, self.first[chosen])]
