@@ -56,8 +56,6 @@ SHOWN_TERMS = 6  # of a linear combination
 class _OfSeveral(FeatureFunction):
     """A function of any number of operands; `symbol` joins their labels."""
 
-    symbol = None
-
     def __init__(self, *operands: Column | FeatureFunction) -> None:
         if not operands:
             raise TypeError(

@@ -341,8 +341,7 @@ class ImpurityImportance(BaseImportance):
         some = table if kept.all() else table.take(places)
         rows = rows_in_trees(estimator, some, target[places], weights[places])
         if self.rows == "oob":
-            given = table, y, sample_weight
-            rows.outside = out_of_bag_rows(estimator, *given, kept)
+            rows.outside = out_of_bag_rows(estimator, table, y, sample_weight, kept)
         credit = rows.credit(rows.sums())
         self._store_earned(credit.columns, credit.totals, credit.variance)
         if self.keep_rows:

@@ -30,6 +30,8 @@ from skvarimp._models.delegation import estimator_has
 from skvarimp._running.guards import whole_fit
 from skvarimp._types import AnyEstimator, Matrix
 
+NUMBERS = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}  # of any rows
+
 
 class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
     """A tree or forest that sends rows with missing values along surrogate splits.
@@ -121,11 +123,9 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        reader = _reader_of(self.estimator)
-        numbers = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        apart = numbers, {"ensure_2d": False, "dtype": None}
+        self.estimator_, reader = _with_reader(self.estimator)
+        apart = NUMBERS, {"ensure_2d": False, "dtype": None}
         matrix, target = validate_data(self, X, y, validate_separately=apart)
-        self.estimator_ = _unfrozen(self.estimator)
         if not hasattr(self.estimator_, "n_features_in_"):
             self.estimator_ = clone(self.estimator_)
             self.estimator_.fit(X, y, sample_weight=sample_weight)
@@ -227,9 +227,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
     def _checked_rows(self, X):
         check_is_fitted(self)
         checked_frame(X)
-        X = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        X = validate_data(self, X, reset=False, **NUMBERS)
         if np.nanmax(np.abs(X), initial=0.0) > np.finfo(np.float32).max:
             raise ValueError(
                 "X holds numbers too large for float32, in which trees compare. "
@@ -316,14 +314,10 @@ def _by_surrogates(tree, splits, bounds, node, X):
     return left
 
 
-def _unfrozen(estimator):
-    """The estimator inside a `FrozenEstimator`."""
-    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-
-
-def _reader_of(estimator):
-    """The reader of a tree or forest; TypeError for anything else."""
-    estimator = _unfrozen(estimator)
+def _with_reader(estimator):
+    """A tree or forest, not frozen, and its reader; TypeError for anything else."""
+    if isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
     reader = READERS.get(type(estimator))
     if reader not in (SingleTree, Forest):
         got, way_out = type(estimator).__name__, "Impute the missing values for others."
@@ -333,4 +327,4 @@ def _reader_of(estimator):
             "SurrogateTreePredictor needs a DecisionTree, ExtraTree, RandomForest or "
             f"ExtraTrees estimator, got {got}. {way_out}"
         )
-    return reader
+    return estimator, reader

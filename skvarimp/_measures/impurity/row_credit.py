@@ -26,10 +26,9 @@ import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.statistics import divided
-from skvarimp._models.tree_losses import TreeLoss
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Upwards
-from skvarimp._running.memory import CACHE, slices, working_bytes
+from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
 
 LARGEST = 300.0  # raw outputs whose exponentials may be multiplied
 
@@ -126,6 +125,8 @@ class RowsInTrees:
     Parameters
     ----------
     form : Trees
+    loss : TreeLoss or None
+        What boosting minimises; None where trees are averaged.
     table : Table
     y : ndarray of shape (n_raw, n_rows)
         The target as the loss takes it.
@@ -142,10 +143,10 @@ class RowsInTrees:
 
     outside = None
 
-    def __init__(self, form, table, y, outputs, weights):
+    def __init__(self, form, loss, table, y, outputs, weights):
         self.form, self.y, self.outputs = form, y, outputs
-        self.boosts, self.weights = form.stages is not None, weights
-        self.groups = outputs if self.boosts else [np.arange(len(y))]
+        self.loss, self.weights = loss, weights
+        self.groups = [np.arange(len(y))] if loss is None else outputs
         self.nodes = NodeTable(form.trees, form.encoding)
         self.codes = self.nodes.codes_of(table)
         self.upwards = Upwards(self.nodes)
@@ -154,7 +155,7 @@ class RowsInTrees:
         self.below = np.flatnonzero(self.nodes.parent >= 0)
         self.above = self.nodes.parent[self.below]
         self.feature = self.nodes.feature[self.above]
-        self.climb, self._kept = climb, {}
+        self.climb, self._kept = climb, Memo(np.inf, working_bytes())
         if use_compiled():
             from skvarimp._compiled import tree_credit
 
@@ -220,7 +221,7 @@ class RowsInTrees:
         for group, at_leaf in zip(self.groups, reached):
             weight, size = self.upwards.sums(at_leaf), len(at_leaf)
             share = weight[nodes.roots] / total
-            if not self.boosts:
+            if self.loss is None:
                 share *= np.broadcast_to(self.form.shares, len(share))[share > 0].sum()
             often = divided(1.0, share)[nodes.tree[below]] * (weight[above] > 0)
             for k in group:
@@ -243,22 +244,20 @@ class RowsInTrees:
 
     def _climb_all(self, group, one, each, earned):
         """All rows on their way up all trees; see `climb`."""
-        visits = self._boosted(group) if self.boosts else self._averaged()
+        visits = self._averaged() if self.loss is None else self._boosted(group)
         nodes, weights = self.nodes, self.weights
         for trees, rows, *how in visits:
             leaves, roots = self._leaves(trees, rows), nodes.roots[trees]
             self.climb(leaves, roots, rows, nodes, *how, weights, one, each, earned)
 
     def _leaves(self, trees, rows):
-        """Leaves, (n_trees, n), kept for the next pass where there is room for all."""
-        key = trees.tobytes(), rows[0]
-        leaves = self._kept.get(key)
-        if leaves is None:
+        """Leaves, (n_trees, n), kept for the next pass as far as there is room."""
+
+        def leaves():
             codes = self.codes if len(rows) == len(self.codes) else self.codes[rows]
-            leaves = self.nodes.leaves(codes, trees)
-            if 4 * len(self.codes) * len(self.nodes.roots) <= working_bytes():
-                self._kept[key] = leaves
-        return leaves
+            return self.nodes.leaves(codes, trees)
+
+        return self._kept.get((trees.tobytes(), rows[0]), leaves)
 
     def _averaged(self):
         """Trees, rows, steps, whether trees are used, whether added: tree by tree."""
@@ -271,7 +270,7 @@ class RowsInTrees:
 
     def _boosted(self, group):
         """The same for rows block by block, each through all stages."""
-        loss, (n_rows, n_features) = TreeLoss(*self.form.loss), self.codes.shape
+        loss, (n_rows, n_features) = self.loss, self.codes.shape
         of_trees = np.any(self.values[group] != 0.0, axis=0)
         trees = np.flatnonzero(np.logical_or.reduceat(of_trees, self.nodes.roots))
         stages = np.split(trees, np.flatnonzero(np.diff(self.form.stages[trees])) + 1)

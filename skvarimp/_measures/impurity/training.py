@@ -32,8 +32,7 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
     labels, table = set_columns(measure, estimator, X)
     weights = check_tree_weights(tree_weights, trees)
     criterion, rules = _plan(measure, trees)
-    given = trees, weights, len(labels), rules is not None
-    tally = Tally(measure.convention, *given)
+    tally = Tally(measure.convention, trees, weights, len(labels), rules is not None)
     if criterion is None and rules is None:
         for tree in trees.tables:
             tally.add(tree.decrease)

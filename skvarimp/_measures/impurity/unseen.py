@@ -55,7 +55,7 @@ def rows_in_trees(estimator, table, y, weights):
         ) from None
     of_shares = loss is not None and loss.of_shares
     target, outputs = _target(estimator, form, as_columns(y), of_shares)
-    return RowsInTrees(form, table, target, outputs, weights)
+    return RowsInTrees(form, loss, table, target, outputs, weights)
 
 
 def _read(estimator, table):
@@ -173,7 +173,7 @@ def _variance(part, estimator, sums):
 
 def _in_trees(part, estimator):
     rows = rows_in_trees(estimator, part.table, part.target(), part.weights)
-    if rows.boosts and not TreeLoss(*rows.form.loss).of_single_rows:
+    if rows.loss is not None and not rows.loss.of_single_rows:
         raise ValueError(
             f"The loss of {type(estimator).__name__} depends on all rows together, "
             "which need to be in one place. Pass X.compute()."
