@@ -100,7 +100,7 @@ def _words(kind):
     """Constraints of the parameters whose type hint is a `Literal` of strings."""
     try:
         hints = get_type_hints(kind.__init__).items()
-    except NameError:  # in a user's class: a name that only type checkers import
+    except (AttributeError, NameError, TypeError):  # only type checkers read them
         return {}
     words = {name: get_args(hint) for name, hint in hints}
     return {

@@ -5,6 +5,7 @@ import importlib
 import re
 import sys
 import types
+import typing
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,30 @@ def test_callbacks_that_cannot_be_driven(monkeypatch):
     monkeypatch.delattr(mixin, "_init_callback_context")
     imp = SensitivityImportance(scale=None).set_callbacks(Recorder())
     assert imp.fit(lambda X: X[:, 0], X).importances_[0] > 0
+
+
+class WithHints:
+    """A user's parameters; strings stand for what Python does not evaluate."""
+
+    _parameter_constraints = {}  # noqa: RUF012 scikit-learn's form
+
+    def get_params(self, deep=True):
+        """All of them."""
+        return vars(self)
+
+
+@pytest.mark.parametrize("other", ["Unknown", "typing.Unknown", "1 | str", "int"])
+def test_words_are_those_of_hints_that_can_be_read(other):
+    """Hints for type checkers alone check nothing, and fail nowhere."""
+
+    def init(self, order: 'typing.Literal["a", "b"]', other: other): ...
+
+    kind = type("Kind", (WithHints,), {"__init__": init})
+    measure = object.__new__(kind)
+    measure.order, measure.other = "c", None
+    if other == "int":
+        with pytest.raises(ValueError, match="'order' parameter of Kind must be a str"):
+            private_sklearn.validate_params(measure)
+        measure.order = "a"
+    private_sklearn.validate_params(measure)
+    private_sklearn.validate_params(object.__new__(WithHints))
