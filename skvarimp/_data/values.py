@@ -215,3 +215,9 @@ def output_names(lists):
     if len(lists) == 1:
         return [str(c) for c in watched(lists[0])]
     return [f"y{o}: {c}" for o, classes in enumerate(lists) for c in watched(classes)]
+
+
+def numbered(counts):
+    """Of counts[0] + counts[1] + ... items: whose each is, and which of its own."""
+    whose = np.arange(len(counts)).repeat(counts)
+    return whose, np.arange(len(whose)) - (np.cumsum(counts) - counts).take(whose)

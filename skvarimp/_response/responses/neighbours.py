@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.base_table import dense
+from skvarimp._data.values import numbered
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import ScoreResponse, halved, numeric_values
 from skvarimp._response.shapes.steps import Steps
@@ -374,8 +375,7 @@ def _cells_of(row, *bounds):
     rows, cells = [], []
     for first, end in bounds:
         some = np.flatnonzero(end > first)
-        count = end[some] - first[some]
-        of_range = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        rows.append(np.repeat(row[some], count))
-        cells.append(np.repeat(first[some], count) + of_range)
+        which, turn = numbered(end[some] - first[some])
+        rows.append(row[some][which])
+        cells.append(first[some][which] + turn)
     return np.concatenate(rows), np.concatenate(cells)

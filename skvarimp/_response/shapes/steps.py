@@ -87,7 +87,7 @@ class Steps:
         there = np.zeros(n_rows * n_cells, dtype=bool)
         there[key] = there[::n_cells] = True
         at = np.flatnonzero(there)
-        rank = np.searchsorted(at, key)
+        rank = np.cumsum(there)[key] - 1
         sums = np.stack([np.bincount(rank, c[inside], len(at)) for c in changes])
         begins = np.searchsorted(at, np.arange(n_rows) * n_cells)
         steps = np.delete(np.arange(len(at)), begins)

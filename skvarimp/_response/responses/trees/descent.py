@@ -177,20 +177,20 @@ class Group:
         self.staying = np.flatnonzero(~self.moving)
         self.trees = table.trees_with(self.moving)
 
-    def moved(self, codes):
-        """Raw outputs moved minus unmoved, (n_raw, n_rows, n_cells), of rows' codes."""
-        result = np.zeros((self.table.n_raw, len(codes), len(self.cells)))
-        if self._rows_reach_fewer(codes):
+    def moved(self, codes, weights=None):
+        """Raw outputs moved minus unmoved of rows' codes, (n_raw, n_rows, n_cells).
+
+        With weights, their weighted sum over the rows, (n_raw, 1, n_cells).
+        """
+        n_rows = len(codes) if weights is None else 1
+        result = np.zeros((self.table.n_raw, n_rows, len(self.cells)))
+        if not self._rows_reach_fewer(codes):
+            self._add_by_cells(result, codes, weights)
+        elif weights is None:
             self._add_by_rows(result, codes)
         else:
-            self._add_by_cells(result, codes)
+            self._add_mean_by_rows(result, codes, weights)
         return result
-
-    def mean_moved(self, codes, weights):
-        """sum_i weights[i] of `moved`, (n_raw, n_cells), a leaf at a time."""
-        if self._rows_reach_fewer(codes):
-            return self._mean_by_rows(codes, weights)
-        return self._mean_by_cells(codes, weights)
 
     def _rows_reach_fewer(self, codes):
         """Whether a row meets fewer leaves' conditions than a cell does."""
@@ -212,69 +212,53 @@ class Group:
         return descents(self.table, codes, self.trees, moving, at_once, together=True)
 
     def _changes(self, codes):
-        """Yield (rows, descent, path, leaf, value minus own), own leaves left out."""
+        """Yield (rows, n_rows, row, leaf, value minus own), own leaves left out."""
         for part, descent, *reached in self._reached(codes, self.moving):
             path, leaf, _, change = descent.off_own(*reached)
-            yield part, descent, path, leaf, change
+            yield part, descent.n_rows, descent.row(path), leaf, change
 
     def _add_by_rows(self, result, codes):
-        for part, descent, path, leaf, changes in self._changes(codes):
+        for part, n_rows, row, leaf, changes in self._changes(codes):
             leaves, column = np.unique(leaf, return_inverse=True)
-            rows, shape = descent.row(path), (descent.n_rows, len(leaves))
             incidence = [
-                sparse.csc_array((change, (rows, column)), shape=shape)
+                sparse.csc_array((change, (row, column)), (n_rows, len(leaves)))
                 for change in changes
             ]
             for some, meets in self._meetings(leaves, self.features, self.cells):
                 for of_output, of_rows in zip(result, incidence):
                     of_output[part] += of_rows[:, some] @ meets
 
-    def _mean_by_rows(self, codes, weights):
+    def _add_mean_by_rows(self, result, codes, weights):
         masses = np.zeros(self.table.values.shape)
-        for part, descent, path, leaf, changes in self._changes(codes):
-            weight = weights[part].take(descent.row(path))
+        for part, _, row, leaf, changes in self._changes(codes):
+            weight = weights[part].take(row)
             for mass, change in zip(masses, changes):
                 mass += np.bincount(leaf, weight * change, len(mass))
         leaves = np.flatnonzero(masses.any(axis=0))
-        result = np.zeros((len(masses), len(self.cells)))
         for some, meets in self._meetings(leaves, self.features, self.cells):
-            result += masses[:, leaves[some]] @ meets
-        return result
+            result[:, 0] += masses[:, leaves[some]] @ meets
 
-    def _by_cells(self):
-        """Yield (slice of cells, leaves, B' as (n_cells, n_leaves))."""
-        cells = self._codes_of_cells()
+    def _add_by_cells(self, result, codes, weights):
+        cells, others = self._codes_of_cells(), codes[:, self.staying]
         for part, descent, path, leaf, _ in self._reached(cells, ~self.moving):
             leaves, column = np.unique(leaf, return_inverse=True)
-            shape = (descent.n_rows, len(leaves))
-            ones = np.ones(len(leaf))
-            entries = (ones, (descent.row(path), column))
-            yield part, leaves, sparse.csc_array(entries, shape=shape)
-
-    def _add_by_cells(self, result, codes):
-        for part, leaves, admitted in self._by_cells():
-            others = codes[:, self.staying]
+            entries = np.ones(len(leaf)), (descent.row(path), column)
+            admitted = sparse.csc_array(entries, (descent.n_rows, len(leaves)))
             for some, meets in self._meetings(leaves, self.staying, others):
+                if weights is not None:
+                    meets = (meets @ weights)[:, np.newaxis]
                 values = self.table.values[:, leaves[some]]
                 for of_output, value in zip(result, values):
                     by_cell = admitted[:, some] @ (value[:, np.newaxis] * meets)
                     of_output[:, part] += by_cell.T
-        result -= self.table.raw(codes, self.trees)[:, :, np.newaxis]
+        raw = self.table.raw(codes, self.trees)
+        if weights is not None:
+            result -= (raw @ weights)[:, np.newaxis, np.newaxis]
+            return
+        result -= raw[:, :, np.newaxis]
         # a row moved to its own values is exactly where it was
         own = _key(codes[:, self.features])[:, np.newaxis] == _key(self.cells)
         result[:, own] = 0.0
-
-    def _mean_by_cells(self, codes, weights):
-        result = np.empty((self.table.n_raw, len(self.cells)))
-        for part, leaves, admitted in self._by_cells():
-            others = codes[:, self.staying]
-            masses = np.empty(len(leaves))
-            for some, meets in self._meetings(leaves, self.staying, others):
-                masses[some] = meets @ weights
-            values = self.table.values[:, leaves] * masses
-            result[:, part] = (admitted @ values.T).T
-        own = self.table.raw(codes, self.trees) @ weights
-        return result - own[:, np.newaxis]
 
     def _meetings(self, leaves, features, codes):
         """Yield (slice of leaves, which codes meet their conditions on features)."""

@@ -32,12 +32,11 @@ from itertools import combinations, product
 
 import numpy as np
 
+from skvarimp._data.values import numbered
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
-    ORDER,
     Paths,
-    alike,
     count_masses,
     set_number,
 )
@@ -67,11 +66,7 @@ class Means:
         weights = np.ascontiguousarray(weights, float)
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
-        for roots, kind, codes_of in alike(self.table, codes):
-            of_rows = weights
-            if codes_of is not codes:
-                of_rows = np.bincount(kind, weights, codes_of.shape[1]).astype(float)
-            count(paths, roots, codes_of, of_rows, self.masses)
+        count(paths, codes, weights, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
@@ -140,8 +135,7 @@ class Means:
         for member, edge in zip(members, edges):
             start, count, steps = member.factors
             first, count = start[edge[which]], count[edge[which]]
-            each = np.arange(len(which)).repeat(count)
-            turn = np.arange(len(each)) - (np.cumsum(count) - count)[each]
+            each, turn = numbered(count)
             which, sign = which[each], sign[each] * (2 * (turn % 2) - 1)
             place = place[each] * member.n_cells + steps[first[each] + turn]
             inside = 2 * inside[each] + (turn > 0)
@@ -184,7 +178,7 @@ class Averaged:
 
     def __init__(self, response, table, rows, weights, features, order):
         self.response, self.table = response, table
-        self.rows, self.weights, self.order = rows, weights, order
+        self.rows, self.weights = rows, weights
         self.means, self._members = self._means(features, order), {}
 
     def _means(self, features, order):
@@ -212,10 +206,7 @@ class Averaged:
                 self._members[key] = Member(trees, 0, move, [feature], of_feature)
             members.append(self._members[key])
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
-        means = self.means
-        if means is None or len(features) > self.order:
-            few = len(features) <= ORDER
-            means = self._means(features, len(features)) if few else None
+        means = self.means or self._means(features, len(features))
         if means is None or n_cells > numbers_at_once(HELD):
             return response.mean_of_group(
                 self.table, self.rows, self.weights, features, codes
@@ -312,20 +303,14 @@ def products(response, codes, members, slopes):
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
     sums = np.zeros((len(table.columns), table.n_raw, len(codes)))
-    for roots, kind, codes_of in alike(table, np.ascontiguousarray(codes.T)):
-        of_kinds = np.zeros((*sums.shape[:2], codes_of.shape[1]))
-        response.lists().add_found(paths, roots, codes_of, amounts, of_kinds)
-        for of_feature, found in zip(sums, of_kinds):
-            if found.any():
-                of_feature += found[:, kind]
+    response.lists().add_found(paths, np.ascontiguousarray(codes.T), amounts, sums)
     return sums[moves]
 
 
 def _over_edges(member, slope):
     """Sums of a slope over the cells that each edge admits, (n_raw, n_edges)."""
-    start, count, steps = member.edges
+    _, count, steps = member.edges
     behind = np.cumsum(slope[:, ::-1], axis=1)[:, ::-1]
-    turn = np.arange(len(steps)) - start.repeat(count)
+    edge, turn = numbered(count)
     signed = behind[:, steps] * (1 - 2 * (turn % 2))
-    edge = np.arange(len(count)).repeat(count)
     return np.stack([np.bincount(edge, s, len(count)) for s in signed])

@@ -205,7 +205,8 @@ class TreeResponse(Response):
         """Mean curves over the joint codes of any number of features."""
         cells, cell_of_value = distinct(codes)
         group = Group(self.trees, features, cells)
-        return group.mean_moved(self.codes(table)[rows], weights)[:, cell_of_value]
+        mean = group.moved(self.codes(table)[rows], weights)[:, 0]
+        return mean[:, cell_of_value]
 
     def averaged(self, table, rows, weights, base, n_columns):
         """See `Response.averaged`."""
