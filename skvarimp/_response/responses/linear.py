@@ -49,17 +49,11 @@ class LinearResponse(ProjectionResponse):
         self.steps_alone = getattr(form.link, "convex", False)
         self.turns_once = isinstance(form.link, Softmax) and not form.parts
 
-    def moved_scores(self, others, weights, values):
+    def moved_scores(self, others, columns, values):
         """See `ProjectionResponse.moved_scores`."""
-        return self.added(others, values @ weights)
-
-    @staticmethod
-    def added(others, steps):
-        """Scores of rows (n_rows, n_scores) plus those of cells (n_cells, n_scores).
-
-        One score after another in memory, as links read them.
-        """
-        others, steps = np.ascontiguousarray(others.T), np.ascontiguousarray(steps.T)
+        # one score after another in memory, as links read them
+        others = np.ascontiguousarray(others.T)
+        steps = np.ascontiguousarray(self.steps(values, columns).T)
         return others[:, :, np.newaxis] + steps[:, np.newaxis, :]
 
     def head(self, sums):
@@ -115,11 +109,10 @@ class LinearResponse(ProjectionResponse):
     def _line(self, table, rows, move):
         """The moved columns' part of the scores, of cells and of rows."""
         columns = list(move.entry.columns)
-        weights = self.weights[columns]
-        t = (numeric_values(move) @ weights).T
+        t = self.steps(numeric_values(move), columns).T
         if move.codes is not None:
             return t, t[:, move.codes[rows]]
-        return t, (own_values(table, rows, columns) @ weights).T
+        return t, self.steps(own_values(table, rows, columns), columns).T
 
     def _is_straight(self, move):
         """Whether all scores are lines in the value of one moved column."""
@@ -135,24 +128,20 @@ class LinearResponse(ProjectionResponse):
 
     def offers(self, n_cells):
         """See `ScoreResponse.offers`."""
-        if self.link is IDENTITY:
-            return {"moments", "order"}
         offers = super().offers(n_cells)
-        if offers and self.link in (EXPONENTIAL, LOGISTIC):
+        if self.link is IDENTITY or (offers and self.link in (EXPONENTIAL, LOGISTIC)):
             return {"moments", "order"}
         return offers
 
     def shapes(self, table, rows, move, margins):
         """See `Response.shapes`."""
         one_position = self._is_straight(move) or self.n_scores == 1
-        ascending = self.link in (EXPONENTIAL, LOGISTIC)
+        known = "order" in self.offers(move.n_cells) and self.changes(move)
         if self.is_stepped(table, move):
             for part, of_part in margins.parts(at_once(LOOKS * self.n_scores)):
                 of_rows = table, rows[part], move, of_part.base[0]
                 yield StepCurves(of_part, self.stepped(*of_rows))
-        elif "order" not in self.offers(move.n_cells) or not self.changes(move):
-            yield from super().shapes(table, rows, move, margins)
-        elif self.link is IDENTITY:
+        elif known and self.link is IDENTITY:
             t, s = self._line(table, rows, move)
             slope = np.ones((1, self.n_scores, 1))
             if self._is_straight(move):
@@ -161,7 +150,7 @@ class LinearResponse(ProjectionResponse):
                 s = own_values(table, rows, list(move.entry.columns)).T
             parts = partial(self.dense, table, rows, move, margins)
             yield StraightLines(margins, parts, t[np.newaxis], s[np.newaxis], slope)
-        elif one_position and ascending:
+        elif known and one_position and self.link in (EXPONENTIAL, LOGISTIC):
             for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
                 yield self._lines(table, rows[part], move, of_part)
         else:
@@ -272,20 +261,9 @@ class AdditiveResponse(LinearResponse):
         """See `ProjectionResponse.sums`; the scores themselves."""
         return self._sums.get(table, lambda: self.form.sums(table.numeric()))[rows]
 
-    def scores_at(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_at`."""
-        own = self.form.steps(own_values(table, rows, columns), columns)
-        others = self.sums(table, rows) - own
-        steps = self.form.steps(values, columns)
-        return self.added(others, steps)
-
-    def _line(self, table, rows, move):
-        """See `LinearResponse._line`."""
-        columns = list(move.entry.columns)
-        t = self.form.steps(numeric_values(move), columns).T
-        if move.codes is not None:
-            return t, t[:, move.codes[rows]]
-        return t, self.form.steps(own_values(table, rows, columns), columns).T
+    def steps(self, values, columns):
+        """See `ProjectionResponse.steps`."""
+        return self.form.steps(values, columns)
 
     def _is_straight(self, move):
         """See `LinearResponse._is_straight`."""

@@ -80,30 +80,34 @@ class ProjectionResponse(ScoreResponse):
     def scores_one_by_one(self, table, rows, columns, values):
         """See `ScoreResponse.scores_one_by_one`."""
         others = self.others(table, rows, columns)
-        return self.moved_scores(others, self.weights[columns], values)
+        return self.moved_scores(others, columns, values)
+
+    def steps(self, values, columns):
+        """What some columns add to the units' sums, (n_values, n_units)."""
+        return values @ self.weights[columns]
 
     def others(self, table, rows, columns):
         """The units' sums but for what some columns add, (n_rows, n_units)."""
-        own = own_values(table, rows, columns) @ self.weights[columns]
+        own = self.steps(own_values(table, rows, columns), columns)
         return self.sums(table, rows) - own
 
-    def moved_scores(self, others, weights, values):
+    def moved_scores(self, others, columns, values):
         """Scores of moved rows.
 
-        result[q, i, k] = head_q(others[i] + values[k] @ weights)
+        result[q, i, k] = head_q(others[i] + steps(values[k]))
 
         Parameters
         ----------
         others : ndarray of shape (n_rows, n_units)
             The rows' sums without the moved columns.
-        weights : ndarray of shape (n_moved, n_units)
-        values : ndarray of shape (n_cells, n_moved)
+        columns : list of int
+        values : ndarray of shape (n_cells, len(columns))
 
         Returns
         -------
         ndarray of shape (n_scores, n_rows, n_cells)
         """
-        steps = values @ weights
+        steps = self.steps(values, columns)
         scores = np.empty((self.n_scores, len(others), len(values)))
         for part in slices(len(others), steps.size, CACHE):
             scores[:, part] = self.head(others[part, np.newaxis] + steps)
@@ -209,10 +213,10 @@ class LowDegreeResponse(ProjectionResponse):
         """See `ProjectionResponse.head`."""
         return np.moveaxis(self.form.head(sums), -1, 0)
 
-    def moved_scores(self, others, weights, values):
+    def moved_scores(self, others, columns, values):
         """See `ProjectionResponse.moved_scores`; unmoved products are formed once."""
-        moving, still = self.form.split(weights.any(axis=0))
-        steps = values @ weights
+        moving, still = self.form.split(self.weights[columns].any(axis=0))
+        steps = self.steps(values, columns)
         scores = np.empty((self.n_scores, len(others), len(values)))
         size = steps.size + len(values) * len(moving.coef)
         for part in slices(len(others), size, CACHE):
@@ -290,15 +294,22 @@ class NetworkResponse(ProjectionResponse):
             sums += b
         return np.moveaxis(sums, -1, 0)
 
-    def moved_scores(self, others, weights, values):
-        """See `ProjectionResponse.moved_scores`."""
-        one_column = len(weights) == 1 and len(self.layers) == 1
+    def moved_scores(self, others, columns, values):
+        """See `ProjectionResponse.moved_scores`; one hidden layer is interpolated."""
+        one_column = len(columns) == 1 and len(self.layers) == 1
         if not one_column or len(values) < self.LEAST_CELLS:
-            return super().moved_scores(others, weights, values)
+            return super().moved_scores(others, columns, values)
+        weights = self.weights[columns[0]]
         if self.activation == "relu":
-            W, b = self.layers[0]
-            return kinked_curves(others, weights[0], values[:, 0], W, b)
-        return self._smooth_scores(others, weights, values)
+            return kinked_curves(others, weights, values[:, 0], *self.layers[0])
+        low, high = values.min(), values.max()
+        steepest = np.abs(weights).max() * (high - low) / 2.0
+        n = max(NODES[self.activation](max(steepest, 1e-3)), 2)
+        if n >= len(values):
+            return super().moved_scores(others, columns, values)
+        at = nodes(low, high, n)[:, np.newaxis]
+        scores = super().moved_scores(others, columns, at)
+        return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
     def offers(self, n_cells):
         """See `ScoreResponse.offers`; squares between kinks are compiled."""
@@ -325,17 +336,6 @@ class NetworkResponse(ProjectionResponse):
             others = self.others(table, rows[part], columns)
             parts = partial(self.dense, table, rows[part], move, of_part)
             yield KinkedCurves(of_part, parts, others, slopes, values, *self.layers[0])
-
-    def _smooth_scores(self, others, weights, values):
-        """A smooth hidden layer: Chebyshev nodes where they are fewer than cells."""
-        low, high = values.min(), values.max()
-        steepest = np.abs(weights).max() * (high - low) / 2.0
-        n = max(NODES[self.activation](max(steepest, 1e-3)), 2)
-        if n >= len(values):
-            return super().moved_scores(others, weights, values)
-        at = nodes(low, high, n)[:, np.newaxis]
-        scores = super().moved_scores(others, weights, at)
-        return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`; of smooth functions of two columns from nodes."""

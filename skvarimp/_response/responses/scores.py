@@ -17,7 +17,7 @@ TYPICAL_NODES = 64
 class ScoreResponse(Response):
     """outputs = link(scores), with scores known for any values of any columns.
 
-    A subclass implements `scores_at`, or `scores_one_by_one` and perhaps `nodes_of`.
+    A subclass implements `scores` or `scores_one_by_one`, and perhaps `nodes_of`.
 
     Attributes
     ----------
