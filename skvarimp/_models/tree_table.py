@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
-from skvarimp._running.memory import CACHE, at_once
+from skvarimp._running.memory import CACHE, slices
 
 
 class NodeTable:
@@ -97,9 +97,7 @@ class NodeTable:
         self.cuts, missing_code = [], []
         # NumPy sorts 16-bit numbers by radix
         self.small = np.int16 if len(self.columns) < 2**15 else np.int32
-        order = np.argsort(self.feature.astype(self.small), kind="stable")
-        ends = np.searchsorted(self.feature[order], np.arange(len(self.columns) + 1))
-        for u, nodes in enumerate(np.split(order, ends)[1:-1]):
+        for u, nodes in enumerate(self._grouped(self.feature)):
             if self.categorical[u]:
                 self.cuts.append(np.empty(0))
                 missing_code.append(n_categories[int(self.columns[u])])
@@ -110,6 +108,12 @@ class NodeTable:
             missing_code.append(len(cuts) + 1)
         self.missing_code = np.array(missing_code, dtype=np.int32)
         self._read_sets(trees)
+
+    def _grouped(self, feature):
+        """The nodes of each feature, ascending."""
+        order = np.argsort(feature.astype(self.small), kind="stable").astype(np.int32)
+        ends = np.searchsorted(feature[order], np.arange(len(self.columns) + 1))
+        return np.split(order, ends)[1:-1]
 
     def _read_sets(self, trees):
         """Close each set with the direction of missing values."""
@@ -189,17 +193,15 @@ class NodeTable:
             None: all of them.
         """
         roots = self.roots if trees is None else self.roots[trees]
+        codes = np.ascontiguousarray(codes)
         leaves = np.empty((len(roots), len(codes)), dtype=np.int32)
         if use_compiled() and self.columns.size:
             from skvarimp._compiled.tree_credit import go_down
 
-            go_down(np.ascontiguousarray(codes), self, roots, leaves)
+            go_down(codes, self, roots, leaves)
             return leaves
-        step = at_once(len(roots), CACHE)
-        for start in range(0, len(codes), step):
-            part = np.ascontiguousarray(codes[start : start + step])
-            at_end = leaves[:, start : start + step]
-            at_end[:] = self._at_end(part, roots)
+        for rows in slices(len(codes), len(roots), CACHE):
+            leaves[:, rows] = self._at_end(codes[rows], roots)
         return leaves
 
     def _at_end(self, codes, roots):
@@ -290,7 +292,10 @@ class TreeTable(NodeTable):
         self.edge_feature = np.append(self.feature, np.int32(-1))[self.parent]
         self.low, self.high, self.depth = np.zeros((3, n_nodes), dtype=np.int32)
         self.admits_missing = np.zeros(n_nodes, dtype=bool)
-        self._number_edges()
+        self.edge_rank = np.zeros(n_nodes, dtype=np.int32)
+        self._by_feature = self._grouped(self.edge_feature)
+        for edges in self._by_feature:
+            self.edge_rank[edges] = np.arange(len(edges))
         self.edge_set, self.edge_sets = None, None
         if self.left_set is not None:
             split = np.append(self.left_set, -1)[self.parent] >= 0
@@ -304,15 +309,6 @@ class TreeTable(NodeTable):
             self._narrow(right, level, above, False)
             self.depth[left] = self.depth[right] = self.depth[level] + 1
             level = np.concatenate([left, right])
-
-    def _number_edges(self):
-        feature = self.edge_feature.astype(self.small)
-        order = np.argsort(feature, kind="stable").astype(np.int32)
-        ends = np.searchsorted(feature[order], np.arange(len(self.columns) + 1))
-        self._by_feature = np.split(order, ends)[1:-1]
-        self.edge_rank = np.zeros(len(order), dtype=np.int32)
-        for edges in self._by_feature:
-            self.edge_rank[edges] = np.arange(len(edges))
 
     def _narrow(self, edges, parents, above, left):
         """What edges from parents say, given what the edges above them say."""
@@ -377,13 +373,9 @@ class TreeTable(NodeTable):
         """Thresholds and the numbers next to them, ascending."""
         cuts = self.cuts[feature]
         cuts = cuts[np.abs(cuts) < np.finfo(np.float32).max]
-        near = [cuts, np.nextafter(cuts, -np.inf), np.nextafter(cuts, np.inf)]
-        if self.encoding.single:
-            rounded = cuts.astype(np.float32)
-            for toward in (-np.inf, np.inf):
-                step = np.nextafter(rounded, np.float32(toward))
-                near.append(step.astype(np.float64))
-        return np.unique(np.concatenate(near))
+        forms = [cuts, cuts.astype(np.float32)] if self.encoding.single else [cuts]
+        near = [np.nextafter(u, toward) for u in forms for toward in (-np.inf, np.inf)]
+        return np.unique(np.concatenate([cuts, *near]))
 
 
 def _joined(trees, name, dtype):

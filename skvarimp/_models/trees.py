@@ -174,9 +174,9 @@ class Trees(Form):
         smallest = np.inf
         for tree, share in zip(self.trees, self.shares):
             leaves = tree.values[tree.is_leaf]
-            for sizes in (leaves, share - leaves):
-                sizes = sizes[np.abs(sizes) > ROUNDING * share]
-                smallest = min(smallest, sizes.min(initial=np.inf))
+            sizes = np.stack([leaves, share - leaves])
+            counted = np.abs(sizes) > ROUNDING * share
+            smallest = sizes.min(where=counted, initial=smallest)
         return smallest if ROUNDING < smallest < np.inf else 0.0
 
     def scores(self, X):
@@ -187,15 +187,9 @@ class Trees(Form):
 
     def on(self, columns, n_columns):
         """See `Form.on`."""
-        if np.array_equal(columns, np.arange(n_columns)):
-            return self
         columns = np.asarray(columns)
         trees = [
-            replace(
-                tree,
-                column=np.where(tree.is_leaf, -1, columns[tree.column]),
-                columns=np.unique(columns),
-            )
+            replace(tree, column=np.where(tree.is_leaf, -1, columns[tree.column]))
             for tree in self.trees
         ]
         return replace(self, trees=trees, encoding=self.encoding.on(columns))
@@ -203,19 +197,15 @@ class Trees(Form):
     @staticmethod
     def mixed(members, mix):
         """See `Form.mixed`; sums of trees that see the columns in one way."""
-        first = members[0].encoding
-        plain = not first.encoders and not first.n_categories
-        one_way = all(m.link is None and m.encoding == first for m in members)
-        if not (plain and one_way) or mix.matrix.shape != (1, len(members)):
+        plain = Encoding(members[0].encoding.single)
+        one_way = all(m.link is None and m.encoding == plain for m in members)
+        if not one_way or mix.matrix.shape != (1, len(members)):
             return None
         pairs = list(zip(members, mix.matrix[0]))
+        of_all = [(tree, w) for m, w in pairs for tree in m.trees]
         return Trees(
-            [
-                replace(tree, values=w * tree.values)
-                for m, w in pairs
-                for tree in m.trees
-            ],
-            first,
+            [replace(tree, values=w * tree.values) for tree, w in of_all],
+            plain,
             offset=sum(w * m.offset for m, w in pairs) + mix.shift,
             rounding=max(m.rounding for m in members),
         )

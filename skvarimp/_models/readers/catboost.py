@@ -98,21 +98,19 @@ class _Features:
 
     def __init__(self, content, order):
         info = content["features_info"]
-        self.columns, self.nan_left = {}, {}
+        self.splits, self.asked = {}, {}
         for kind, (features, _) in KINDS.items():
             for feature in info.get(features, []):
-                key = kind, feature["feature_index"]
-                self.columns[key] = order[feature["flat_feature_index"]]
-                self.nan_left[key] = feature.get("nan_value_treatment") != "AsTrue"
-        self.splits = {}
+                column = order[feature["flat_feature_index"]]
+                nan_left = feature.get("nan_value_treatment") != "AsTrue"
+                self.asked[kind, feature["feature_index"]] = column, nan_left
 
     def of(self, split):
         """The column that a split is on, and whether missing values go left."""
         kind = split["split_type"]
         if kind not in KINDS:
             raise NotReadable(f"its splits of type {kind} are not on a column")
-        key = kind, split[KINDS[kind][1]]
-        return self.columns[key], self.nan_left[key]
+        return self.asked[kind, split[KINDS[kind][1]]]
 
     def number(self, split, column):
         """The number of the category that a split means."""

@@ -87,25 +87,22 @@ def _tree(tree, values, columns=None):
     )
 
 
-def grown_trees(members, columns):
-    """Trees as they were grown, with what they hold of their own training rows.
+def grown_tree(member, columns):
+    """A tree as it was grown, with what it holds of its own training rows.
 
     Parameters
     ----------
-    members : list of estimator
-        Single trees.
-    columns : list of (ndarray or None)
-        Columns that each was grown on; None for all.
+    member : estimator
+        A single tree.
+    columns : ndarray or None
+        Columns that it was grown on; None for all.
 
     Returns
     -------
-    list of Tree
+    Tree
         Values are shares of all classes of each output, or means.
     """
-    return [
-        _tree(member.tree_, _grown(member), of_one)
-        for member, of_one in zip(members, columns)
-    ]
+    return _tree(member.tree_, _grown(member), columns)
 
 
 def _grown(member):
@@ -137,12 +134,9 @@ def _read_forest(estimator, method, table):
         link, of_member, n = EachOutput(n_classes, LargestScore()), VOTES, 1
     else:
         of_member, n = method, len(estimator.estimators_)
-    members = [read_trees(e, of_member, table) for e in estimator.estimators_]
-    trees = [
-        replace(tree, values=tree.values / n)
-        for member in members
-        for tree in member.trees
-    ]
+    trees = [read_trees(e, of_member, table).trees[0] for e in estimator.estimators_]
+    for tree in trees:
+        tree.values = tree.values / n
     return Trees(trees, link=link)
 
 
@@ -277,8 +271,7 @@ def _read_histograms(estimator, method, table):
     encoding = private(estimator, "_preprocessor")
     columns, categories = np.arange(estimator.n_features_in_), {}
     if encoding is not None:  # categorical columns first
-        nominal = np.asarray(estimator.is_categorical_)
-        columns = np.concatenate([np.flatnonzero(nominal), np.flatnonzero(~nominal)])
+        columns = np.argsort(~estimator.is_categorical_, kind="stable")
         encoder = encoding.named_transformers_["encoder"]
         categories = dict(zip(columns.tolist(), encoder.categories_))
     n_raw = len(stages[0])
