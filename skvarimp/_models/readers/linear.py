@@ -28,13 +28,12 @@ def read_linear(model, table):
     """The form of a model with `coef_`."""
     estimator = model.estimator
     coef = coefficients(estimator)
-    centres = _centres_in_place(estimator)
     return Additive(
         weights=coef.T,
         intercept=intercept(estimator),
         link=_link(model, table, len(coef)),
-        # where X is centred in place, its single precision stays single
-        single=is_single(estimator.coef_) or centres,
+        # partial least squares centres X in place: single precision stays single
+        single=is_single(estimator.coef_) or hasattr(estimator, "x_rotations_"),
     )
 
 
@@ -43,15 +42,11 @@ def coefficients(estimator):
     return np.atleast_2d(dense(estimator.coef_))
 
 
-def _centres_in_place(estimator):
-    return hasattr(estimator, "x_rotations_")  # partial least squares
-
-
 def intercept(estimator):
     """The intercepts, (n_scores,), as far as they are kept."""
     coef = coefficients(estimator)
-    if _centres_in_place(estimator):
-        # No public attribute holds the mean of X.
+    if hasattr(estimator, "x_rotations_"):
+        # No public attribute holds the mean of X that partial least squares takes off.
         return dense(estimator.intercept_) - coef @ dense(private(estimator, "_x_mean"))
     if hasattr(estimator, "offset_"):  # SGDOneClassSVM
         return -dense(estimator.offset_).reshape(-1)

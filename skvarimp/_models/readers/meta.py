@@ -126,33 +126,13 @@ def read_one_versus_one(model, table):
     if whole.pairwise_indices_ is not None:
         raise NotReadable("each member sees only some rows of a kernel matrix")
     members, threshold = _confidences(whole.estimators_, table)
-    link = _votes_of_pairs(len(whole.classes_), threshold, model.method == "predict")
-    return side_by_side(members, link, "one versus one of")
-
-
-def _votes_of_pairs(n_classes, threshold, labels):
-    """Votes of all pairs of classes with the sum of confidences as tie-break.
-
-    Parameters
-    ----------
-    n_classes : int
-    threshold : float
-        Above it a pair's score votes for the second class: 0 for decisions, 0.5 for
-        probabilities.
-    labels : bool
-        Whether the label indicators are wanted instead of the decision.
-
-    Returns
-    -------
-    Link
-    """
-    two = n_classes == 2
-    link = PairwiseVotes(n_classes, threshold=threshold, sign=-1.0)
+    two = len(whole.classes_) == 2
+    link = PairwiseVotes(len(whole.classes_), threshold=threshold, sign=-1.0)
     if two:
         link = Then(link, SECOND)
-    if not labels:
-        return link
-    return Then(link, AboveThreshold(threshold) if two else LargestScore())
+    if model.method == "predict":
+        link = Then(link, AboveThreshold(threshold) if two else LargestScore())
+    return side_by_side(members, link, "one versus one of")
 
 
 def read_output_code(model, table):

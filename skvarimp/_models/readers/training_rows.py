@@ -119,12 +119,9 @@ def read_gaussian_process(model, table):
     constant = sum(piece.factor for piece in pieces if piece.is_constant)
     origin = support.mean(axis=0)
     terms = [piece.term(origin) for piece in pieces if not piece.is_constant]
-    dual = alpha.reshape(len(alpha), -1).T
     # What normalize_y took from y is kept in no public attribute.
-    spread = np.broadcast_to(private(estimator, "_y_train_std"), len(dual))
-    mean = np.broadcast_to(private(estimator, "_y_train_mean"), len(dual))
-    dual = dual * spread[:, np.newaxis]
-    intercept = mean + constant * dual.sum(axis=1)
+    dual = (alpha.reshape(len(alpha), -1) * private(estimator, "_y_train_std")).T
+    intercept = private(estimator, "_y_train_mean") + constant * dual.sum(axis=1)
     return _machine(terms, support, dual, intercept)
 
 

@@ -1,5 +1,6 @@
 """Estimators around others: searches, votes, bagging, pipelines, scaled targets."""
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 
@@ -159,14 +160,12 @@ def read_transformed_target(model, table):
         if exponential is not None:
             return exponential
     n_targets = regressor(table.take([0]).native).shape[1]
-    try:
-        scaling = affine(wrapper.transformer_, n_targets)
-    except NotAffine:
-        scaling = None
-    if n_targets == 1 and scaling is not None:
-        factor = 1.0 / scaling.matrix.toarray().item()
-        shift = -scaling.shift * factor
-        return mixed([inner], [factor], "transformed target,", shift)
+    if n_targets == 1:
+        with suppress(NotAffine):
+            scaling = affine(wrapper.transformer_, 1)
+            factor = 1.0 / scaling.matrix.toarray().item()
+            shift = -scaling.shift * factor
+            return mixed([inner], [factor], "transformed target,", shift)
     try:
         columns = sources(wrapper.transformer_, 1)
     except NotColumnwise:
@@ -188,8 +187,6 @@ READ_ROWS = 100  # transformed for the readers of what comes behind the steps
 def read_pipeline(model, table):
     """Column-wise steps, then affine ones, then a model that is read."""
     pipeline = model.estimator
-    if pipeline.steps[-1][1] is None or isinstance(pipeline.steps[-1][1], str):
-        raise NotReadable("the last step of the Pipeline is no estimator")
     if len(pipeline.steps) == 1:
         return read(Model(pipeline.steps[0][1], model.method), table)
     table = table.take(spread_over(table.n_samples, READ_ROWS))
