@@ -42,10 +42,6 @@ class Responses:
             return None, None
         return of, None if isinstance(response, BlackBoxResponse) else response
 
-    def class_lists(self, method):
-        """The classes of each column of y, as far as they are known."""
-        return self.of(method)[0].model.class_lists or ()
-
     def at_donors(self, method, position, donors, together):
         """Outputs with one column's values from other rows, or None.
 
@@ -157,7 +153,7 @@ class PermutedScores:
     def __call__(self, *given):
         """The scores of one column, (n_repeats,) or one such array per metric."""
         estimator, X, y, sample_weight, column, seed, n_repeats, scorer, n_rows = given
-        names, n = _names(self.scoring), X.shape[0]
+        names, n = _names(self.scoring, estimator), X.shape[0]
         if n_rows < n or names is None:
             return self.original(*given)
         donors = self._shuffled.get(seed, lambda: shuffles(seed, n, n_repeats))
@@ -165,9 +161,10 @@ class PermutedScores:
         permuted = Permuted(self.responses, column, donors, *how)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         scores = [scorer(permuted, X, y, **weight)]
-        others = self._by_formula(estimator, permuted, y, sample_weight, scores[0])
-        if others is not None:
-            return others
+        if not isinstance(scores[0], dict):
+            found = _by_formula(*names, permuted, y, sample_weight, scores[0])
+            if found is not None:
+                return found
         # the first has checked everything but the other outputs
         unchecked = {"assume_finite": True, "skip_parameter_validation": True}
         for permuted.repeat in range(1, n_repeats):
@@ -177,32 +174,32 @@ class PermutedScores:
             return {name: np.array([s[name] for s in scores]) for name in scores[0]}
         return np.array(scores)
 
-    def _by_formula(self, estimator, permuted, y, weight, first):
-        """The scores of all repeats at once; None where the first is not `first`.
 
-        What a formula leaves out, such as a constant y, is the same for all repeats.
-        """
-        name = self.scoring or OWN_SCORES.get(getattr(type(estimator), "score", None))
-        formula = FORMULAS.get(name) if isinstance(name, str) else None
-        y = np.asarray(y)
-        if formula is None or y.ndim > 1 or not permuted.is_finite():
-            return None
-        outputs = permuted.outputs("predict")
-        if np.shape(outputs) != (len(outputs), *y.shape):
-            return None
-        with np.errstate(all="ignore"):
-            found = formula(y, outputs, weight)
-        return found if np.isclose(found[0], first, rtol=1e-11, atol=1e-13) else None
+def _by_formula(name, permuted, y, weight, first):
+    """The scores of all repeats at once; None where the first is not `first`.
+
+    What a formula leaves out, such as a constant y, is the same for all repeats.
+    """
+    y = np.asarray(y)
+    if name not in FORMULAS or y.ndim > 1 or not permuted.is_finite():
+        return None
+    outputs = permuted.outputs("predict")
+    if np.shape(outputs) != (len(outputs), *y.shape):
+        return None
+    with np.errstate(all="ignore"):
+        found = FORMULAS[name](y, outputs, weight)
+    return found if np.isclose(found[0], first, rtol=1e-11, atol=1e-13) else None
 
 
-def _names(scoring):
+def _names(scoring, estimator):
     """Names of scikit-learn's own scorers, which look at predictions only, or None."""
     if isinstance(scoring, dict):
         scoring = list(scoring.values())
     if not isinstance(scoring, list | tuple | set):
         scoring = [scoring]
-    by_name = all(name is None or isinstance(name, str) for name in scoring)
-    return set(scoring) - {None} if by_name else None
+    own = OWN_SCORES.get(getattr(type(estimator), "score", None))
+    names = [own if name is None else name for name in scoring]
+    return set(names) if all(isinstance(name, str) for name in names) else None
 
 
 def shuffles(random_state, n_samples, n_repeats):
@@ -259,13 +256,9 @@ class Permuted:
         return self._estimator.__sklearn_tags__()
 
     def score(self, X, y, sample_weight=None):
-        """The estimator's score; scikit-learn's mixins' from the outputs here."""
-        own = type(self._estimator).score
-        if own in OWN_SCORES:
-            return own(self, X, y, sample_weight=sample_weight)
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        moved = self._moved(slice(self.repeat, self.repeat + 1))
-        return self._estimator.score(moved, y, **weight)
+        """The score of scikit-learn's mixins, from the outputs here."""
+        score = type(self._estimator).score
+        return score(self, X, y, sample_weight=sample_weight)
 
     def outputs(self, method):
         """What the method returns for each repeat."""
@@ -282,34 +275,27 @@ class Permuted:
         )
 
     def _found(self, method):
-        if method == "predict" and isinstance(self._estimator, ClassifierMixin):
-            return self._labels()
-        outputs = self._fast(method) if self._smooth else None
-        return self._asked(method) if outputs is None else outputs
+        """From a fast response; from the model where there is none.
 
-    def _fast(self, method):
-        """The same to rounding, from a fast response; None where there is none."""
-        outputs = self._responses.at_donors(method, *self._moves)
-        if outputs is None:
-            return None
-        if method == "predict_proba" and len(self._responses.class_lists(method)) != 1:
-            return None
-        outputs = np.moveaxis(outputs, 0, -1)  # (n_repeats, n_samples, n_outputs)
-        if method == "predict_proba" and outputs.shape[2] == 1:
-            return np.concatenate([1.0 - outputs, outputs], axis=2)
+        The labels of a classifier are found from indicators of its classes.
+        """
+        labels = method == "predict" and isinstance(self._estimator, ClassifierMixin)
+        fast = labels or self._smooth
+        found = self._responses.at_donors(method, *self._moves) if fast else None
+        classes = None if found is None else self._responses.of(method)[0].model.classes
+        of_classes = labels or method == "predict_proba"
+        if found is None or (of_classes and classes is None):
+            return self._asked(method)
+        if of_classes and len(classes) == 2:  # the second is known
+            found = np.concatenate([1.0 - found, found])
+        if labels:
+            return classes[found.argmax(axis=0)]
+        outputs = np.moveaxis(found, 0, -1)  # (n_repeats, n_samples, n_outputs)
+        if len(found) > 1:
+            return outputs
         first_row = self._responses.table.take(np.arange(1)).native
         asked = getattr(self._estimator, method)(first_row)
-        return outputs[:, :, 0] if np.ndim(asked) == 1 else outputs
-
-    def _labels(self):
-        """Labels, from indicators of the classes where a fast response has them."""
-        found = self._responses.at_donors("predict", *self._moves)
-        lists = () if found is None else self._responses.class_lists("predict")
-        if len(lists) != 1:
-            return self._asked("predict")
-        if len(found) == 1:  # of two classes the second
-            return lists[0][found[0].astype(np.intp)]
-        return lists[0][found.argmax(axis=0)]
+        return found[0] if np.ndim(asked) == 1 else outputs
 
     def _asked(self, method):
         """The model's own output for each repeat, several repeats at a time."""
@@ -317,18 +303,13 @@ class Permuted:
         n_at_once = max(1, HELD // (n * self._responses.table.n_columns))
         parts = []
         for repeats in even_slices(n_repeats, n_at_once):
-            found = getattr(self._estimator, method)(self._moved(repeats))
             n_parts = repeats.stop - repeats.start
+            rows, donors = np.tile(np.arange(n), n_parts), self._donors[repeats].ravel()
+            moved = self._responses.table.moved(rows, (self._column,), donors=donors)
+            found = getattr(self._estimator, method)(moved)
             if isinstance(found, list):  # probabilities of several columns of y
                 split = [np.split(np.asarray(part), n_parts) for part in found]
                 parts += [list(of_repeat) for of_repeat in zip(*split)]
             else:
                 parts += list(np.split(np.asarray(found), n_parts))
         return parts if isinstance(parts[0], list) else np.array(parts)
-
-    def _moved(self, repeats):
-        """X of some repeats, one below the other."""
-        donors = self._donors[repeats]
-        rows = np.tile(np.arange(donors.shape[1]), len(donors))
-        table = self._responses.table
-        return table.moved(rows, (self._column,), donors=donors.ravel())

@@ -21,7 +21,6 @@ import numpy as np
 import sklearn.inspection
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn import get_config
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
@@ -29,11 +28,7 @@ from skvarimp._inspection import PermutedScores, Responses
 from skvarimp._measures.interaction.statistics import takes_numbers
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
-from skvarimp._running.private_sklearn import (
-    SLOW_PARTS,
-    parameter_constraints,
-    validate_parameter_constraints,
-)
+from skvarimp._running.private_sklearn import SLOW_PARTS, check_arguments
 from skvarimp._types import AnyEstimator, Matrix
 
 __all__ = ["PartialDependenceDisplay", "partial_dependence", "permutation_importance"]
@@ -108,7 +103,7 @@ def permutation_importance(
     function = sklearn.inspection.permutation_importance
     if not hasattr(X, "shape"):
         return function(**given)
-    checked(function, given)
+    check_arguments(function, given)
     how = estimator, X, scoring, effective_n_jobs(n_jobs) == 1
     name = "_calculate_permutation_scores"
     return rebound(function, name, lambda old: PermutedScores(old, *how))(**given)
@@ -185,7 +180,7 @@ def partial_dependence(
     """
     given = dict(locals())
     function, name = sklearn.inspection.partial_dependence, "_partial_dependence_brute"
-    checked(function, given)
+    check_arguments(function, given)
     return rebound(function, name, lambda old: partial(fast_curves, old, kind))(**given)
 
 
@@ -250,13 +245,6 @@ def rebound(function, name, make):
     copy = FunctionType(inner.__code__, known, closure=inner.__closure__)
     copy.__defaults__, copy.__kwdefaults__ = inner.__defaults__, inner.__kwdefaults__
     return copy
-
-
-def checked(function, params):
-    """Raise as a function of scikit-learn would for parameters out of range."""
-    constraints = parameter_constraints(function)
-    if not get_config()["skip_parameter_validation"]:
-        validate_parameter_constraints(constraints, params, function.__name__)
 
 
 def fast_curves(original, kind, *given):

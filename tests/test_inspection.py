@@ -209,6 +209,13 @@ def test_outputs_that_are_not_finite():
             )
 
 
+def test_a_classifier_of_one_class():
+    """Every label is that class, so that nothing is lost."""
+    tree = DecisionTreeClassifier().fit(X, np.ones(len(X)))
+    found = ours.permutation_importance(tree, X, np.ones(len(X)), n_repeats=2)
+    np.testing.assert_array_equal(found.importances, np.zeros((X.shape[1], 2)))
+
+
 def test_scorers_of_ones_own_get_the_model():
     """What looks at more than predictions is served by scikit-learn itself."""
     seen = []

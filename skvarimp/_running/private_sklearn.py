@@ -128,6 +128,8 @@ SLOW_PARTS = {
 }
 
 
-def parameter_constraints(function):
-    """What scikit-learn allows a function's parameters to be; {} where it hides it."""
-    return getattr(function, "_skl_parameter_constraints", {})
+def check_arguments(function, params):
+    """Raise as a function of scikit-learn would for parameters out of range."""
+    if not sklearn.get_config()["skip_parameter_validation"]:
+        constraints = getattr(function, "_skl_parameter_constraints", {})
+        validate_parameter_constraints(constraints, params, function.__name__)
