@@ -14,7 +14,6 @@ from skvarimp._measures.rows import (
     drawing_variances,
     interval_bounds,
     rows_of,
-    skewness,
     t_quantile,
     two_sided_p_values,
 )
@@ -92,8 +91,7 @@ def importance_difference(
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
     difference, p_values = _tested(difference, size, error, third, total)
     quantile = t_quantile((1 + confidence) / 2, total)
-    skew = skewness(third, error)
-    lower, upper = interval_bounds(difference, error, skew, quantile)
+    lower, upper = interval_bounds(difference, error, third, quantile)
     columns = {
         "difference": difference,
         "standard_error": error,
@@ -198,17 +196,14 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
             f"Cohort {names.tolist()[int(sizes.argmin())]!r} has one row of positive "
             "weight; an importance needs at least two."
         )
-    n_entries = len(importance.entry_names_)
-    columns = {}
+    table = []
     for c, name in enumerate(names.tolist()):
         numbers = _of_cohort(rows, of_row == c)
-        order = np.argsort(-numbers["importance"], kind="stable")
-        of_cohort = {"cohort": [name] * n_entries}
-        of_cohort["entry"] = [importance.entry_names_[e] for e in order]
-        of_cohort["n_samples"] = [int(sizes[c])] * n_entries
-        of_cohort |= {key: values[order].tolist() for key, values in numbers.items()}
-        for key, values in of_cohort.items():
-            columns.setdefault(key, []).extend(values)
+        for e in np.argsort(-numbers["importance"], kind="stable"):
+            row = {"cohort": name, "entry": importance.entry_names_[e]}
+            row["n_samples"] = int(sizes[c])
+            table.append(row | {key: float(of[e]) for key, of in numbers.items()})
+    columns = {key: [row[key] for row in table] for key in table[0]}
     return frame_of(columns, importance._frame_library)
 
 

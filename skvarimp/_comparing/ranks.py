@@ -110,8 +110,8 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
         greater = np.zeros((n, n), dtype=bool)
         greater[off] = holm(norm.sf(statistics[off])) <= alpha
         quantile = t_quantile(1.0 - alpha / (2 * n), rows.total_weight)
-    skew = skewness(rows.third_moment(rows.influences), errors)
-    lower, upper = interval_bounds(estimates, errors, skew, quantile)
+    third = rows.third_moment(rows.influences)
+    lower, upper = interval_bounds(estimates, errors, third, quantile)
     columns = {
         "importance": estimates,
         "lower": lower,

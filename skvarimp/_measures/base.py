@@ -28,7 +28,6 @@ from skvarimp._measures.rows import (
     drawing_variances,
     interval_bounds,
     rows_of,
-    skewness,
     t_quantile,
 )
 from skvarimp._running.guards import check_finite_results, no_overflow, whole_fit
@@ -257,8 +256,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         rows = rows_of(self)
         errors = np.sqrt(self.standard_errors_**2 + drawing_variances(self))
         quantile = t_quantile((1 + confidence) / 2, rows.total_weight)
-        skew = skewness(rows.third_moment(rows.influences), errors)
-        lower, upper = interval_bounds(self.importances_, errors, skew, quantile)
+        third = rows.third_moment(rows.influences)
+        lower, upper = interval_bounds(self.importances_, errors, third, quantile)
         columns = {"importance": self.importances_, "lower": lower, "upper": upper}
         return self._frame(columns)
 

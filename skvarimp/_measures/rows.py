@@ -136,12 +136,12 @@ def uncorrected(quantile, skew):
     return np.where(small, shifted, 3.0 / g * (np.cbrt(1.0 + g * shifted) - 1.0))
 
 
-def interval_bounds(estimates, errors, skew, quantile):
+def interval_bounds(estimates, errors, third_moment, quantile):
     """Lower and upper bounds of skewness-corrected intervals.
 
     Parameters
     ----------
-    estimates, errors, skew : ndarray of shape (n_entries,)
+    estimates, errors, third_moment : ndarray of shape (n_entries,)
     quantile : float
         Of the corrected studentised estimate, such as 1.96.
 
@@ -149,6 +149,7 @@ def interval_bounds(estimates, errors, skew, quantile):
     -------
     lower, upper : ndarray of shape (n_entries,)
     """
+    skew = skewness(third_moment, errors)
     lower = estimates - errors * uncorrected(quantile, skew)
     upper = estimates - errors * uncorrected(-quantile, skew)
     return lower, upper
