@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -174,15 +175,6 @@ def _name(member):
     return getattr(member, "__name__", type(member).__name__)
 
 
-def _made_by(function, **defaults):
-    """What a display draws is what a function makes of a model and data."""
-
-    def make(estimator, X, y, **options):
-        return (function(estimator, X, y, **(defaults | options)),)
-
-    return make
-
-
 def _fitted(estimator, X, y, *, importance, sample_weight=None):
     importance = clone(named(importance))
     return importance.fit(estimator, X, y, sample_weight=sample_weight)
@@ -190,7 +182,7 @@ def _fitted(estimator, X, y, *, importance, sample_weight=None):
 
 def _rows(estimator, X, y, *, importance="sensitivity", **options):
     importance = clone(named(importance)).set_params(keep_rows=True)
-    return _fitted(estimator, X, y, importance=importance, **options), X
+    return _fitted(estimator, X, y, importance=importance, **options)
 
 
 def _selected(estimator, X, y, *, kind, **options):
@@ -200,16 +192,16 @@ def _selected(estimator, X, y, *, kind, **options):
 # Displays lie below what makes their numbers and do not import it. Here stands what the
 # drawing method of each is given by its `from_estimator`.
 Display.makers |= {
-    "ImportanceDisplay": _made_by(_fitted, importance="sensitivity"),
-    "ComparisonDisplay": _made_by(compare_importances),
-    "CurvesDisplay": _made_by(_fitted, importance="partial_dependence"),
-    "MatrixDisplay": _made_by(_fitted, importance="interaction"),
-    "AssociationDisplay": _made_by(
+    "ImportanceDisplay": partial(_fitted, importance="sensitivity"),
+    "ComparisonDisplay": compare_importances,
+    "CurvesDisplay": partial(_fitted, importance="partial_dependence"),
+    "MatrixDisplay": partial(_fitted, importance="interaction"),
+    "AssociationDisplay": partial(
         _fitted, importance=ImpurityImportance(surrogates=True)
     ),
     "RowsDisplay": _rows,
-    "FoldsDisplay": _made_by(importance_across_folds, importance="permutation"),
-    "NullDisplay": _made_by(null_importances, importance="permutation"),
-    "SelectionPathDisplay": _made_by(_selected, kind=BackwardEliminationSelector),
-    "AllRelevantDisplay": _made_by(_selected, kind=AllRelevantSelector),
+    "FoldsDisplay": partial(importance_across_folds, importance="permutation"),
+    "NullDisplay": partial(null_importances, importance="permutation"),
+    "SelectionPathDisplay": partial(_selected, kind=BackwardEliminationSelector),
+    "AllRelevantDisplay": partial(_selected, kind=AllRelevantSelector),
 }

@@ -38,12 +38,7 @@ class Comparison(pd.DataFrame):
             columns[label] = pd.Series(measure.importances_, names)
             columns[f"{label}/standard_error"] = pd.Series(errors, names)
             columns[f"{label}/rank"] = pd.Series(measure.ranking_, names)
-        table = pd.DataFrame(columns)
-        first = next(iter(fitted.values()))
-        in_order = np.array(first.entry_names_)[np.argsort(first.ranking_)]
-        names = dict.fromkeys([*in_order, *table.index])
-        table = cls(table.reindex(list(names)))
-        table.index.name = "entry"
+        table = cls(columns).sort_values(f"{next(iter(fitted))}/rank", kind="stable")
         table.fitted, table.labels = fitted, labels
         return table
 

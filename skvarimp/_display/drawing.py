@@ -40,6 +40,7 @@ class Display:
 
     makers: ClassVar[dict[str, Any]] = {}
     _draw = "from_importance"  # the class method that draws it
+    _draws_rows = False  # whether that takes X, too
 
     @classmethod
     def from_estimator(
@@ -86,10 +87,11 @@ class Display:
         drawing = {"ax": ax, "title": title, "figsize": figsize}
         if max_entries is not None:
             drawing["max_entries"] = max_entries
+        if cls._draws_rows:
+            drawing["X"] = X
         names = (kind.__name__ for kind in cls.__mro__)
         make = next(cls.makers[name] for name in names if name in cls.makers)
-        made = make(estimator, X, y, **options)
-        return getattr(cls, cls._draw)(*made, **drawing)
+        return getattr(cls, cls._draw)(make(estimator, X, y, **options), **drawing)
 
 
 def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid):
@@ -328,9 +330,8 @@ def row_size(names, height, n_panels=1):
     -------
     (float, float)
     """
-    lines = [name.split("\n") for name in names]
-    longest = max((len(line) for of_name in lines for line in of_name), default=0)
-    most_lines = max((len(of_name) for of_name in lines), default=1)
+    longest = max(map(len, "\n".join(names).split("\n")))
+    most_lines = 1 + max((name.count("\n") for name in names), default=0)
     row = max(0.25 * height, 0.2 * most_lines)
     width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
     return width, 1.1 + row * max(len(names), 1)

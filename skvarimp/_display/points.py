@@ -66,7 +66,7 @@ class RowsDisplay(NamedRows):
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
 
-    _most, _height = 20, 1.6
+    _most, _height, _draws_rows = 20, 1.6, True
 
     @classmethod
     def from_importance(cls, importance: Any, X: Matrix, **kwargs: Any) -> Self:
@@ -104,8 +104,7 @@ class RowsDisplay(NamedRows):
             table.column(columns[0]) if len(columns) == 1 else None
             for columns in importance._entry_columns
         ]
-        display = cls(contributions, importance.entry_names_, values=values)
-        return display.plot(**kwargs)
+        return cls(contributions, importance.entry_names_, values=values).plot(**kwargs)
 
     def _rows(self, most):
         given = np.asarray(self.row_importances, dtype=np.float64)
@@ -126,20 +125,16 @@ class RowsDisplay(NamedRows):
             colors, levels = _colors(values, len(rows))
             numbers |= values is not None and not levels
             at = place + _spread(rows[:, e])
-            self.points_.append(
-                ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
-            )
+            points = ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
+            self.points_.append(points)
             _name_levels(ax, place, levels)
         if numbers:
-            self._color_bar(ax)
-
-    def _color_bar(self, ax):
-        plt = pyplot()
-        scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), COLORMAP)
-        bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=0.02, shrink=0.8)
-        bar.set_ticks([0, 1], labels=["low", "high"])
-        bar.set_label("value of the input (grey: missing)")
-        bar.outline.set_visible(False)
+            plt = pyplot()
+            scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), COLORMAP)
+            bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=0.02, shrink=0.8)
+            bar.set_ticks([0, 1], labels=["low", "high"])
+            bar.set_label("value of the input (grey: missing)")
+            bar.outline.set_visible(False)
 
 
 def _spread(values):
@@ -177,9 +172,7 @@ def _colors(values, n):
     place = np.argsort(frequent)  # of each level among them
     palette = np.array([to_rgba(color) for color in COLORS[: MOST_LEVELS + 1]])
     colors[~missing] = palette[np.minimum(place, MOST_LEVELS)[which]]
-    named = [
-        (levels[level], palette[p]) for p, level in enumerate(frequent[:MOST_LEVELS])
-    ]
+    named = list(zip(levels[frequent], palette[:MOST_LEVELS]))
     if len(levels) > MOST_LEVELS:
         named.append((f"{len(levels) - MOST_LEVELS} others", palette[MOST_LEVELS]))
     return colors, named
