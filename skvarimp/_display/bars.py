@@ -29,7 +29,8 @@ def quantity(importance):
     """
     for kind in type(importance).__mro__:
         if kind.__name__ in QUANTITIES:
-            return QUANTITIES[kind.__name__](importance)
+            what = QUANTITIES[kind.__name__]
+            return what(importance) if callable(what) else what
     return "importance"
 
 
@@ -79,18 +80,14 @@ def _impurity(imp):
 
 QUANTITIES = {
     "SensitivityImportance": _sensitivity,
-    "DerivativeImportance": lambda imp: (
+    "DerivativeImportance": (
         "root mean square slope times the input's standard deviation, " + IN_UNITS
     ),
     "PartialDependenceImportance": _partial_dependence,
-    "ALEImportance": lambda imp: (
-        "standard deviation of the accumulated local effect, " + IN_UNITS
-    ),
-    "SobolImportance": lambda imp: "share of the variance of the prediction",
+    "ALEImportance": "standard deviation of the accumulated local effect, " + IN_UNITS,
+    "SobolImportance": "share of the variance of the prediction",
     "PermutationImportance": _permutation,
-    "FIRMImportance": lambda imp: (
-        "standard deviation of the expected score given the input"
-    ),
+    "FIRMImportance": "standard deviation of the expected score given the input",
     "ImpurityImportance": _impurity,
     "InteractionImportance": lambda imp: {
         "h": "Friedman's H",
@@ -224,12 +221,9 @@ class ImportanceDisplay(NamedRows):
             The drawn display.
         """
         table = columns_of(frame)
-        names = []
-        for entry, low, high in zip(
-            table["entry"], table["lowest_rank"], table["highest_rank"]
-        ):
-            ranks = low if low == high else f"{low} to {high}"
-            names.append(f"{entry} (rank {ranks})")
+        ranks = zip(table["lowest_rank"], table["highest_rank"])
+        spans = [low if low == high else f"{low} to {high}" for low, high in ranks]
+        names = [f"{entry} (rank {span})" for entry, span in zip(table["entry"], spans)]
         display = cls(
             table["importance"],
             names,

@@ -108,8 +108,8 @@ class ComparisonDisplay(NamedRows):
             name, _, what = column.rpartition("/")
             if name in frame.columns and what in {"standard_error", "rank"}:
                 continue
-            by_name = column.rpartition("/")[::2]  # of a table made by hand
-            model, measure = labels.get(column, by_name)
+            # a table made by hand has no labels
+            model, measure = labels.get(column, (name, what))
             of_measure = importances.setdefault(measure, {})
             of_measure[model] = frame[column].to_numpy(dtype=np.float64)
             known = whole_error(fitted[column]) if column in fitted else None
@@ -228,8 +228,7 @@ class ComparisonDisplay(NamedRows):
         size = row_size(names, height, n_panels)
         what = f"measures: {list(self.importances)}"
         how = {"columns": n_panels, "what": what, "sharey": True}
-        axes = axes_for(ax, n_panels, figsize, size, title, **how)
-        self.axes_ = axes[:n_panels]
+        self.axes_ = axes_for(ax, n_panels, figsize, size, title, **how)[:n_panels]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):

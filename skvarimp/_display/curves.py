@@ -24,7 +24,6 @@ from skvarimp._display.panels import (
     draw_rows,
     draw_surface,
     interaction_part,
-    quantile_band,
 )
 
 
@@ -186,11 +185,11 @@ class CurvesDisplay(Display):
         n = len(curves) + len(panels)
         if n == 0:
             raise ValueError("`curves` is empty: there is nothing to draw.")
-        drawn = [self._drawn(curve, kind, centred) for curve in curves]
+        drawn = [self._drawn(curve, kind, centred, band) for curve in curves]
         self.axes_ = panel_axes(ax, n, figsize, (3.2, 2.5), (0.4, 0.2), title)
         self.figure_ = self.axes_[0].figure
         if drawn:
-            self._draw_curves(drawn, band)
+            self._draw_curves(drawn, band is not None)
             for ax in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
                 ax.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
             if len(self.output_names) > 1 and kind != "individual":
@@ -215,8 +214,8 @@ class CurvesDisplay(Display):
                 "PartialDependenceImportance(kind='individual')."
             )
 
-    def _drawn(self, curve, kind, centred):
-        """Name, grid, averages, and values and responses of single rows, as drawn."""
+    def _drawn(self, curve, kind, centred, band):
+        """Name, grid, averages, and values and responses of rows or ends of bands."""
         name, grid, averages = curve
         shape = (len(grid), len(self.output_names))
         averages = drawable(averages, shape, f"curves of {name!r}")
@@ -229,35 +228,35 @@ class CurvesDisplay(Display):
         if centred:
             averages = averages - averages[:1]
             rows = rows - rows[:, :1]
+        if band is not None and len(rows):
+            rows = np.quantile(rows, [(1 - band) / 2, (1 + band) / 2], axis=0)
         return name, np.asarray(grid), averages, values, rows
 
     def _marks(self, name):
         """Deciles of an input, empty where they are not known; None of levels."""
         return [] if self.deciles is None else self.deciles.get(name)
 
-    def _draw_curves(self, drawn, band):
-        limits = _limits(drawn, band)
+    def _draw_curves(self, drawn, as_bands):
+        limits = _limits(drawn)
         for ax, (name, grid, averages, values, rows) in zip(self.axes_, drawn):
             marks = self._marks(name)
             places, as_levels = draw_averages(ax, name, grid, averages, marks)
             shown = [k for k, value in enumerate(values.tolist()) if value in places]
             at = [places[values.tolist()[k]] for k in shown]
-            draw_rows(ax, at, rows[:, shown], band, as_levels)
+            draw_rows(ax, at, rows[:, shown], as_bands, as_levels)
             ax.set_ylim(limits)
 
     def _draw_surfaces(self, axes, panels, effect, label):
         """One scale of colours for all panels."""
         surfaces = [np.asarray(surface[3], dtype=np.float64) for surface, _ in panels]
-        style = {"cmap": "cividis"}
         if effect == "interaction":
             surfaces = [interaction_part(surface) for surface in surfaces]
-            style["cmap"] = "RdBu_r"
         low = min(np.nanmin(s) for s in surfaces)
         high = max(np.nanmax(s) for s in surfaces)
+        style = {"cmap": "cividis", "vmin": low, "vmax": high}
         if effect == "interaction":
-            low, high = -max(high, -low), max(high, -low)
-            label = "interaction"
-        style |= {"vmin": low, "vmax": high}
+            largest, label = max(high, -low), "interaction"
+            style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
         for ax, ((names, first, second, _), o), surface in zip(axes, panels, surfaces):
             marks = [self._marks(name) for name in names]
             values = np.asarray(first), np.asarray(second)
@@ -275,13 +274,10 @@ class CurvesDisplay(Display):
         plain(place.legend(lines, self.output_names, **style).get_texts())
 
 
-def _limits(drawn, band):
+def _limits(drawn):
     """One vertical scale for all panels: flat curves look flat."""
-    values = []
-    for *_, averages, _, rows in drawn:
-        shown = rows if band is None or not len(rows) else quantile_band(rows, band)
-        values += [shown.ravel(), averages.ravel()]
-    values = np.concatenate(values)
+    parts = [part for _, _, averages, _, rows in drawn for part in (averages, rows)]
+    values = np.concatenate([part.ravel() for part in parts])
     values = values[~np.isnan(values)]
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
     if low > high:  # nothing but NaN

@@ -122,8 +122,7 @@ def _table(measure, with_errors=False):
     head = "".join(f"<th>{name}</th>" for name in ["entry", *columns, "", "rank"])
     rows = []
     for place, e in enumerate(shown):
-        numbers = (column[e] for column in columns.values())
-        cells = "".join(f"<td>{number:.{digits}f}</td>" for number in numbers)
+        cells = "".join(f"<td>{of[e]:.{digits}f}</td>" for of in columns.values())
         bar = "" if np.isnan(values[e]) else across(0.0, values[e], "bar")
         if half[e] > 0:
             bar += across(low[place], high[place], "interval")

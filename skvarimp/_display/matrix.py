@@ -182,9 +182,8 @@ def pair_matrix(names, pairs, values):
 
 def _size(names):
     """Inches of a figure with room for the names at both sides."""
-    lines = [name.split("\n") for name in names]
-    longest = max(len(line) for of_name in lines for line in of_name)
-    cell = max(0.42, 0.16 * max(map(len, lines)))
+    longest = max(map(len, "\n".join(names).split("\n")))
+    cell = max(0.42, 0.16 * (1 + max(name.count("\n") for name in names)))
     side = 0.4 + max(cell * len(names), 1.6) + 0.085 * longest
     return side + 1.2, side
 
@@ -269,5 +268,4 @@ class AssociationDisplay(MatrixDisplay):
             )
         order = np.argsort(importance.ranking_, kind="stable")
         names = [importance.entry_names_[j] for j in order]
-        display = cls(importance.association_[np.ix_(order, order)], names)
-        return display.plot(**kwargs)
+        return cls(importance.association_[np.ix_(order, order)], names).plot(**kwargs)

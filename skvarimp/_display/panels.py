@@ -62,21 +62,16 @@ def draw_averages(ax, name, grid, averages, marks):
     return dict(zip(known.tolist(), at)), as_levels
 
 
-def quantile_band(rows, band):
-    """Lower and upper quantile of the rows' curves."""
-    return np.quantile(rows, [(1 - band) / 2, (1 + band) / 2], axis=0)
-
-
-def draw_rows(ax, at, rows, band, as_levels):
-    """Single rows' curves (n_rows, k, n_outputs) behind the averages, or their band."""
+def draw_rows(ax, at, rows, as_band, as_levels):
+    """Rows' curves (n_rows, k, n_outputs) behind the averages, or a band's two ends."""
     for o in range(rows.shape[2] if len(rows) else 0):
         color = COLORS[o % len(COLORS)]
-        if band is None:
+        if not as_band:
             some = np.linspace(0, len(rows) - 1, min(len(rows), ROWS_DRAWN))
             curves = rows[np.unique(some.round().astype(np.intp)), :, o]
             ax.plot(at, curves.T, color=color, alpha=0.35, lw=0.6, zorder=1)
             continue
-        low, high = quantile_band(rows[:, :, o], band)
+        low, high = rows[:, :, o]
         if as_levels:
             ax.vlines(at, low, high, color=color, alpha=0.25, lw=8, zorder=1)
         else:
@@ -156,7 +151,9 @@ def draw_surface(ax, names, values, surface, marks, style):
     for side, name, of_axis, deciles in zip(sides, names, values, marks):
         axis, lines, along, longest = side
         plain([axis.set_label_text(wrapped(name, longest))])
-        if _is_scale(of_axis, deciles):
+        numbers = deciles is not None and of_axis.dtype.kind in "fiu"
+        # several numbers, none missing, are drawn to scale
+        if numbers and len(of_axis) > 1 and not any(map(is_missing, of_axis)):
             edges.append(_edges(of_axis.astype(np.float64)))
             lines(deciles, 0, 0.03, "0", lw=0.9, transform=along)
         else:
@@ -165,12 +162,6 @@ def draw_surface(ax, names, values, surface, marks, style):
     mesh = ax.pcolormesh(*edges, surface.T, **style)
     ax.set(xlim=edges[0][[0, -1]], ylim=edges[1][[0, -1]])
     return mesh
-
-
-def _is_scale(values, deciles):
-    """Whether values are numbers, several and none missing, to be drawn to scale."""
-    numbers = deciles is not None and values.dtype.kind in "fiu"
-    return numbers and len(values) > 1 and not any(map(is_missing, values))
 
 
 def _edges(values):

@@ -255,9 +255,8 @@ class AllRelevantDisplay(NamedRows):
         colors = [STATES[state] for state in states]
         self.boxes_ = draw_boxes(ax, rows, colors, keywords)
         # a box of each colour that occurs, with how many columns it stands for
-        handles, labels = [], []
-        for state in ("selected", "tentative", "rejected"):
-            if state in states:
-                handles.append(self.boxes_[states.index(state)])
-                labels.append(f"{state} ({sum(s == state for s in self.states)})")
+        count = Counter(self.states)
+        drawn = [state for state in STATES if state in states and count[state]]
+        handles = [self.boxes_[states.index(state)] for state in drawn]
+        labels = [f"{state} ({count[state]})" for state in drawn]
         ax.legend(handles, labels, frameon=False, fontsize="small")
