@@ -29,6 +29,13 @@ def test_a_response_of_strings_is_told_by_its_first():
         SensitivityImportance(scale=None).fit(lambda X: np.array(["low"] * len(X)), X)
 
 
+def test_a_response_of_rows_of_different_lengths_is_refused():
+    """It is no array of numbers either."""
+    ragged = [[1.0, 2.0], *([[3.0]] * (len(X) - 1))]
+    with pytest.raises(ValueError, match=r"got values such as \[1.0, 2.0\]\. Watch"):
+        SensitivityImportance(scale=None).fit(lambda X: ragged, X)
+
+
 def test_a_bound_predict_proba_is_told_to_pass_the_classifier():
     """Its classes are not known."""
     model = LogisticRegression().fit(X, Y > 0)

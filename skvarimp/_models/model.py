@@ -264,16 +264,17 @@ def _of_text(outputs, X):
 
 def _numbers(raw):
     """A response as float64, or an error that says it is none."""
-    if np.iscomplexobj(raw):
-        raise ValueError("The model's response is complex; it must be real numbers.")
     try:
-        return np.asarray(raw, dtype=np.float64)
+        outputs = np.asarray(raw)
+        if outputs.dtype.kind != "c":
+            return np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError):
         first = next(np.asarray(raw, dtype=object).flat, raw)
         raise ValueError(
             "The model's response must be an array of numbers, one row per row of X, "
             f"got values such as {first!r}. Watch a score or a probability instead."
         ) from None
+    raise ValueError("The model's response is complex; it must be real numbers.")
 
 
 def _choose_method(estimator, response_method, classifier, prefer):
