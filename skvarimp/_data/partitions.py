@@ -1,7 +1,7 @@
 """`Partitions`: rows that stay where they are, in parts of a Dask collection."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -301,9 +301,7 @@ def merged(first, second):
     if hasattr(first, "merged"):
         return first.merged(second)
     if is_dataclass(first):
-        names = [field.name for field in fields(first)]
-        members = ([getattr(of, name) for name in names] for of in (first, second))
-        return type(first)(*map(merged, *members))
+        return type(first)(**merged(vars(first), vars(second)))
     if isinstance(first, dict):
         both = first.keys() & second.keys()
         return first | second | {key: merged(first[key], second[key]) for key in both}
