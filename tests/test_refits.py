@@ -175,22 +175,6 @@ def test_processes_change_nothing(function):
 
 
 @BOTH
-def test_dask(function):
-    """Every joblib backend will do."""
-    distributed = pytest.importorskip("distributed")
-    expected = values(function(LINEAR, X, Y, OBSERVED, **few(function, random_state=0)))
-    with (
-        distributed.LocalCluster(
-            n_workers=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
-        found = function(LINEAR, X, Y, OBSERVED, **few(function, random_state=0))
-    np.testing.assert_allclose(values(found), expected)
-
-
-@BOTH
 def test_weights_reach_estimator_and_measure(function):
     """With and without scikit-learn's routing; metadata by other names too."""
     weights = np.linspace(0.5, 2.0, 60)

@@ -25,8 +25,8 @@ from skvarimp import (
 
 @parametrize_with_checks(
     [
-        BackwardEliminationSelector(LogisticRegression(), cv=2, step=0.5),
-        ForwardSelector(Ridge(), cv=2, step=0.5),
+        BackwardEliminationSelector(LogisticRegression(), cv=2, step=0.9),
+        ForwardSelector(Ridge(), cv=2, step=0.9),
         ImportanceEstimator(LogisticRegression(), SensitivityImportance(scale=None)),
     ]
 )
