@@ -45,7 +45,7 @@ cdef class Search:
         statistics (n_statistics, n_slots).
     branches : tuple
         bounds (n_trees + 1,); of each branch node in preorder node, feature, start,
-        middle, stop, splits_on, right_splits, left, right.
+        middle, stop, left, right.
     exact : bool
         Whether sums of weights are exact.
     min_rows : int
@@ -62,7 +62,6 @@ cdef class Search:
     cdef const int64_t[::1] label
     cdef const double[:, ::1] statistics
     cdef const int64_t[::1] bounds, node, feature, start, middle, stop
-    cdef const uint8_t[::1] splits_on, right_splits
     cdef const double[::1] left, right
     cdef bint exact
     cdef Py_ssize_t min_rows
@@ -77,43 +76,35 @@ cdef class Search:
         self.nominal, self.missing, self.own = columns[3:]
         self.slot_bounds, self.row, self.weight, self.label, self.statistics = slots
         self.bounds, self.node, self.feature = branches[:3]
-        self.start, self.middle, self.stop = branches[3:6]
-        self.splits_on, self.right_splits, self.left, self.right = branches[6:]
+        self.start, self.middle, self.stop, self.left, self.right = branches[3:]
         self.exact, self.min_rows, self.tolerance = exact, min_rows, tolerance
         largest = int(np.max(np.diff(slots[0])))
         self.keys = np.empty(largest + 1, dtype=np.int64)
         self.spare = np.empty(largest, dtype=np.int64)
         self.slot_of_row = np.full(self.values.shape[1], -1, dtype=np.int32)
 
-    def on_columns(
-        self,
-        Py_ssize_t first,
-        Py_ssize_t last,
-        int32_t[::1] found_node,
-        int32_t[::1] found_feature,
-        double[:, ::1] found_number,
-        double[:, :, ::1] found_sums,
-    ):
+    def on_columns(self, Py_ssize_t first, Py_ssize_t last):
         """Find the surrogates on some columns of all trees.
 
         Parameters
         ----------
         first, last : int
             The columns from first on and before last.
-        found_node, found_feature : ndarray of shape (room,), int32
-            Filled.
-        found_number : ndarray of shape (room, 5)
-            Filled with the association, the values below and above the cut, and E.
-        found_sums : ndarray of shape (2, n_statistics, room)
-            Filled with the statistics of both sides.
 
         Returns
         -------
-        n_found : int
+        node, feature : ndarray of shape (n_found,), int32
+        number : ndarray of shape (n_found, 5)
+            The association, the values below and above the cut, E, and NaN.
+        sums : ndarray of shape (2, n_statistics, n_found)
+            The statistics of both sides.
         """
         cdef Py_ssize_t n_found = 0, tree, slot, j
-        self.found_node, self.found_feature = found_node, found_feature
-        self.found_number, self.found_sums = found_number, found_sums
+        room = (last - first) * self.node.shape[0]
+        node, feature = np.empty((2, room), dtype=np.int32)
+        number, sums = np.empty((room, 5)), np.empty((2, len(self.statistics), room))
+        self.found_node, self.found_feature = node, feature
+        self.found_number, self.found_sums = number, sums
         with nogil:
             for tree in range(self.slot_bounds.shape[0] - 1):
                 for slot in range(self.slot_bounds[tree], self.slot_bounds[tree + 1]):
@@ -123,7 +114,9 @@ cdef class Search:
                         n_found = self.column(tree, j, n_found)
                 for slot in range(self.slot_bounds[tree], self.slot_bounds[tree + 1]):
                     self.slot_of_row[self.row[slot]] = -1
-        return n_found
+        found = node[:n_found], feature[:n_found], number[:n_found]
+        # copies: the room is not held for what is found
+        return *(part.copy() for part in found), sums[:, :, :n_found]
 
     cdef Py_ssize_t column(
         self, Py_ssize_t tree, Py_ssize_t j, Py_ssize_t n_found
@@ -165,15 +158,16 @@ cdef class Search:
                     self.found_feature[n_found] = <int32_t>j
                     number = &self.found_number[n_found, 0]
                     number[0], number[1], number[2] = association, NAN, NAN
-                    number[3] = running
+                    number[3], number[4] = running, NAN
                     if place >= 0:
                         number[1] = self.value_at(j, seen[place])
                         number[2] = self.value_at(j, seen[place + 1])
                         self.add_up(seen, 0, place + 1, 0, n_found)
                         self.add_up(seen, place + 1, seen.shape[0], 1, n_found)
                     n_found += 1
-            if self.splits_on[b]:
-                self.partition(first, last, middle, self.right_splits[b])
+            # the next branch is below this one if there is one below
+            if b + 1 < self.bounds[tree + 1] and self.start[b + 1] < self.stop[b]:
+                self.partition(first, last, middle)
         return n_found
 
     cdef inline double value_at(self, Py_ssize_t j, int64_t key) noexcept nogil:
@@ -191,9 +185,9 @@ cdef class Search:
             n += slot >= 0  # kept if in the bag
 
     cdef inline void partition(
-        self, Py_ssize_t first, Py_ssize_t last, int64_t middle, bint keeps_right
+        self, Py_ssize_t first, Py_ssize_t last, int64_t middle
     ) noexcept nogil:
-        """Slots below `middle` first, the others, if kept, as the second run."""
+        """Slots below `middle` first, the others as the second run."""
         cdef Py_ssize_t n_left = first, n_right = 0, p
         cdef int64_t *keys = &self.keys[0]
         cdef int64_t *spare = &self.spare[0]
@@ -206,8 +200,7 @@ cdef class Search:
             spare[n_right] = key
             n_left += goes_left
             n_right += 1 - goes_left
-        if keeps_right:
-            memcpy(&keys[n_left], spare, n_right * sizeof(int64_t))
+        memcpy(&keys[n_left], spare, n_right * sizeof(int64_t))
 
     cdef inline bint varies(self, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
         """Whether a sorted run holds two values."""

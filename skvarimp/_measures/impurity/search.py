@@ -121,9 +121,8 @@ def find_surrogates(grove, columns, rules, compiled=False):
     """
     known = rules.criterion is None or rules.criterion.of_sums
     best_cuts = compiled_cuts if compiled and known else numpy_search.best_cuts
-    parts = list(best_cuts(grove, columns, rules))
-    joined = parts.pop() if len(parts) == 1 else map(np.concatenate, zip(*parts))
-    node, feature, number = joined
+    parts = zip(*best_cuts(grove, columns, rules))
+    node, feature, number = map(np.concatenate, parts)
     n_kept = rules.n_kept or len(columns)
     association = number[:, 0].copy()
     order, rank = by_rank(node, feature, association, n_kept)
@@ -190,14 +189,11 @@ def compiled_cuts(grove, columns, rules):
     node = node[np.argsort(grove.preorder[node])]  # trees in turn
     trees, weight = np.arange(len(grove.roots) + 1), grove.node_sums(grove.weight)
     left, right = grove.left[node], grove.right[node]
-    left_splits, right_splits = grove.left[left] != LEAF, grove.left[right] != LEAF
     branches = (
         np.searchsorted(grove.tree_of_node[node], trees),
         node,
         grove.feature[node].astype(np.intp),
         *(grove.start[node], grove.start[right], grove.stop[node]),
-        (left_splits | right_splits).view(np.uint8),
-        right_splits.view(np.uint8),
         *(weight[left], weight[right]),
     )
     statistics, label = np.empty((0, grove.n_slots)), np.empty(0, dtype=np.intp)
@@ -217,16 +213,10 @@ def compiled_cuts(grove, columns, rules):
     width = at_once(n_branches * (5 + 2 * n_statistics), HELD)
     for first in range(0, len(columns), width):
         last = min(first + width, len(columns))
-        room = (last - first) * n_branches
-        at, feature = np.empty((2, room), dtype=np.int32)
-        number, sums = np.empty((room, 5)), np.empty((2, n_statistics, room))
-        n_found = search.on_columns(first, last, at, feature, number, sums)
-        number = number[:n_found]
-        number[:, 4] = np.nan
+        *found, number, sums = search.on_columns(first, last)
         if criterion is not None:
-            number[:, 4] = criterion.decrease_of_sums(*sums[:, :, :n_found])
-        # copies: the room is not held for what is found
-        yield at[:n_found].copy(), feature[:n_found].copy(), number.copy()
+            number[:, 4] = criterion.decrease_of_sums(*sums)
+        yield *found, number
 
 
 class SplitRecords:
