@@ -222,6 +222,12 @@ class Upwards:
     Parameters
     ----------
     nodes : NodeTable
+
+    Attributes
+    ----------
+    levels : list of tuple of ndarray
+        Branch nodes of each depth, their right children, and their left ones. Left
+        children come before right ones in the next level.
     """
 
     def __init__(self, nodes):

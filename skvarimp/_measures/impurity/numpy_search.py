@@ -247,7 +247,8 @@ class _Runs:
     def first_within_tolerance(self, agreement, best, chosen):
         """Position of the lowest of the tied best cuts, for the chosen runs."""
         slack = 2 * TOLERANCE * np.minimum(self.left, self.right)
-        bound = np.where(chosen, best - slack, np.inf)  # less than 1 off, if exact
+        # sums of whole weights differ by more than the slack
+        bound = np.where(chosen, best - slack, np.inf)
         bound = bound.take(self.level.segment, axis=1).ravel()
         reached = np.flatnonzero(agreement >= bound)
         return reached[np.searchsorted(reached, self.first[chosen])]
