@@ -282,14 +282,16 @@ class Permuted:
         labels = method == "predict" and isinstance(self._estimator, ClassifierMixin)
         fast = labels or self._smooth
         found = self._responses.at_donors(method, *self._moves) if fast else None
-        classes = None if found is None else self._responses.of(method)[0].model.classes
-        of_classes = labels or method == "predict_proba"
-        if found is None or (of_classes and classes is None):
+        if found is None:
             return self._asked(method)
-        if of_classes and len(classes) == 2:  # the second is known
+        of_classes = labels or method == "predict_proba"
+        lists = self._responses.of(method)[0].model.class_lists or []
+        if of_classes and len(lists) != 1:
+            return self._asked(method)
+        if of_classes and len(lists[0]) == 2:  # the second is known
             found = np.concatenate([1.0 - found, found])
         if labels:
-            return classes[found.argmax(axis=0)]
+            return lists[0][found.argmax(axis=0)]
         outputs = np.moveaxis(found, 0, -1)  # (n_repeats, n_samples, n_outputs)
         if len(found) > 1:
             return outputs
