@@ -175,22 +175,21 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
         pair = measure, measure._plan(problem, of_measure)
         key = measure.response_method, tuple(of_measure)
         shared.setdefault(key, []).append(pair)
-    within_callbacks(
-        measures, lambda: [_carry_out(*zip(*pairs)) for pairs in shared.values()]
-    )
+    within_callbacks(measures, lambda: [_carry_out(pairs) for pairs in shared.values()])
 
 
-def _carry_out(measures, plans):
+def _carry_out(pairs):
     """Walk once for measures of the same response and entries, and conclude."""
-    walking = [pair for pair in zip(measures, plans) if pair[1].walks]
-    outcomes = iter(_walked(*zip(*walking)) if walking else ())
-    for measure, plan in zip(measures, plans):
+    walking = [pair for pair in pairs if pair[1].walks]
+    found = _walked(*zip(*walking)) if walking else []
+    outcomes = {id(plan): outcome for (_, plan), outcome in zip(walking, found)}
+    for measure, plan in pairs:
         if plan.estimation:
             measure.estimation_ = plan.estimation
         if plan.request:
             measure.response_path_ = plan.problem.response(plan.entries).path
         measure._watched = plan.problem.model.method
-        measure._conclude(plan, next(outcomes) if plan.walks else None)
+        measure._conclude(plan, outcomes.get(id(plan)))
         warn_stopped(measure)
 
 
