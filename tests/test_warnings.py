@@ -15,9 +15,9 @@ Y = X @ [1.0, 2.0, 0.0, 1.0] + X[:, 0] * X[:, 1]
 
 
 def stale():
-    """A machine whose parameter was changed after it was fitted with another one."""
+    """A machine whose coefficients are not those that it predicts with."""
     machine = SVR(gamma=0.5).fit(X, Y)
-    machine.gamma = 0.1
+    machine.dual_coef_ = 2 * machine.dual_coef_
     return machine
 
 

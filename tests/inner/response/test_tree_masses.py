@@ -70,12 +70,17 @@ def by_double_loop(name, weighted, columns):
     return np.reshape(np.transpose(means), (-1, np.prod(shape)))
 
 
+KINDS = [pytest.param(0, id="kinds of rows"), pytest.param(10**6, id="every row")]
+
+
+@pytest.mark.parametrize("least", KINDS)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
+def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch):
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
     monkeypatch.setattr(TreeResponse, "_counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
@@ -127,15 +132,17 @@ def test_numbers_of_sets():
         assert [masses.set_number(ranks) for ranks in every] == list(range(len(every)))
 
 
+@pytest.mark.parametrize("least", KINDS)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MODELS)
-def test_partial_dependence_from_masses_and_slopes(name, engine, monkeypatch):
+def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypatch):
     """The same numbers, curves and influences as from each row's own steps.
 
     Rows are more than the groups of the sketch: from masses the error is exact
     whether rows are kept or not.
     """
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []

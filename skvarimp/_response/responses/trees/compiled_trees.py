@@ -81,30 +81,32 @@ def steps_of_rows(table, codes, members, with_raw=False):
         yield [Steps.of_pieces(*of_member) for of_member in curves], raw
 
 
-def count_masses(paths, codes, weights, masses):
+def count_masses(paths, roots, codes, weights, masses):
     """As `masses.count_masses`."""
-    for rows, lists in _in_lists(paths, codes, len(masses)):
+    for rows, lists in _in_lists(paths, roots, codes, len(masses)):
         of_rows = None if weights is None else weights[rows]
         kernels.lists_of_rows(*lists, masses, of_rows)
 
 
-def add_found(paths, codes, amounts, sums):
+def add_found(paths, roots, codes, amounts, sums):
     """As `masses.add_found`."""
-    for rows, lists in _in_lists(paths, codes, 2):
+    for rows, lists in _in_lists(paths, roots, codes, 2):
         found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
         kernels.lists_of_rows(*lists, None, None, paths.features, amounts, found)
         sums[..., rows] += found
 
 
-def _in_lists(paths, codes, n_sizes):
+def _in_lists(paths, roots, codes, n_sizes):
     """Yield slices of rows, and the first arguments of `lists_of_rows`."""
     table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
     # all nodes are read once per call: many of them are worth many rows
     most = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
     for rows in slices(codes.shape[1], table.max_depth + 2, most):
         of_rows = np.ascontiguousarray(codes[:, rows])
-        trees = table.flat, table.roots, paths.rank, table.max_depth
-        yield rows, (*trees, of_rows, firsts)
+        yield (
+            rows,
+            (table.flat, roots, paths.rank, table.max_depth, of_rows, firsts),
+        )
 
 
 class Plan:

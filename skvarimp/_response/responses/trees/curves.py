@@ -4,7 +4,6 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.values import numbered
 from skvarimp._response.responses.trees.descent import descents, rows_at_once
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, numbers_at_once
@@ -82,22 +81,50 @@ class Member:
             values if self.parts is None else values[first_of_each(self.parts.cell_of)]
         )
 
-    def steps_of(self, n_rows, row, edge, changes):
+    def steps_of(self, buffer, n_rows, row, edge, changes):
         """The `Steps` of rows from the leaves they visit as the feature moves.
 
         Parameters
         ----------
+        buffer : ndarray of shape (n_raw, at least n_rows * n_cells)
+            Zeros, to work in; zeros again afterwards.
         n_rows : int
         row, edge : ndarray of shape (n_visits,)
             Edges counted among those on the feature.
         changes : ndarray of shape (n_raw, n_visits)
             By how much the visited leaf differs from the row's own.
         """
+        width = self.n_cells
+        buffer = buffer[:, : n_rows * width]
+        self._scatter(buffer, row * np.int64(width), edge, changes)
+        any_jump = buffer[0] != 0
+        for of_output in buffer[1:]:
+            any_jump |= of_output != 0
+        first = buffer[:, ::width].copy()
+        any_jump[::width] = False
+        at = np.flatnonzero(any_jump)
+        jumps = buffer.take(at, axis=1)
+        buffer[:, at] = 0.0
+        buffer[:, ::width] = 0.0
+        row_starts = np.arange(n_rows + 1) * width
+        starts = np.searchsorted(at, row_starts)
+        positions = at - np.repeat(row_starts[:-1], np.diff(starts))
+        return Steps(first, starts, positions.astype(np.int32), jumps, width)
+
+    def _scatter(self, buffer, first, edge, changes):
+        """Add up steps; what an edge admits begins and ends by turns."""
         start, count, steps = self.edges
-        visit, turn = numbered(count.take(edge))
-        cells = steps.take(start.take(edge).take(visit) + turn)
-        changes = changes.take(visit, axis=1) * (1 - 2 * (turn % 2))
-        return Steps.of_changes(row.take(visit), cells, changes, n_rows, self.n_cells)
+        start, count = start.take(edge), count.take(edge)
+        s, visit = 0, np.flatnonzero(count)
+        while len(visit):
+            key = first.take(visit) + steps.take(start.take(visit) + s)
+            for of_output, change in zip(buffer, changes):
+                if s % 2:
+                    np.subtract.at(of_output, key, change.take(visit))
+                else:
+                    np.add.at(of_output, key, change.take(visit))
+            s += 1
+            visit = np.flatnonzero(count > s)
 
 
 def _numbered(codes):
@@ -175,12 +202,13 @@ def steps_of_rows(table, codes, members, with_raw=False):
     largest = max(member.n_cells for member in members)
     jumps = numbers_at_once(BLOCK) // (largest * table.n_raw)
     at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
+    buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
     for _, descent, *reached in descents(table, codes, trees, moving, at_once):
-        steps = list(_steps_of_leaves(descent, reached, members))
+        steps = list(_steps_of_leaves(descent, reached, members, buffer))
         yield steps, descent.raw()
 
 
-def _steps_of_leaves(descent, reached, members):
+def _steps_of_leaves(descent, reached, members, buffer):
     """Yield the Steps of each member."""
     table = descent.table
     path, _, edge, changes = descent.off_own(*reached)
@@ -192,7 +220,7 @@ def _steps_of_leaves(descent, reached, members):
     for member in members:
         mine = slice(bounds[member.feature], bounds[member.feature + 1])
         of_member = row[mine], edge[mine], changes[:, mine]
-        yield member.steps_of(descent.n_rows, *of_member)
+        yield member.steps_of(buffer, descent.n_rows, *of_member)
 
 
 class PartCells:

@@ -3,6 +3,12 @@
 For a leaf L and a set V of features let m(L, V) be the weight of the rows that violate
 the conditions on exactly the features V on the way to L. One descent with lists of rows
 counts the masses of every V at once. Another adds up what rows find at the leaves.
+
+In small trees, rows that answer all questions alike go down as one. A split asks a row
+one question. Trees that ask `QUESTIONS` of them together tell 2^QUESTIONS kinds of rows
+apart, however many rows there are. So the answers of each row are put into the bits of
+one number, one row of each kind goes down, and what it finds holds for all rows of its
+kind.
 """
 
 from functools import cached_property
@@ -12,6 +18,9 @@ from math import comb
 import numpy as np
 
 ORDER = 3  # features that move at once, at most
+QUESTIONS = 8  # of the trees that rows go down together, at most
+KINDS = 2**QUESTIONS
+ROWS_OF_KIND = 16  # from so many on kinds take less time than rows
 
 
 class Paths:
@@ -116,57 +125,58 @@ def set_number(ranks):
     return number
 
 
-def count_masses(paths, codes, weights, masses):
+def count_masses(paths, roots, codes, weights, masses):
     """Add the masses m(L, V) of every leaf and set of moving features.
 
     Parameters
     ----------
     paths : Paths
+    roots : ndarray of shape (n_trees,)
+        Of the trees that the rows go down.
     codes : ndarray of shape (n_features, n_rows)
     weights : ndarray of shape (n_rows,), or None
         None: all 1.
     masses : list of ndarray of shape (n_sets,)
         Of the sets of 0, 1, ... features, as `Paths.sets` has them; added to.
     """
-    for leaf, violated, rows in lists_of_rows(paths, codes, len(masses) - 1):
+    for leaf, violated, rows in lists_of_rows(paths, roots, codes, len(masses) - 1):
         number = paths.first(len(violated))[leaf] + set_number(violated)
         mass = len(rows) if weights is None else weights.take(rows).sum()
         masses[len(violated)][number] += mass
 
 
-def add_found(paths, codes, amounts, sums):
+def add_found(paths, roots, codes, amounts, sums):
     """Add up what rows find at the leaves that they reach as one feature moves.
 
     Parameters
     ----------
-    paths, codes : see `count_masses`
+    paths, roots, codes : see `count_masses`
     amounts : ndarray of shape (2, n_raw, n_sets)
         For each set of one feature what a row finds that violates none on the way to
         the leaf, and what one finds that violates this one.
     sums : ndarray of shape (n_features, n_raw, n_rows)
         Added to.
     """
-    for leaf, violated, rows in lists_of_rows(paths, codes, 1):
+    for leaf, violated, rows in lists_of_rows(paths, roots, codes, 1):
         first, last = paths.first(1)[leaf : leaf + 2]
         found = amounts[len(violated)]
         for s in [first + violated[0]] if violated else range(first, last):
             sums[paths.features[s]][:, rows] += found[:, [s]]
 
 
-def lists_of_rows(paths, codes, order):
+def lists_of_rows(paths, roots, codes, order):
     """Yield leaves, the ranks of features violated on the way, and the rows that did.
 
     Parameters
     ----------
-    paths, codes : see `count_masses`
+    paths, roots, codes : see `count_masses`
     order : int
         Of how many features the conditions may be violated.
     """
     table = paths.table
     features, children = table.feature.tolist(), table.children.tolist()
-    ranks, missing = paths.rank.tolist(), codes.max(axis=1) == table.missing_code
-    every = np.arange(codes.shape[1])
-    stack = [(root, (), every) for root in table.roots.tolist()]
+    ranks, missing = paths.rank.tolist(), some_missing(table, codes)
+    stack = [(root, (), np.arange(codes.shape[1])) for root in roots.tolist()]
     while stack:
         node, violated, rows = stack.pop()
         feature, rank = features[node], ranks[node]
@@ -178,15 +188,72 @@ def lists_of_rows(paths, codes, order):
             stack += [(left, violated, rows), (right, violated, rows)]
             continue
         code = codes[feature].take(rows)
-        if table.left_set is not None and table.left_set[node] >= 0:
-            goes = table.sets[table.left_set[node]].take(code)
-        else:
-            goes = code < int(table.cut[node])
-            if missing[feature] and table.missing_left[node]:
-                goes |= code == int(table.missing_code[feature])
+        goes = goes_left(table, node, code, missing[feature])
         to_left, to_right = rows[goes], rows[~goes]
         frames = [(left, violated, to_left), (right, violated, to_right)]
         if rank >= 0 and len(violated) < order:
             more = tuple(sorted((*violated, rank)))
             frames += [(left, more, to_right), (right, more, to_left)]
         stack += [frame for frame in frames if len(frame[2])]
+
+
+def goes_left(table, node, codes, some_missing):
+    """Whether rows of some codes go left at a node, (n_rows,) bool."""
+    if table.left_set is not None and table.left_set[node] >= 0:
+        return table.sets[table.left_set[node]].take(codes)
+    goes = codes < int(table.cut[node])
+    if some_missing and table.missing_left[node]:
+        goes |= codes == int(table.missing_code[table.feature[node]])
+    return goes
+
+
+def some_missing(table, codes):
+    """Whether a value of each feature is missing; codes (n_features, n_rows)."""
+    return codes.max(axis=1) == table.missing_code
+
+
+def alike(table, codes):
+    """Yield some trees at a time, and the kinds of rows that they tell apart.
+
+    Parameters
+    ----------
+    table : TreeTable
+    codes : ndarray of shape (n_features, n_rows)
+
+    Yields
+    ------
+    roots : ndarray of shape (n_trees,)
+    kind : ndarray of shape (n_rows,)
+    codes_of_kinds : ndarray of shape (n_features, n_kinds)
+        Of a row of each kind, and of any row where a kind has none.
+    """
+    n_rows, small = codes.shape[1], 1 < table.max_leaves <= QUESTIONS + 1
+    if not small or n_rows < ROWS_OF_KIND * KINDS:
+        yield table.roots, np.arange(n_rows), codes
+        return
+    missing = some_missing(table, codes)
+    for trees, nodes in _in_groups(table):
+        kind = np.zeros(n_rows, dtype=np.uint8)
+        for question, node in enumerate(nodes):
+            feature = table.feature[node]
+            goes = goes_left(table, node, codes[feature], missing[feature])
+            kind |= goes.view(np.uint8) << question
+        kind = kind.astype(np.intp)
+        row = np.zeros(KINDS, dtype=np.intp)
+        row[kind] = np.arange(len(kind))
+        yield table.roots[trees], kind, codes[:, row]
+
+
+def _in_groups(table):
+    """Yield lists of trees that ask `QUESTIONS` together, and their inner nodes."""
+    inner = np.flatnonzero(table.feature >= 0)
+    of_tree = np.searchsorted(table.tree[inner], np.arange(len(table.roots) + 1))
+    trees, nodes = [], []
+    # those that ask about the same features side by side
+    for tree in np.argsort(table.feature[table.roots], kind="stable").tolist():
+        more = inner[of_tree[tree] : of_tree[tree + 1]].tolist()
+        if len(nodes) + len(more) > QUESTIONS:
+            yield trees, nodes
+            trees, nodes = [], []
+        trees, nodes = [*trees, tree], nodes + more
+    yield trees, nodes

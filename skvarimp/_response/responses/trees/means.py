@@ -37,6 +37,7 @@ from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
     Paths,
+    alike,
     count_masses,
     set_number,
 )
@@ -66,7 +67,11 @@ class Means:
         weights = np.ascontiguousarray(weights, float)
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
-        count(paths, codes, weights, self.masses)
+        for roots, kind, codes_of in alike(self.table, codes):
+            of_rows = weights
+            if codes_of is not codes:
+                of_rows = np.bincount(kind, weights, codes_of.shape[1]).astype(float)
+            count(paths, roots, codes_of, of_rows, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
@@ -303,7 +308,12 @@ def products(response, codes, members, slopes):
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
     sums = np.zeros((len(table.columns), table.n_raw, len(codes)))
-    response.lists().add_found(paths, np.ascontiguousarray(codes.T), amounts, sums)
+    for roots, kind, codes_of in alike(table, np.ascontiguousarray(codes.T)):
+        of_kinds = np.zeros((*sums.shape[:2], codes_of.shape[1]))
+        response.lists().add_found(paths, roots, codes_of, amounts, of_kinds)
+        for of_feature, found in zip(sums, of_kinds):
+            if found.any():
+                of_feature += found[:, kind]
     return sums[moves]
 
 
