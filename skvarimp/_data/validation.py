@@ -3,7 +3,6 @@
 import numbers
 
 import numpy as np
-from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -33,13 +32,6 @@ def grid_constraint(*names):
 # Of parameters that mean the same wherever they occur.
 CONSTRAINTS = {
     "categorical_features": ["array-like", str, None],
-    "conditional": [
-        StrOptions({"subgroups"}),
-        BaseDecisionTree,
-        dict,
-        "array-like",
-        None,
-    ],
     "features": ["array-like", dict, None],
     "grid": grid_constraint("all", "equidistant", "deciles"),
     "keep_rows": ["boolean"],

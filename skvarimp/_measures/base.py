@@ -38,9 +38,8 @@ from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
     """Importances of the entries of X to a fitted model.
 
-    A subclass lists its own parameters in `_parameter_constraints`, but for those whose
-    type hint is a `Literal`, and implements `_fit(estimator, X, y, sample_weight)`,
-    which ends by calling `_store`.
+    A subclass lists its own parameters in `_parameter_constraints` and implements
+    `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
     """
 
     _doc_link_module = "skvarimp"

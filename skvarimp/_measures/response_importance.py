@@ -19,6 +19,7 @@ from skvarimp._data.subgroup_trees import (
     parts_by_tree,
     target_of,
 )
+from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._data.values import factorized, numbers_if_possible
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.partitioned_problem import partitioned_problem
@@ -83,6 +84,16 @@ class ConditionalImportance(ResponseImportance):
     explained_ : ndarray of shape (n_entries,) or None
         Share of each entry's variance that lies between the parts.
     """
+
+    _shared_constraints = CONSTRAINTS | {
+        "conditional": [
+            StrOptions({"subgroups"}),
+            BaseDecisionTree,
+            dict,
+            "array-like",
+            None,
+        ]
+    }
 
     def _grid_in_parts(self, problem, entries, grid):
         """The grid within the parts that `conditional` asks for; sets the attributes.

@@ -97,11 +97,12 @@ def validate_params(estimator):
 
 @cache
 def _words(kind):
-    """Constraints of the parameters whose type hint is a `Literal` of strings."""
-    try:
-        hints = get_type_hints(kind.__init__).items()
-    except (AttributeError, NameError, TypeError):  # only type checkers read them
-        return {}
+    """Constraints of the parameters whose type hint is a `Literal` of strings.
+
+    Hints of users' classes are for type checkers and are not read.
+    """
+    ours = (c for c in kind.__mro__ if c.__module__.partition(".")[0] == "skvarimp")
+    hints = get_type_hints(next(ours, object).__init__).items()
     words = {name: get_args(hint) for name, hint in hints}
     return {
         name: [StrOptions(set(options))]
