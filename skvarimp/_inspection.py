@@ -112,13 +112,14 @@ def _mean(values, weight):
 
 
 def _squared_error(y, outputs, weight):
-    return _mean((y - outputs) ** 2, weight)
+    return _mean((1.0 * y - outputs) ** 2, weight)
 
 
-# The scores (n_repeats,) of outputs (n_repeats, n_samples), of y and weights.
+# The scores (n_repeats,) of outputs (n_repeats, n_samples), of y and weights. Labels
+# may be bool, which NumPy does not subtract.
 FORMULAS = {
     "accuracy": lambda y, f, w: _mean(y == f, w),
-    "neg_mean_absolute_error": lambda y, f, w: -_mean(np.abs(y - f), w),
+    "neg_mean_absolute_error": lambda y, f, w: -_mean(np.abs(1.0 * y - f), w),
     "neg_mean_squared_error": lambda y, f, w: -_squared_error(y, f, w),
     "neg_root_mean_squared_error": lambda y, f, w: -np.sqrt(_squared_error(y, f, w)),
     "r2": lambda y, f, w: (

@@ -216,6 +216,18 @@ def test_a_classifier_of_one_class():
     np.testing.assert_array_equal(found.importances, np.zeros((X.shape[1], 2)))
 
 
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_absolute_error"])
+@pytest.mark.parametrize("kind", [bool, np.uint8])
+def test_differences_of_labels(kind, scoring):
+    """Also of types whose own differences NumPy refuses or wraps."""
+    y = (Y > 0).astype(kind)
+    model = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    how = {"scoring": scoring, "n_repeats": 3, "random_state": 0}
+    expected = original.permutation_importance(model, X, y, **how).importances
+    found = ours.permutation_importance(model, X, y, **how).importances
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 def test_scorers_of_ones_own_get_the_model():
     """What looks at more than predictions is served by scikit-learn itself."""
     seen = []
