@@ -127,3 +127,15 @@ def test_routing_without_metadata(kind):
         folds = kind(Ridge(), cv=KFold(3).split(X)).fit(X, Y)
     assert np.array_equal(plain.ranking_, routed.ranking_)
     assert folds.path_["score"] == plain.path_["score"]
+
+
+def test_routing_asks_measures_only():
+    """A function that stands for a measure may have attributes of its own."""
+
+    def order(estimator, X, y):
+        return np.arange(X.shape[1])
+
+    order.get_metadata_routing = None
+    with config_context(enable_metadata_routing=True):
+        selector = BackwardEliminationSelector(Ridge(), order)
+        assert "estimator" in str(selector.get_metadata_routing())

@@ -239,7 +239,9 @@ def router_of(owner, estimator, importance, **others):
     **others : object
         By the names of `METHODS`.
     """
-    parts = {"estimator": estimator, "importance": named(importance)} | others
+    importance = named(importance)
+    measure = importance if isinstance(importance, BaseImportance) else None
+    parts = {"estimator": estimator, "importance": measure} | others
     router = MetadataRouter(owner=owner)
     for name, part in parts.items():
         to_method = MethodMapping().add(caller="fit", callee=METHODS[name])
