@@ -173,9 +173,11 @@ class FrameTable(Table):
             if j not in given:
                 parts.append(self._rows(self.frame.select(label), source))
                 continue
-            numbers = self.column(j)[source].astype(np.float64)
-            for part, values in given[j]:
-                numbers[part] = values
+            numbers = np.ascontiguousarray(given[j][0][1])
+            if len(numbers) < len(rows):  # the column stays in other moves
+                numbers = self.column(j)[source].astype(np.float64)
+                for part, values in given[j]:
+                    numbers[part] = values
             parts.append(nw.new_series(label, numbers, backend=library).to_frame())
         if len(parts) < self.n_columns:
             others = self.frame.drop([self._labels[j] for j in sources])

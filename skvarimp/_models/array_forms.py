@@ -234,6 +234,10 @@ class LowDegree(LinkedForm):
         """See `Form.scores`."""
         return self.head(numbers(X) @ self.matrix + self.shift).T
 
+    def products(self, X):
+        """The products themselves at rows, (n_rows, n_terms)."""
+        return self._products(numbers(X) @ self.matrix + self.shift, self.factors)
+
     def head(self, lines):
         """Scores (..., n_scores) of the units' lines (..., n_units)."""
         return self._products(lines, self.factors) @ self.coef + self.intercept
@@ -290,8 +294,7 @@ class LowDegree(LinkedForm):
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
-        lines = numbers(X) @ self.matrix + self.shift
-        terms = np.abs(self._products(lines, self.factors)) @ np.abs(self.coef)
+        terms = np.abs(self.products(X)) @ np.abs(self.coef)
         return (terms + np.abs(self.intercept)).max()
 
     @property
