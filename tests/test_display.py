@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,12 +16,19 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skvarimp
 from skvarimp import (
+    ALEImportance,
+    AllRelevantSelector,
+    BackwardEliminationSelector,
     ComparisonDisplay,
     ImportanceDisplay,
+    ImpurityImportance,
     InteractionImportance,
     MatrixDisplay,
+    RowsDisplay,
     SensitivityImportance,
     compare_importances,
+    importance_across_folds,
+    null_importances,
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -270,17 +278,40 @@ def test_colours_differ_for_the_colour_blind(kind):
     assert 1.05 / (relative_luminance(to_rgb(COLORS[0])) + 0.05) > 3
 
 
+TREE = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
+
+
+def fitted_to_tree(measure):
+    """A measure fitted on the tree."""
+    return measure.fit(TREE, X, Y)
+
+
+# display -> a function that draws it, from keywords of the picture
 DISPLAYS = {
-    "ImportanceDisplay": {"importance": "permutation"},
-    "ComparisonDisplay": {"importances": ["sensitivity", "permutation"]},
-    "CurvesDisplay": {"importance": "ale"},
-    "MatrixDisplay": {},
-    "AssociationDisplay": {},
-    "RowsDisplay": {},
-    "FoldsDisplay": {"cv": 3},
-    "NullDisplay": {"n_permutations": 4},
-    "SelectionPathDisplay": {"importance": "sensitivity"},
-    "AllRelevantDisplay": {"max_iter": 6},
+    "ImportanceDisplay": lambda: fitted().plot,
+    "ComparisonDisplay": lambda: compare_importances(MODELS, X, Y).plot,
+    "CurvesDisplay": lambda: fitted_to_tree(ALEImportance()).plot_curves,
+    "MatrixDisplay": lambda: fitted_to_tree(InteractionImportance()).plot,
+    "AssociationDisplay": lambda: (
+        fitted_to_tree(ImpurityImportance(surrogates=True)).plot_association
+    ),
+    "RowsDisplay": lambda: partial(
+        RowsDisplay.from_importance, fitted(keep_rows=True), X
+    ),
+    "FoldsDisplay": lambda: (
+        importance_across_folds(Ridge(), X, Y, importance="sensitivity", cv=3).plot
+    ),
+    "NullDisplay": lambda: (
+        null_importances(
+            Ridge(), X, Y, importance="sensitivity", n_permutations=4, cv=3
+        ).plot
+    ),
+    "SelectionPathDisplay": lambda: (
+        BackwardEliminationSelector(TREE).fit(X, Y).plot_path
+    ),
+    "AllRelevantDisplay": lambda: (
+        AllRelevantSelector(TREE, max_iter=6).fit(X, Y).plot_history
+    ),
 }
 
 
@@ -290,14 +321,11 @@ def test_every_display_is_tried():
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
-def test_from_estimator(name):
-    """A model and data are enough; a title and a size reach the figure."""
-    display = getattr(skvarimp, name)
-    tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
-    drawn = display.from_estimator(
-        tree, X, Y, title="a $ title", figsize=(9.0, 7.0), **DISPLAYS[name]
-    )
-    assert isinstance(drawn, display)
+def test_title_and_size(name):
+    """A title and a size reach the figure; with axes there is no size."""
+    draw = DISPLAYS[name]()
+    drawn = draw(title="a $ title", figsize=(9.0, 7.0))
+    assert isinstance(drawn, getattr(skvarimp, name))
     assert drawn.figure_.get_suptitle() == "a $ title"
     assert tuple(drawn.figure_.get_size_inches()) == (9.0, 7.0)
     drawn.figure_.draw_without_rendering()
@@ -307,19 +335,15 @@ def test_from_estimator(name):
     axes = getattr(drawn, "axes_", None)
     axes = axes if axes is not None else drawn.ax_
     with pytest.raises(ValueError, match="`figsize` is the size of a figure"):
-        display.from_estimator(
-            tree, X, Y, ax=axes, figsize=(9.0, 7.0), **DISPLAYS[name]
-        )
+        draw(ax=axes, figsize=(9.0, 7.0))
 
 
 def test_importance_by_name():
     """Names stand for default parameters; unknown ones are answered with a list."""
     with pytest.raises(ValueError, match=r"names no measure: 'shap'.*'permutation'"):
-        ImportanceDisplay.from_estimator(MODELS["ridge"], X, Y, importance="shap")
+        compare_importances(MODELS, X, Y, "shap")
     with pytest.raises(TypeError, match=r"Use SensitivityImportance\(\)"):
-        ImportanceDisplay.from_estimator(
-            MODELS["ridge"], X, Y, importance=SensitivityImportance
-        )
+        compare_importances(MODELS, X, Y, SensitivityImportance)
 
 
 def test_outputs_beside_each_other():
@@ -415,7 +439,6 @@ QUANTITIES = {
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_axes_name_the_quantity(name):
     """What the number is, of every measure by name."""
-    from skvarimp._display.bars import quantity
     from skvarimp._selection.checks import MEASURES
 
     assert set(QUANTITIES) == set(MEASURES)
@@ -427,7 +450,10 @@ def test_axes_name_the_quantity(name):
             hidden_layer_sizes=[3], solver="lbfgs", max_iter=10_000, tol=1e-2
         )
     fitted = MEASURES[name]().fit(model.fit(X, Y), X, Y)
-    assert QUANTITIES[name] in quantity(fitted)
+    shown = fitted.plot()
+    beside = [ax.get_ylabel() for ax in shown.figure_.axes]  # of the colours of pairs
+    label = " ".join([shown.ax_.get_xlabel(), *beside])
+    assert QUANTITIES[name] in label.replace("\n", " ")
 
 
 def test_neither_matplotlib_nor_pandas_is_needed_to_fit():

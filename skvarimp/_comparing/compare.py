@@ -1,29 +1,21 @@
-"""What is made of models for pictures: `compare_importances`, numbers of displays."""
+"""`compare_importances`: several models and measures side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.validation import check_fitted, check_no_data
-from skvarimp._display.bars import quantity
-from skvarimp._display.drawing import Display
 from skvarimp._measures.base import BaseImportance, require_pandas
-from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.tasks import set_callbacks
-from skvarimp._selection.all_relevant import AllRelevantSelector
 from skvarimp._selection.checks import named
-from skvarimp._selection.selectors import BackwardEliminationSelector
-from skvarimp._stability.folds import importance_across_folds
-from skvarimp._stability.null_importances import null_importances
 from skvarimp._types import AnyEstimator, Matrix
 
 if TYPE_CHECKING:  # it needs pandas
@@ -145,7 +137,7 @@ def _with_quantities(fitted, labels):
     """Call measures by their quantities, where these differ."""
     found = {}
     for column, (_, name) in labels.items():
-        found.setdefault(name, quantity(fitted[column]))
+        found.setdefault(name, fitted[column]._quantity())
     if len(set(found.values())) < len(found):
         return labels
     return {column: (model, found[name]) for column, (model, name) in labels.items()}
@@ -173,35 +165,3 @@ def _name(member):
     if isinstance(member, str):
         return member
     return getattr(member, "__name__", type(member).__name__)
-
-
-def _fitted(estimator, X, y, *, importance, sample_weight=None):
-    importance = clone(named(importance))
-    return importance.fit(estimator, X, y, sample_weight=sample_weight)
-
-
-def _rows(estimator, X, y, *, importance="sensitivity", **options):
-    importance = clone(named(importance)).set_params(keep_rows=True)
-    return _fitted(estimator, X, y, importance=importance, **options)
-
-
-def _selected(estimator, X, y, *, kind, **options):
-    return kind(estimator, **options).fit(X, y)
-
-
-# Displays lie below what makes their numbers and do not import it. Here stands what the
-# drawing method of each is given by its `from_estimator`.
-Display.makers |= {
-    "ImportanceDisplay": partial(_fitted, importance="sensitivity"),
-    "ComparisonDisplay": compare_importances,
-    "CurvesDisplay": partial(_fitted, importance="partial_dependence"),
-    "MatrixDisplay": partial(_fitted, importance="interaction"),
-    "AssociationDisplay": partial(
-        _fitted, importance=ImpurityImportance(surrogates=True)
-    ),
-    "RowsDisplay": _rows,
-    "FoldsDisplay": partial(importance_across_folds, importance="permutation"),
-    "NullDisplay": partial(null_importances, importance="permutation"),
-    "SelectionPathDisplay": partial(_selected, kind=BackwardEliminationSelector),
-    "AllRelevantDisplay": partial(_selected, kind=AllRelevantSelector),
-}

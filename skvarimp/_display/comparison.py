@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import draw_intervals, error_ends, quantity, whole_error
+from skvarimp._display.bars import draw_intervals, error_ends, whole_error
 from skvarimp._display.drawing import (
     COLORS,
     NamedRows,
@@ -143,7 +143,7 @@ class ComparisonDisplay(NamedRows):
         check_is_fitted(importance, "importances_")
         per_output = importance.importances_per_output_
         of_outputs = zip(map(str, importance.output_names_), per_output.T)
-        bars = {quantity(importance): dict(of_outputs)}
+        bars = {importance._quantity(): dict(of_outputs)}
         return cls(bars, importance.entry_names_).plot(**kwargs)
 
     @classmethod

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
-    Display,
     check_choice,
     check_count,
     check_has,
@@ -28,7 +27,7 @@ from skvarimp._display.panels import (
 
 
 @dataclass(eq=False, repr=False)
-class CurvesDisplay(Display):
+class CurvesDisplay:
     """Partial dependence curves, one panel per entry, on one vertical scale.
 
     A numeric input is drawn as a line, with ticks above the axis at the deciles of its

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._types import AnyEstimator, Axes, Matrix
+from skvarimp._types import Axes
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 
@@ -29,69 +28,6 @@ def pyplot():
             "Plots need matplotlib. Install it with `pip install matplotlib`."
         ) from None
     return plt
-
-
-class Display:
-    """The base of displays: each can start from a model and data.
-
-    `makers` has a function for each class, by its name, which lies in the room that
-    computes the numbers: maker(estimator, X, y, **options) -> what `_draw` takes.
-    """
-
-    makers: ClassVar[dict[str, Any]] = {}
-    _draw = "from_importance"  # the class method that draws it
-    _draws_rows = False  # whether that takes X, too
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: AnyEstimator,
-        X: Matrix,
-        y: ArrayLike | None = None,
-        *,
-        ax: Any = None,
-        max_entries: int | None = None,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **options: Any,
-    ) -> Self:
-        """Compute what this display shows from a model and data, and draw it.
-
-        Parameters
-        ----------
-        estimator : object
-            A fitted model. Displays of refits and of selections take an estimator
-            and clone it; `ComparisonDisplay` takes several models, as
-            `compare_importances` does.
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Target, if the measure needs one.
-        ax : matplotlib Axes or array-like of them, default=None
-            Axes to draw into; None makes a figure.
-        max_entries : int, default=None
-            The most entries shown; None: the display's own limit.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **options : dict
-            Passed to the function that computes the numbers: `importance`, for
-            example, takes the name of a measure or an instance, and `cv` the folds.
-
-        Returns
-        -------
-        display : Display
-            The drawn display.
-        """
-        drawing = {"ax": ax, "title": title, "figsize": figsize}
-        if max_entries is not None:
-            drawing["max_entries"] = max_entries
-        if cls._draws_rows:
-            drawing["X"] = X
-        names = (kind.__name__ for kind in cls.__mro__)
-        make = next(cls.makers[name] for name in names if name in cls.makers)
-        return getattr(cls, cls._draw)(make(estimator, X, y, **options), **drawing)
 
 
 def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid):
@@ -231,7 +167,7 @@ def columns_of(frame):
 LONGEST_LINE = 45  # longer names are wrapped, never cut off
 
 
-class NamedRows(Display):
+class NamedRows:
     """The base of displays with one named row of marks per entry.
 
     A subclass chooses the rows in `_rows(max_entries)`, which returns the names of the

@@ -9,9 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display.bars import quantity
 from skvarimp._display.drawing import (
-    Display,
     check_count,
     check_has,
     drawable,
@@ -29,7 +27,7 @@ WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c
 
 
 @dataclass(eq=False, repr=False)
-class MatrixDisplay(Display):
+class MatrixDisplay:
     """Heat map of a matrix with one row and one column per entry.
 
     Parameters
@@ -88,7 +86,7 @@ class MatrixDisplay(Display):
                 strongest[name] = max(value, strongest.get(name, value))
         names = sorted(strongest, key=lambda name: -strongest[name])
         matrix = pair_matrix(names, importance.pairs_, importance.importances_)
-        display = cls(matrix, names, quantity(importance))
+        display = cls(matrix, names, importance._quantity())
         display._n_entries = len(importance.matrix_names_)
         return display.plot(**kwargs)
 

@@ -66,7 +66,7 @@ class RowsDisplay(NamedRows):
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
 
-    _most, _height, _draws_rows = 20, 1.6, True
+    _most, _height = 20, 1.6
 
     @classmethod
     def from_importance(cls, importance: Any, X: Matrix, **kwargs: Any) -> Self:

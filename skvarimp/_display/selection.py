@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from skvarimp._data.entries import column_names
 from skvarimp._display.drawing import (
     COLORS,
-    Display,
     NamedRows,
     draw_boxes,
     drawable,
@@ -24,7 +23,7 @@ from skvarimp._types import Axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SelectionPathDisplay(Display):
+class SelectionPathDisplay:
     """Score against number of features, with the kept and the best subset.
 
     Parameters
@@ -71,8 +70,6 @@ class SelectionPathDisplay(Display):
     fold_scores: ArrayLike
     chosen: int
     needed: float | None = None
-
-    _draw = "from_selector"
 
     @classmethod
     def from_selector(cls, selector: Any, **kwargs: Any) -> Self:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
     COLORS,
-    Display,
     NamedRows,
     check_count,
     draw_boxes,
@@ -126,7 +125,7 @@ def _write_ranks(ax, ranks):
 
 
 @dataclass(eq=False, repr=False)
-class NullDisplay(Display):
+class NullDisplay:
     """Histograms of the importances for shuffled targets, one panel per entry.
 
     A line marks the importance for the true target, and the text gives its p-values.
@@ -161,8 +160,6 @@ class NullDisplay(Display):
     panels: Sequence[tuple[str, float, ArrayLike, float, float]]
     _: KW_ONLY
     label: str = "importance"
-
-    _draw = "from_null"
 
     @classmethod
     def from_null(cls, null: Any, *, label: str = "importance", **kwargs: Any) -> Self:

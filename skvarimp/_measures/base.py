@@ -294,6 +294,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             return ComparisonDisplay.from_outputs(self, ax=ax, **kwargs)
         return ImportanceDisplay.from_importance(self, ax=ax, **kwargs)
 
+    def _quantity(self):
+        """What the fitted importances are, and their unit, in words."""
+        return "importance"
+
 
 def ranking(importances):
     """Ranks from 1 = most important; ties in the order given; NaN last.

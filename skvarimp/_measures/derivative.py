@@ -9,7 +9,7 @@ import numpy as np
 from skvarimp._data.statistics import divided
 from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Plan
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
 from skvarimp._models.gradients import (
     central_blocks,
     central_steps,
@@ -173,6 +173,11 @@ default="auto"
             if progress.step():
                 break
         return e + 1
+
+    def _quantity(self):
+        return (
+            f"root mean square slope times the input's standard deviation, {IN_UNITS}"
+        )
 
 
 def _jumps(problem, entry):

@@ -141,6 +141,9 @@ class FilterImportance(BaseImportance):
             return tuple(np.asarray(part, dtype=np.float64) for part in result)
         return np.asarray(result, dtype=np.float64), None
 
+    def _quantity(self):
+        return f"score of the column by itself ({self.score_name_})"
+
 
 def _are_classes(estimator, y):
     """Whether y holds classes: as its estimator says, else by its values."""

@@ -263,6 +263,14 @@ default=None
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
         self._store_outcome(plan, outcome, [lost.name])
 
+    def _quantity(self):
+        watched = self.output_names_[0].replace("_", " ")  # the loss or the score
+        if self.relative:
+            return f"{watched} with the input replaced, times that without"
+        if self.scoring is not None:
+            return f"score lost when the input is replaced ({watched})"
+        return f"increase of the {watched} when the input is replaced"
+
 
 @dataclass
 class LossGained:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import Interval, StrOptions, grid_constraint
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ConditionalImportance
+from skvarimp._measures.response_importance import IN_UNITS, ConditionalImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.rounds import (
@@ -302,3 +302,16 @@ default=None
             f"entries {why}; `monte_carlo_errors_` says how precise they are. Use a "
             "larger n_repeats or tol."
         )
+
+    def _quantity(self):
+        what = {
+            "pairs": "mean change of the prediction between two values of the input",
+            "observed": "mean change of the prediction when the input is replaced",
+            "range": "range of the prediction as the input moves",
+        }[self.contrast]
+        if self.scale is None or self.contrast == "observed":
+            return f"{what}, {IN_UNITS}"
+        of_what = "scores" if self._watched == "decision_function" else "outcomes"
+        if self.contrast == "range":
+            return f"{what}, share of the range of the {of_what}"
+        return f"{what}, share of the mean difference between two {of_what}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import ImportanceDisplay, quantity
+from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.problem import Plan, Request
@@ -219,7 +219,10 @@ default="auto"
             self.total_,
             self.entry_names_,
             standard_errors=self.total_standard_errors_,
-            label=quantity(self),
+            label=self._quantity(),
             own=self.first_order_,
         )
         return display.plot(ax=ax, **kwargs)
+
+    def _quantity(self):
+        return "share of the variance of the prediction"

@@ -258,6 +258,14 @@ class CoefficientImportance(WeightImportance):
         y = _numeric_target(y, 1)[:, 0]
         return increases_of_gcv(estimator, table, X, y)[:, np.newaxis]
 
+    def _quantity(self):
+        return {
+            "t": "absolute t or Wald statistic of the coefficient",
+            "standardized": "absolute coefficient, in standard deviations",
+            "absolute": "absolute coefficient, per unit of the input",
+            "gcv": "increase of the criterion of generalised cross-validation",
+        }[self.statistic]
+
 
 def _standardized(estimator, coefficients, X, y, weights):
     """Coefficients times sd(x) over sd(y), (n_features, n_outputs)."""

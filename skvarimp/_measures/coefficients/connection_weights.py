@@ -105,6 +105,12 @@ class ConnectionWeightImportance(WeightImportance):
         self.signed_importances_ = values if olden else None
         self._store(np.abs(values), names, output_names(estimator, values.shape[1]))
 
+    def _quantity(self):
+        return {
+            "olden": "absolute sum of the products of weights to the output",
+            "garson": "share of the absolute weights",
+        }[self.method]
+
 
 def _read_layers(estimator, n_features):
     """Weight matrices (units in, units out) from the columns to the outputs."""

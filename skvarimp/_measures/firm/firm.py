@@ -282,6 +282,9 @@ default="auto"
         with start(len(features)) as progress:
             return estimator.estimate(progress)
 
+    def _quantity(self):
+        return "standard deviation of the expected score given the input"
+
 
 def _is_linear(model, table):
     return model is not None and linear_coefficients(model, table) is not None

@@ -377,3 +377,13 @@ class ImpurityImportance(BaseImportance):
             Holds `ax_` and `figure_`.
         """
         return AssociationDisplay.from_importance(self, ax=ax, **kwargs)
+
+    def _quantity(self):
+        if self.rows != "training":
+            return "decrease of the loss on unseen rows by the splits on the input"
+        unit = {
+            "matlab": "per branch node",
+            "rpart": "in units of the rows' weight",
+            "sklearn": "share of all splits",
+        }[self.convention]
+        return f"decrease of the impurity by the splits on the input, {unit}"

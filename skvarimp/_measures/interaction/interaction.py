@@ -35,7 +35,7 @@ from skvarimp._measures.interaction.statistics import (
     together,
 )
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.tasks import Progress
 from skvarimp._types import (
@@ -351,6 +351,17 @@ default="auto"
         if self.pairs_ is None:
             return super().plot(ax=ax, **kwargs)
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
+
+    def _quantity(self):
+        return {
+            "h": "Friedman's H",
+            "h_overall": "Friedman's H of the input with all others",
+            "h_total": "share of the variance that interactions of any inputs have",
+            "conditional_std": (
+                "standard deviation of the importance of one input given the other, "
+                + IN_UNITS
+            ),
+        }.get(self.statistic_, "interaction")
 
 
 def _alone(entry, statistic):
