@@ -82,7 +82,7 @@ class ComparisonDisplay(NamedRows):
     _: KW_ONLY
     standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None
 
-    _draw, _in_units = "from_comparison", False
+    _in_units = False
 
     @classmethod
     def from_comparison(cls, frame: Any, **kwargs: Any) -> Self:

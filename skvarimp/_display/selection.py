@@ -198,7 +198,7 @@ class AllRelevantDisplay(NamedRows):
     _: KW_ONLY
     label: str = "importance"
 
-    _draw, _height = "from_selector", 1.2
+    _height = 1.2
 
     @classmethod
     def from_selector(

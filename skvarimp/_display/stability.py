@@ -71,7 +71,7 @@ class FoldsDisplay(NamedRows):
     ranks: ArrayLike | None = None
     label: str = "importance"
 
-    _draw, _height = "from_folds", 1.2
+    _height = 1.2
 
     @classmethod
     def from_folds(
