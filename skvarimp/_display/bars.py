@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.drawing import COLORS, NamedRows, columns_of, drawable, wrapped
+from skvarimp._display.drawing import COLORS, NamedRows, columns_of, drawable
+from skvarimp._display.text import ink
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
-LABEL = 60  # characters of a line below the bars
 LIGHT = "#99C7E0"  # of COLORS[0]
 PARTS = ["by itself", "with interactions"]
-ERROR_STYLE = {"fmt": "none", "ecolor": "0.25", "elinewidth": 1.0, "capsize": 2.0}
+ERROR_STYLE = {"fmt": "none", "elinewidth": 1.0, "capsize": 2.0}
 
 
 @dataclass(eq=False, repr=False)
@@ -130,9 +130,9 @@ class ImportanceDisplay(NamedRows):
         )
         return display.plot(**kwargs)
 
-    def _rows(self, most):
+    def _rows(self, most, longest):
         values = drawable(self.importances, (len(self.entry_names),), "importances")
-        return *self._largest(values, most, wrapped(self.label, LABEL)), values
+        return *self._largest(values, most, longest, self.label), values
 
     def _mark(self, ax, keywords, shown, values):
         at = np.arange(len(shown))
@@ -185,5 +185,5 @@ def draw_intervals(ax, at, values, ends, **style):
     known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
     if not known.any():
         return None
-    style = ERROR_STYLE | style
+    style = ERROR_STYLE | {"ecolor": ink(0.75)} | style
     return ax.errorbar(values[known], at[known], xerr=reach[known].T, **style)

@@ -16,19 +16,17 @@ from skvarimp._display.drawing import (
     NamedRows,
     axes_for,
     check_choice,
-    check_count,
     columns_of,
     drawable,
     finish_rows,
-    plain,
     row_size,
-    wrapped,
 )
+from skvarimp._display.text import fit_labels, plain
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
 MARKERS = "os^D"  # of dots
 DOTS = {"linestyle": "none", "markersize": 5.0}
-MOST_BARS, LONGEST_LABEL = 60, 45  # of a panel
+MOST_BARS, OF_DOTS = 60, 1.2  # bars of a panel; height of a row of dots
 
 
 @dataclass(eq=False, repr=False)
@@ -178,7 +176,7 @@ class ComparisonDisplay(NamedRows):
         self,
         ax: Any = None,
         *,
-        max_entries: int = 30,
+        max_entries: int | None = None,
         kind: Literal["auto", "bars", "dots"] = "auto",
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
@@ -190,8 +188,9 @@ class ComparisonDisplay(NamedRows):
         ----------
         ax : matplotlib Axes or array-like of them, default=None
             One per measure; None makes a figure that is large enough.
-        max_entries : int, default=30
-            Entries shown, the most important; a note says how many are not.
+        max_entries : int, default=None
+            Entries shown, the most important; a note says how many are not. None: 30,
+            or as many as fit into `ax` or `figsize`.
         kind : {"auto", "bars", "dots"}, default="auto"
             A bar per model and entry, or the dots of all models on one line per
             entry; "auto": dots from 61 bars in a panel on.
@@ -208,7 +207,6 @@ class ComparisonDisplay(NamedRows):
             This object.
         """
         check_choice("kind", kind, ["auto", "bars", "dots"])
-        check_count("max_entries", max_entries)
         shape = (len(self.entry_names),)
         columns = {
             (measure, model): drawable(v, shape, f"importances[{measure!r}][{model!r}]")
@@ -218,14 +216,13 @@ class ComparisonDisplay(NamedRows):
         if not columns:
             raise ValueError("`importances` holds no model's importances to draw.")
         models = list(dict.fromkeys(model for _, model in columns))
-        share = _mean_share(np.array(list(columns.values())))
-        first = wrapped(next(iter(self.importances)), LONGEST_LABEL)
-        names, below, shown = self._largest(share, max_entries, first)
-        n_panels, own_figure = len(self.importances), ax is None
+        self._share = _mean_share(np.array(list(columns.values())))
+        of_bars, n_panels = max(1.0, 0.4 + 0.45 * len(models)), len(self.importances)
+        least = of_bars if kind == "bars" else OF_DOTS
+        names, below, shown = self._chosen(ax, max_entries, figsize, least)
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
-        height = 1.2 if dots else max(1.0, 0.4 + 0.45 * len(models))
-        size = row_size(names, height, n_panels)
+        size = row_size(names, OF_DOTS if dots else of_bars, n_panels)
         what = f"measures: {list(self.importances)}"
         how = {"columns": n_panels, "what": what, "sharey": True}
         self.axes_ = axes_for(ax, n_panels, figsize, size, title, **how)[:n_panels]
@@ -234,9 +231,17 @@ class ComparisonDisplay(NamedRows):
         for panel, measure in zip(self.axes_, self.importances):
             self._panel(panel, measure, models, columns, shown, dots, kwargs)
             finish_rows(panel, names)
+        if len(models) > 1:
+            self._legend(models, ax is None, "upper" if title is None else "lower")
+        for panel, measure in zip(self.axes_, self.importances):
+            panel.set_xlabel(measure)
         self.ax_.set_xlabel("\n".join(below))
-        self._legend(models, own_figure, "upper" if title is None else "lower")
+        fit_labels(self.axes_)
         return self
+
+    def _rows(self, most, longest):
+        first = next(iter(self.importances))
+        return self._largest(self._share, most, longest, first)
 
     def _panel(self, ax, measure, models, columns, shown, dots, kwargs):
         height = (0.5 if dots else 0.8) / len(models)
@@ -259,7 +264,6 @@ class ComparisonDisplay(NamedRows):
                 style["height"] = 0.92 * height
                 self.bars_[key] = ax.barh(at, drawn, **(style | kwargs))
             self.errors_[key] = draw_intervals(ax, at, drawn, ends, **error_style)
-        ax.set_xlabel(wrapped(measure, LONGEST_LABEL))
 
     def _legend(self, models, own_figure, end):
         by_model = {model: bars for (_, model), bars in self.bars_.items()}

@@ -16,7 +16,6 @@ from skvarimp._display.drawing import (
     drawable,
     n_columns,
     panel_axes,
-    plain,
 )
 from skvarimp._display.panels import (
     draw_averages,
@@ -24,6 +23,7 @@ from skvarimp._display.panels import (
     draw_surface,
     interaction_part,
 )
+from skvarimp._display.text import fit_labels, plain
 
 
 @dataclass(eq=False, repr=False)
@@ -196,6 +196,7 @@ class CurvesDisplay:
         if panels:
             axes = self.axes_[len(curves) : n]
             self._draw_surfaces(axes, panels, effect, ylabel)
+        fit_labels(self.axes_[:n])
         left = n_all - len(curves) - len(surfaces)
         if left and own_figure:
             note = f"{left} of {n_all} entries are not shown"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,12 +10,22 @@ import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._display.text import (
+    CHARACTER_INCHES,
+    SMALLEST,
+    Room,
+    fit_labels,
+    ink,
+    plain,
+    row_inches,
+    wrapped,
+)
 from skvarimp._types import Axes
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
-COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080"]
 
 
 def pyplot():
@@ -148,31 +157,21 @@ def check_has(importance, attribute, measure):
         )
 
 
-def wrapped(name, longest):
-    """A name in lines of at most so many characters, never cut off."""
-    return "\n".join(textwrap.wrap(str(name), longest)) or str(name)
-
-
-def plain(texts):
-    """Show texts literally: a "$" in a name is a dollar sign."""
-    for text in texts:
-        text.set_parse_math(False)
-
-
 def columns_of(frame):
     """The columns of a frame of any library, name -> list."""
     return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
 
 
-LONGEST_LINE = 45  # longer names are wrapped, never cut off
+LONGEST_LINE = 45  # of a name
 
 
 class NamedRows:
     """The base of displays with one named row of marks per entry.
 
-    A subclass chooses the rows in `_rows(max_entries)`, which returns the names of the
-    rows, the lines of text below them and what `_mark(ax, keywords, *chosen)` draws;
-    or it draws several panels by a `plot` of its own.
+    A subclass chooses the rows in `_rows(most, longest)`, from the most rows and the
+    longest line of a name. It returns the names of the rows, the lines of text below
+    them and what `_mark(ax, keywords, *chosen)` draws; or it draws several panels by a
+    `plot` of its own.
     """
 
     _most, _height = 30, 1.0  # entries; of a row, relative to that of one bar
@@ -195,7 +194,7 @@ class NamedRows:
             Axes to draw into; None makes a figure that is large enough.
         max_entries : int, default=None
             Entries shown, the most important; a note says how many are not. None: 30,
-            or 20 in `RowsDisplay`.
+            or 20 in `RowsDisplay`, or as many as fit into `ax` or `figsize`.
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None
@@ -209,17 +208,26 @@ class NamedRows:
         display : Display
             This object.
         """
-        most = self._most if max_entries is None else max_entries
-        check_count("max_entries", most)
-        names, below, *chosen = self._rows(most)
+        names, below, *chosen = self._chosen(ax, max_entries, figsize, self._height)
         ax = single_axes(ax, figsize, row_size(names, self._height), title)
         self.ax_, self.figure_ = ax, ax.figure
         self._mark(ax, kwargs, *chosen)
         finish_rows(ax, names)
         ax.set_xlabel("\n".join(below))
+        fit_labels([ax])
         return self
 
-    def _largest(self, values, most, label):
+    def _chosen(self, ax, max_entries, figsize, height):
+        """The rows asked for, or as many as there is room for."""
+        most = self._most if max_entries is None else max_entries
+        check_count("max_entries", most)
+        room = Room(None if ax is None else np.ravel(ax)[0], figsize, LONGEST_LINE)
+        found = self._rows(most, room.longest)
+        if max_entries is None and (fit := room.rows(found[0], height)) < len(found[0]):
+            found = self._rows(fit, room.longest)
+        return found
+
+    def _largest(self, values, most, longest, label):
         """Names of the rows with the largest values, the text below, and which."""
         order = np.argsort(-values, kind="stable")
         known, n = order[~np.isnan(values[order])], len(values)
@@ -229,12 +237,12 @@ class NamedRows:
             below.append(f"{len(known) - most} of {n} entries are not shown{limit}")
         if len(known) < n:
             below.append(f"{n - len(known)} of {n} entries have no importance")
-        return row_names(self.entry_names, shown), below, shown
+        return row_names(self.entry_names, shown, longest), below, shown
 
 
-def row_names(entry_names, shown):
+def row_names(entry_names, shown, longest):
     """The names of the entries shown, in lines that fit."""
-    return [wrapped(entry_names[e], LONGEST_LINE) for e in shown]
+    return [wrapped(entry_names[e], longest) for e in shown]
 
 
 def finish_rows(ax, names):
@@ -245,9 +253,13 @@ def finish_rows(ax, names):
         ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.axvline(0.0, color="0.25", linewidth=0.8)
-    ax.grid(axis="x", color="0.9")
+    ax.axvline(0.0, color=ink(0.75), linewidth=0.8)
+    ax.grid(axis="x", color=ink(0.1))
     ax.set_axisbelow(True)
+    inches = ax.get_window_extent().height / ax.figure.dpi / max(len(names), 1)
+    for text in ax.get_yticklabels() if inches < row_inches(names, 0.0) else ():
+        share = inches / row_inches(names, 0.0)
+        text.set_fontsize(max(SMALLEST, share * text.get_fontsize()))
 
 
 def row_size(names, height, n_panels=1):
@@ -267,10 +279,9 @@ def row_size(names, height, n_panels=1):
     (float, float)
     """
     longest = max(map(len, "\n".join(names).split("\n")))
-    most_lines = 1 + max((name.count("\n") for name in names), default=0)
-    row = max(0.25 * height, 0.2 * most_lines)
-    width = 0.4 + 0.085 * longest + (4.4 if n_panels == 1 else 3.0 * n_panels)
-    return width, 1.1 + row * max(len(names), 1)
+    width = 0.4 + CHARACTER_INCHES * longest
+    width += 4.4 if n_panels == 1 else 3.0 * n_panels
+    return width, 1.1 + row_inches(names, height) * max(len(names), 1)
 
 
 def draw_boxes(ax, rows, colors, keywords):
@@ -293,8 +304,8 @@ def draw_boxes(ax, rows, colors, keywords):
     at = np.arange(len(rows))
     ends = [np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows]
     low, q1, median, q3, high = np.reshape(ends, (-1, 5)).T
-    ax.hlines(at, low, high, "0.25", linewidth=1.0)
-    style = {"height": 0.6, "color": colors, "edgecolor": "0.25"}
+    ax.hlines(at, low, high, ink(0.75), linewidth=1.0)
+    style = {"height": 0.6, "color": colors, "edgecolor": ink(0.75)}
     boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
-    ax.vlines(median, at - 0.3, at + 0.3, "black", linewidth=1.8, zorder=3)
+    ax.vlines(median, at - 0.3, at + 0.3, ink(), linewidth=1.8, zorder=3)
     return boxes

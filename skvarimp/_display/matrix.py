@@ -13,10 +13,9 @@ from skvarimp._display.drawing import (
     check_count,
     check_has,
     drawable,
-    plain,
     single_axes,
-    wrapped,
 )
+from skvarimp._display.text import ink, plain, wrapped
 from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
@@ -132,7 +131,7 @@ class MatrixDisplay:
         cmap = light_to_dark() if cmap is None else cmap
         limits = {"vmin": min(0.0, matrix.min()), "vmax": matrix.max() or 1.0}
         image = ax.imshow(matrix, cmap=cmap, **limits)
-        ax.set_facecolor("0.92")
+        ax.set_facecolor(ink(0.08))
         ax.set_xticks(range(n), names, rotation=90 if n > 3 else 0)
         ax.set_yticks(range(n), names)
         plain([*ax.get_xticklabels(), *ax.get_yticklabels()])

@@ -5,10 +5,11 @@ from datetime import date
 import numpy as np
 
 from skvarimp._data.values import is_missing
-from skvarimp._display.drawing import COLORS, plain, wrapped
+from skvarimp._display.drawing import COLORS
+from skvarimp._display.text import ink, plain, wrapped
 
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
-LONGEST_LINE, LONGEST_BESIDE, LEVEL_LINE = 30, 20, 14  # of names and levels
+LEVEL_LINE = 14
 MOST_LEVELS = 12
 ROWS_DRAWN = 25  # single rows' curves
 
@@ -51,13 +52,13 @@ def draw_averages(ax, name, grid, averages, marks):
         ticks = [*at, beyond] if missing.any() else at
         _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
     elif missing.any():
-        style = {"rotation": 90, "fontsize": "x-small", "color": "0.3"}
+        style = {"rotation": 90, "fontsize": "x-small", "color": ink(0.7)}
         style |= {"ha": "center", "va": "bottom", "transform": ax.get_xaxis_transform()}
         ax.text(beyond, 0.06, "missing", **style)
     # ticks up to 4% of the panel's height
     marks = [] if marks is None else marks
-    ax.vlines(marks, 0, 0.04, "0.3", lw=0.9, transform=ax.get_xaxis_transform())
-    plain([ax.set_xlabel(wrapped(name, LONGEST_LINE))])
+    ax.vlines(marks, 0, 0.04, ink(0.7), lw=0.9, transform=ax.get_xaxis_transform())
+    ax.set_xlabel(name)
     ax.spines[["top", "right"]].set_visible(False)
     return dict(zip(known.tolist(), at)), as_levels
 
@@ -145,17 +146,17 @@ def draw_surface(ax, names, values, surface, marks, style):
     """
     edges = []
     sides = (
-        (ax.xaxis, ax.vlines, ax.get_xaxis_transform(), LONGEST_LINE),
-        (ax.yaxis, ax.hlines, ax.get_yaxis_transform(), LONGEST_BESIDE),
+        (ax.xaxis, ax.vlines, ax.get_xaxis_transform()),
+        (ax.yaxis, ax.hlines, ax.get_yaxis_transform()),
     )
     for side, name, of_axis, deciles in zip(sides, names, values, marks):
-        axis, lines, along, longest = side
-        plain([axis.set_label_text(wrapped(name, longest))])
+        axis, lines, along = side
+        axis.set_label_text(name)
         numbers = deciles is not None and of_axis.dtype.kind in "fiu"
         # several numbers, none missing, are drawn to scale
         if numbers and len(of_axis) > 1 and not any(map(is_missing, of_axis)):
             edges.append(_edges(of_axis.astype(np.float64)))
-            lines(deciles, 0, 0.03, "0", lw=0.9, transform=along)
+            lines(deciles, 0, 0.03, ink(), lw=0.9, transform=along)
         else:
             _mark_cells(axis, of_axis)
             edges.append(np.arange(len(of_axis) + 1) - 0.5)

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing, numbers_if_possible
-from skvarimp._display.drawing import COLORS, NamedRows, drawable, plain, pyplot
+from skvarimp._display.drawing import COLORS, NamedRows, drawable, pyplot
+from skvarimp._display.text import plain
 from skvarimp._types import Matrix
 
 MISSING, COLORMAP = "0.6", "viridis"
@@ -106,14 +107,14 @@ class RowsDisplay(NamedRows):
         ]
         return cls(contributions, importance.entry_names_, values=values).plot(**kwargs)
 
-    def _rows(self, most):
+    def _rows(self, most, longest):
         given = np.asarray(self.row_importances, dtype=np.float64)
         shape = len(given), len(self.entry_names)
         given = drawable(given, shape, "row_importances")
         known = ~np.isnan(given).all(axis=1)
         rows = given[known]
         means = rows.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
-        return *self._largest(means, most, self.label), rows, known
+        return *self._largest(means, most, longest, self.label), rows, known
 
     def _mark(self, ax, keywords, shown, rows, known):
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | keywords

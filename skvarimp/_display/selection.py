@@ -19,6 +19,7 @@ from skvarimp._display.drawing import (
     row_names,
     single_axes,
 )
+from skvarimp._display.text import fit_labels, ink, plain
 from skvarimp._types import Axes
 
 
@@ -114,28 +115,39 @@ class SelectionPathDisplay:
         self : SelectionPathDisplay
             With `ax_`, `figure_` and `line_`.
         """
-        ax = single_axes(ax, figsize, (6.4, 4.0), title)
+        own_figure = ax is None
+        ax = single_axes(ax, figsize, (6.4, 4.4), title)
         order = np.argsort(self.n_features)
         columns = self.n_features, self.score, self.fold_scores
         n, score, folds = (np.asarray(column)[order] for column in columns)
         if folds.shape[1] > 1:
             spread = folds.std(axis=1, ddof=1)
-            style = {"alpha": 0.25, "color": "C0", "lw": 0}
+            style = {"alpha": 0.25, "color": COLORS[0], "lw": 0}
             style["label"] = "± 1 standard deviation over folds"
             ax.fill_between(n, score - spread, score + spread, **style)
-        (self.line_,) = ax.plot(n, score, ".-", color="C0", label="score")
+        (self.line_,) = ax.plot(n, score, ".-", color=COLORS[0], label="score")
         kept, best = int(np.flatnonzero(n == self.chosen)[0]), int(np.argmax(score))
         for at, what, mark in ((best, "best", "x"), (kept, "kept", "o")):
             label = f"{what}: {score[at]:.4g} with {n[at]} of {n.max()}"
-            style = {"ms": 10, "mfc": "none", "mec": "black", "mew": 1.5}
+            style = {"ms": 10, "mfc": "none", "mec": ink(), "mew": 1.5}
             ax.plot(n[at], score[at], mark, label=label, **style)
         if self.needed is not None:
-            ax.axhline(self.needed, color="0.4", lw=0.8, ls="--", label="good enough")
+            label = "good enough: the smallest subset above it is kept"
+            ax.axhline(self.needed, color=ink(0.6), lw=0.8, ls="--", label=label)
         if n.max() / n.min() >= 50:
             ax.set_xscale("log")
+        else:
+            ax.xaxis.get_major_locator().set_params(integer=True)
+        figure = self.figure_ = ax.figure
+        self.ax_, place = ax, {"loc": "best"}
+        if own_figure:  # below the picture, where no line runs
+            place = {"loc": "outside lower center"}
+        legend = (figure if own_figure else ax).legend(
+            *ax.get_legend_handles_labels(), frameon=False, fontsize="small", **place
+        )
+        plain(legend.get_texts())
         ax.set(xlabel="number of features", ylabel="held-out score")
-        ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
+        fit_labels([ax])
         return self
 
 
@@ -228,7 +240,7 @@ class AllRelevantDisplay(NamedRows):
         given = history["importances"], history["largest_copy"], names, states.tolist()
         return cls(*given, label=label).plot(**kwargs)
 
-    def _rows(self, most):
+    def _rows(self, most, longest):
         shape = (len(self.largest_copy), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         copies = drawable(self.largest_copy, shape[:1], "largest_copy")
@@ -246,7 +258,7 @@ class AllRelevantDisplay(NamedRows):
             listed = ", ".join(f"{count[s]} {s}" for s in STATES if count[s])
             below.append(f"not shown: {listed}")
         chosen = [rows[j] for j in shown], [states[j] for j in shown]
-        return row_names(names, shown), below, *chosen
+        return row_names(names, shown, longest), below, *chosen
 
     def _mark(self, ax, keywords, rows, states):
         colors = [STATES[state] for state in states]

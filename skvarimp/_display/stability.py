@@ -17,9 +17,8 @@ from skvarimp._display.drawing import (
     drawable,
     n_columns,
     panel_axes,
-    plain,
-    wrapped,
 )
+from skvarimp._display.text import fit_labels, ink, plain, wrapped
 
 LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well
@@ -96,17 +95,17 @@ class FoldsDisplay(NamedRows):
         given = {"ranks": folds.ranks, "label": label}
         return cls(folds.importances, folds.entry_names, **given).plot(**kwargs)
 
-    def _rows(self, most):
+    def _rows(self, most, longest):
         shape = (max(len(self.importances), 1), len(self.entry_names))
         values = drawable(self.importances, shape, "importances")
         label = f"{self.label} ({len(values)} folds)"
-        return *self._largest(values.mean(axis=0), most, label), values
+        return *self._largest(values.mean(axis=0), most, longest, label), values
 
     def _mark(self, ax, keywords, shown, values):
         self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], keywords)
         if len(values) <= FEW_FOLDS:
             at = np.broadcast_to(np.arange(len(shown)), (len(values), len(shown)))
-            ax.plot(values[:, shown], at, "o", color="0.15", ms=2.8, zorder=4)
+            ax.plot(values[:, shown], at, "o", color=ink(0.85), ms=2.8, zorder=4)
         if self.ranks is not None:
             _write_ranks(ax, drawable(self.ranks, values.shape, "ranks")[:, shown])
 
@@ -234,6 +233,7 @@ class NullDisplay:
                 ax.set_ylabel("permutations")
             place = "outside upper right" if title is None else "outside lower right"
             self.figure_.legend(*handles, loc=place, ncols=2, frameon=False)
+        fit_labels(self.axes_)
         return self
 
 
@@ -243,7 +243,7 @@ def _draw_null(ax, panel, bins, keywords):
     importance = float(drawable(importance, (), "panels"))
     if null.size == 0:
         raise ValueError(f"There is no null importance of {name!r} to draw.")
-    style = {"color": COLORS[4], "edgecolor": "white", "linewidth": 0.4} | keywords
+    style = {"color": COLORS[4], "edgecolor": ink(0.0), "linewidth": 0.4} | keywords
     ax.hist(null, bins=bins, label="shuffled y", **style)
     ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
     low, high = min(np.min(null), importance), max(np.max(null), importance)
