@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skvarimp._data.validation import check_fitted, check_no_data
+from skvarimp._data.fitted import check_fitted
+from skvarimp._data.validation import check_no_data
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
@@ -88,7 +89,7 @@ def compare_importances(
     for estimator in estimators.values():
         check_no_data(estimator, "compare_importances(estimators, X, y)")
         if estimator is not None:  # filters have no model
-            check_fitted(estimator)
+            check_fitted(estimator, X)
     measures = SensitivityImportance() if importances is None else importances
     measures = _labelled(measures, "importances")
     measures = {name: named(m, "importances") for name, m in measures.items()}

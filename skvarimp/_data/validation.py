@@ -5,11 +5,11 @@ import numbers
 import numpy as np
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.values import is_missing
 from skvarimp._running.private_sklearn import Interval, StrOptions
 
+RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
 SMALLEST_SPREAD = 1e-150  # its square is a normal float64
 
 
@@ -42,9 +42,7 @@ CONSTRAINTS = {
     ],
     "n_repeats": [Interval(numbers.Integral, 1, 2**31, closed="both")],
     "random_state": ["random_state", np.random.Generator],
-    "response_method": [
-        StrOptions({"auto", "predict_proba", "decision_function", "predict"})
-    ],
+    "response_method": [StrOptions({"auto", *RESPONSE_METHODS})],
 }
 
 
@@ -59,30 +57,6 @@ def check_no_data(estimator, order="fit(estimator, X, y)"):
         raise TypeError(
             f"`estimator` must be a fitted model, got a {type(estimator).__name__} of "
             f"shape {estimator.shape}. The order is {order}."
-        )
-
-
-def check_fitted(estimator):
-    """Raise for a class, and where scikit-learn tells that there was no `fit`."""
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"`estimator` must be a fitted model, got the class {estimator.__name__}. "
-            "Make an instance and fit it first."
-        )
-    if has_tags(estimator) and hasattr(estimator, "fit"):
-        check_is_fitted(estimator)
-
-
-def check_features_seen(estimator, table):
-    """Raise ValueError where X has another width than the estimator was fitted on."""
-    expected = getattr(estimator, "n_features_in_", None)
-    if isinstance(expected, numbers.Integral) and expected == 0:
-        # a model that CatBoost's `load_model` has read knows only its columns' names
-        expected = len(getattr(estimator, "feature_names_", ())) or None
-    if isinstance(expected, numbers.Integral) and expected != table.n_columns:
-        raise ValueError(
-            f"X has {table.n_columns} columns, but {type(estimator).__name__} was "
-            f"fitted with {expected}. Pass the columns the estimator was fitted with."
         )
 
 

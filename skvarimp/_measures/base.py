@@ -12,13 +12,12 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import resolve_features
+from skvarimp._data.fitted import check_features_seen, check_fitted
 from skvarimp._data.partitions import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     CONSTRAINTS,
     check_confidence,
-    check_features_seen,
-    check_fitted,
     check_no_data,
 )
 from skvarimp._display.bars import ImportanceDisplay
@@ -140,7 +139,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _set_entries(self, table, features, estimator=None):
         """Resolve `features` against X; sets what fit knows about X's columns."""
         if estimator is not None:
-            check_fitted(estimator)
+            check_fitted(estimator, table)
             check_features_seen(estimator, table)
         self._set_input(table.n_columns, table.names, frame_library(table.native))
         entries = resolve_features(features, table.names, table.n_columns)

@@ -37,12 +37,12 @@ class PermutationImportance(ConditionalImportance):
     loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
 callable, default="auto"
         Loss of a row. "auto": log loss for classifiers' probabilities, "zero_one" for
-        their scores and labels, and the squared error otherwise. Squared and absolute
-        errors are means over the outputs; probabilities are compared with indicators of
-        y's classes. "zero_one" takes the most probable class, or the first of those
-        within 1e-10 of it; with response_method="predict" it takes the labels. A
-        callable gets y, (n,) or (n, n_columns), and outputs, (n,) or (n, n_outputs),
-        and returns (n,).
+        their scores and labels, and the squared error otherwise; rankers have none.
+        Squared and absolute errors are means over the outputs; probabilities are
+        compared with indicators of y's classes. "zero_one" takes the most probable
+        class, or the first of those within 1e-10 of it; with
+        response_method="predict" it takes the labels. A callable gets y, (n,) or
+        (n, n_columns), and outputs, (n,) or (n, n_outputs), and returns (n,).
     scoring : str or callable, default=None
         A scikit-learn scorer instead of a loss, by name or as scorer(estimator, X, y).
         The importance is then the score lost; it is always estimated from draws.

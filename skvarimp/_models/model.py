@@ -9,32 +9,35 @@ one of its models has imported it.
 import sys
 
 import numpy as np
-from sklearn.base import is_classifier as sklearn_is_classifier
 from sklearn.utils import get_tags
 
 from skvarimp._data import values
 from skvarimp._data.validation import (
+    RESPONSE_METHODS,
     check_finite_response,
-    check_fitted,
     check_not_tiny,
     has_tags,
 )
 from skvarimp._models.column_sources import is_exactly
 from skvarimp._running.guards import users_code
 
-RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
-
 
 def is_classifier(estimator):
-    """Whether a model is a classifier: its tags say so, or it has `classes_`.
+    """Whether a model is a classifier: its tags say so, or else its `classes_`.
 
-    A boosting library's own model is none: its `predict` returns scores.
+    Tags that name no kind of model leave it to `classes_` together with probabilities
+    or scores of them. A boosting library's own model is none: its `predict` returns
+    scores.
     """
     if is_native(estimator):
         return False
-    if has_tags(estimator):
-        return sklearn_is_classifier(estimator)
-    return hasattr(estimator, "classes_")
+    tagged = has_tags(estimator)
+    kind = get_tags(estimator).estimator_type if tagged else None
+    if kind is not None:
+        return kind == "classifier"
+    if getattr(estimator, "classes_", None) is None:
+        return False
+    return not tagged or any(hasattr(estimator, m) for m in RESPONSE_METHODS[:2])
 
 
 class Model:
@@ -63,7 +66,6 @@ class Model:
     """
 
     def __init__(self, estimator, response_method="auto", prefer=RESPONSE_METHODS):
-        check_fitted(estimator)
         self.estimator = estimator
         self.classifier = is_classifier(estimator)
         self.method = _choose_method(
@@ -242,14 +244,19 @@ def _names_clusters(estimator):
 
 def _clusters_of(estimator):
     """The numbers of the clusters as a list of one array; None if they are not kept."""
-    inner = estimator
-    while hasattr(inner, "best_estimator_") or hasattr(inner, "steps"):
-        found = getattr(inner, "best_estimator_", None)
-        inner = inner.steps[-1][1] if found is None else found
+    inner = _last_step(estimator)
     if hasattr(inner, "labels_"):
         return [values.encoded(inner.labels_)[0]]
     weights = getattr(inner, "weights_", None)
     return None if weights is None else [np.arange(len(weights))]
+
+
+def _last_step(estimator):
+    """The model that gives the outputs of searches and pipelines."""
+    while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
+        found = getattr(estimator, "best_estimator_", None)
+        estimator = estimator.steps[-1][1] if found is None else found
+    return estimator
 
 
 def _of_text(outputs, X):
@@ -305,6 +312,20 @@ NATIVE = {"xgboost": "Booster", "lightgbm": "Booster", "catboost": "CatBoost"}
 def is_native(estimator):
     """Whether a model is a library's own, which has no classes, not a wrapper."""
     return any(is_exactly(estimator, *native) for native in NATIVE.items())
+
+
+# Models whose `predict` returns scores that order the rows of one query.
+RANKERS = {
+    "xgboost": "XGBRanker",
+    "lightgbm": "LGBMRanker",
+    "catboost": "CatBoostRanker",
+}
+
+
+def is_ranker(estimator):
+    """Whether a model, perhaps behind steps, is a library's ranker."""
+    model = _last_step(estimator)
+    return any(is_exactly(model, *ranker) for ranker in RANKERS.items())
 
 
 def missing_marker(booster):

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from skvarimp._data.validation import has_tags
 from skvarimp._data.values import as_columns, indicators, positions, watched
+from skvarimp._models.model import is_ranker
 from skvarimp._response.reductions import AbsoluteError, Loss, SquaredError
 from skvarimp._response.states import Draw
 from skvarimp._running.guards import users_code
@@ -243,6 +244,13 @@ def refused_loss(loss, estimator, method):
     method : str
         Response method; "auto" where it is not known yet.
     """
+    if loss == "auto" and is_ranker(estimator):
+        return (
+            "loss='auto' compares the response with y, but a ranker's scores only "
+            "order the rows of one query and are not on the scale of y. Use a scorer "
+            "(`scoring`, of PermutationImportance) that knows the queries, or a "
+            "callable loss."
+        )
     regressor = has_tags(estimator) and is_regressor(estimator)
     if regressor and method == "auto":
         method = "predict"

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.entries import column_names
+from skvarimp._data.fitted import check_fitted
 from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
-    check_fitted,
     check_sample_weight,
     check_target,
 )

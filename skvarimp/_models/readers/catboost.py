@@ -70,10 +70,10 @@ def _written(estimator, path):
 def _order(estimator, table):
     """The column of the table that CatBoost takes for each of the model's columns.
 
-    It matches a frame's columns by their names, in any order.
+    It matches a frame's columns by their names, in any order and among others.
     """
     names = list(estimator.feature_names_)
-    if table.names is not None and sorted(table.names) == sorted(names):
+    if table.names is not None and set(names) <= set(table.names):
         return [table.names.index(name) for name in names]
     return range(len(names))
 
