@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._measures.problem import ALL, make_problem
+from skvarimp._models.model import is_classifier
 from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._running.memory import HELD, Memo, at_once, even_slices
@@ -280,7 +281,7 @@ class Permuted:
 
         The labels of a classifier are found from indicators of its classes.
         """
-        labels = method == "predict" and isinstance(self._estimator, ClassifierMixin)
+        labels = method == "predict" and is_classifier(self._estimator)
         fast = labels or self._smooth
         found = self._responses.at_donors(method, *self._moves) if fast else None
         if found is None:

@@ -297,6 +297,8 @@ CATBOOST = {
     "missing above": _cat(nan_mode="Max"),
     "absolute": _cat(loss_function="MAE"),
     "quantile": _cat(loss_function="Quantile:alpha=0.3"),
+    "3 quantiles": _cat(loss_function="MultiQuantile:alpha=0.1,0.5,0.9"),
+    "power": _cat(loss_function="Lq:q=3"),
     "poisson": _cat(loss_function="Poisson", target=np.exp),
     "tweedie": _cat(loss_function="Tweedie:variance_power=1.5", target=np.exp),
     "two targets": _cat(loss_function="MultiRMSE", target=_both),

@@ -15,10 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skvarimp import (
+    FIRMImportance,
     ImpurityImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    leave_out_importances,
 )
 from skvarimp.exceptions import ResponseWarning
 
@@ -47,6 +49,44 @@ def test_what_catboost_models_decline_for():
     assert (
         "black box" in SensitivityImportance().fit(model, texts, y > 0).response_path_
     )
+
+
+def test_one_against_the_rest_has_one_target():
+    """CatBoost predicts its classes as one column; probabilities do not sum to 1."""
+    cat = library_of("catboost")
+    X, y = half_zeros()
+    y = np.array(["low", "mid", "high"])[three(y)]
+    model = cat.CatBoostClassifier(**CAT, loss_function="MultiClassOneVsAll").fit(X, y)
+    assert model.predict(X).shape == (60, 1)
+    classes = model.classes_.tolist()
+    for measure in (SensitivityImportance(), FIRMImportance()):
+        assert measure.fit(model, X, y).output_names_ == classes
+    imp = PermutationImportance().fit(model, X, y)
+    assert imp.output_names_ == ["log_loss"]
+    moved = X.repeat(60, axis=0)
+    moved[:, 1] = np.tile(X[:, 1], 60)
+    own = np.array([classes.index(label) for label in y])
+
+    def loss(X, own):
+        return -np.log(model.predict_proba(X)[np.arange(len(own)), own]).mean()
+
+    expected = loss(moved, own.repeat(60)) - loss(X, own)
+    assert imp.importances_[1] == pytest.approx(expected, rel=1e-9)
+    refitted = leave_out_importances(model, X, y, features=[1], cv=2)
+    assert np.isfinite(refitted.importances).all()
+
+
+def test_losses_whose_steps_are_not_known():
+    """The splits earn nothing, and the reason says no more than that."""
+    cat = library_of("catboost")
+    X, y = half_zeros()
+    for loss, name in [
+        ("Lq:q=3", "Lq"),
+        ("MultiQuantile:alpha=0.1,0.9", "quantile at several levels"),
+    ]:
+        model = cat.CatBoostRegressor(**CAT, loss_function=loss).fit(X, y)
+        with pytest.raises(ValueError, match=f"steps of the loss {name} are not known"):
+            ImpurityImportance(rows="unseen").fit(model, X, y)
 
 
 def test_subclasses_and_replaced_methods_are_asked_themselves():

@@ -56,6 +56,17 @@ MODELS = [
 ]
 
 
+@pytest.mark.parametrize("y", [3 * HALVES + 1, LABELS], ids=["two", "three"])
+def test_labels_that_a_pipeline_predicts_are_scored_as_numbers(y):
+    """Squared errors of labels, of a classifier that only its tags call one."""
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = make_pipeline(StandardScaler(), tree).fit(X, y)
+    given = {"scoring": "neg_mean_squared_error", "random_state": 0}
+    expected = original.permutation_importance(model, X, y, **given).importances
+    found = ours.permutation_importance(model, X, y, **given).importances
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
 @pytest.mark.parametrize(("model", "y"), MODELS)

@@ -42,8 +42,8 @@ def check_fitted(estimator, X=None):
 def check_features_seen(estimator, table):
     """Raise ValueError where X has another width than the estimator was fitted on.
 
-    Unless the estimator takes such rows: those that ask for columns by name do not
-    mind others.
+    More columns are fine if the estimator takes them: those that ask for columns by
+    name do not mind others.
     """
     expected = getattr(estimator, "n_features_in_", None)
     if isinstance(expected, numbers.Integral) and expected == 0:
@@ -51,7 +51,7 @@ def check_features_seen(estimator, table):
         expected = len(getattr(estimator, "feature_names_", ())) or None
     if not isinstance(expected, numbers.Integral) or expected == table.n_columns:
         return
-    if not _responds(estimator, table):
+    if table.n_columns < expected or not _responds(estimator, table):
         raise ValueError(
             f"X has {table.n_columns} columns, but {type(estimator).__name__} was "
             f"fitted with {expected}. Pass the columns the estimator was fitted with."

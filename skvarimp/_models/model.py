@@ -201,15 +201,15 @@ class Model:
     def _notice_labels(self, block, X):
         """Probabilities that do not sum to 1 may be those of several labels.
 
-        scikit-learn's classifiers of several labels then predict several columns.
-        Others, such as one against the rest, predict one class of one target.
+        Classifiers of several labels then predict several columns. Others, such as one
+        against the rest, predict one class of one target, perhaps as one column.
         """
         several = block.ndim == 2 and block.shape[1] > 1 and len(self.class_lists) == 1
         if not several or np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
             return
         predict = getattr(self.estimator, "predict", None)
         with users_code():
-            several = predict is not None and np.ndim(predict(X)) == 2
+            several = predict is not None and values.as_columns(predict(X)).shape[1] > 1
         if several:
             self.class_lists = [np.array([0, 1])] * block.shape[1]
 

@@ -29,7 +29,7 @@ class TreeLoss:
 
     def __post_init__(self):
         if self.name not in STEPS:
-            raise NotReadable(f"the loss {self.name} is not that of single rows")
+            raise NotReadable(f"the steps of the loss {self.name} are not known")
 
     @property
     def of_single_rows(self):

@@ -273,6 +273,7 @@ LOSSES = {
     "MultiRMSE": "squared error",
     "MAE": "absolute error",
     "Quantile": "quantile",
+    "MultiQuantile": "quantile at several levels",
     "Expectile": "expectile",
     "Huber": "huber",
     "LogCosh": "log-cosh",
@@ -294,4 +295,5 @@ def _tree_loss(content):
     if loss == "Quantile":
         options = {"alpha": 0.5, **options}
     parameter = next((options[key] for key in LOSS_PARAMETERS if key in options), 1.0)
-    return LOSSES.get(loss, loss), float(parameter)
+    several = loss == "MultiQuantile"  # whose parameter is a list
+    return LOSSES.get(loss, loss), 1.0 if several else float(parameter)
