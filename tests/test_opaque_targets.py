@@ -8,10 +8,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skvarimp import (
     BackwardEliminationSelector,
+    FIRMImportance,
+    PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
     compare_importances,
     importance_across_folds,
+    leave_out_importances,
 )
 
 X = np.random.default_rng(0).standard_normal((40, 3))
@@ -78,13 +81,46 @@ def test_containers_of_y_reach_the_scorer(kind):
 def test_without_a_scale_y_is_not_looked_at():
     """Nor is it by measures that compare with nothing; a scale refuses it."""
     expected = SensitivityImportance(scale=None).fit(MODEL, X).importances_
+    firm = FIRMImportance().fit(MODEL, X).importances_
     for y in (SURVIVAL, pd.DataFrame(FRAME), [object()] * 40):
         found = SensitivityImportance(scale=None).fit(MODEL, X, y).importances_
         np.testing.assert_array_equal(found, expected)
-    with pytest.raises(ValueError, match="y must hold real numbers or labels"):
-        SensitivityImportance().fit(MODEL, X, SURVIVAL)
-    with pytest.raises(ValueError, match="y must hold real numbers or labels"):
-        PermutationImportance().fit(MODEL, X, SURVIVAL)
+        found = FIRMImportance().fit(MODEL, X, y).importances_
+        np.testing.assert_array_equal(found, firm)
+
+
+@pytest.mark.parametrize("model", [MODEL, LogisticRegression().fit(X, EVENT)])
+def test_defaults_name_a_way_out_for_records(model):
+    """A scale of the response, and a loss or scorer that knows the fields."""
+    fields = r"a number or a label per row, but y has the fields \['event', 'time'\]"
+    with pytest.raises(ValueError, match=f"{fields}. Use scale=None"):
+        SensitivityImportance().fit(model, X, SURVIVAL)
+    ways = "Use a callable loss, or .* scoring='score'"
+    with pytest.raises(ValueError, match=f"{fields}. {ways}"):
+        PermutationImportance().fit(model, X, SURVIVAL)
+    with pytest.raises(ValueError, match=f"{fields}. {ways}"):
+        leave_out_importances(Survival(), X, SURVIVAL)
+
+
+@pytest.mark.parametrize("estimation", ["exact", "sampled"])
+def test_callable_losses_get_records(estimation):
+    """As the same loss of the times alone, with weights and for refits."""
+
+    def squared(y, predicted):
+        return (y["time"] - predicted) ** 2
+
+    weight = (np.arange(40) % 4 > 0).astype(float)
+    how = {"estimation": estimation, "random_state": 0}
+    imp = PermutationImportance(loss=squared, **how)
+    plain = PermutationImportance(**how).fit(MODEL, X, TIME, sample_weight=weight)
+    found = imp.fit(MODEL, X, SURVIVAL, sample_weight=weight)
+    np.testing.assert_allclose(found.importances_, plain.importances_, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.standard_errors_, plain.standard_errors_, rtol=1e-9
+    )
+    refits = leave_out_importances(Survival(), X, SURVIVAL, loss=squared)
+    expected = leave_out_importances(LinearRegression(), X, TIME)
+    np.testing.assert_allclose(refits.importances, expected.importances, rtol=1e-6)
 
 
 def test_comparisons_pass_y_on():
@@ -109,6 +145,27 @@ class Survival(LinearRegression):
         return concordance(self, X, y)
 
 
+def test_the_models_own_score():
+    """`scoring="score"`: the concordance of records, r2 of numbers."""
+    how = {"n_repeats": 3, "random_state": 0}
+    model = Survival().fit(X, SURVIVAL)
+    own = PermutationImportance(scoring="score", **how).fit(model, X, SURVIVAL)
+    named = PermutationImportance(scoring=concordance, **how).fit(model, X, SURVIVAL)
+    np.testing.assert_array_equal(own.importances_, named.importances_)
+    assert own.output_names_ == ["score"]
+    own = PermutationImportance(scoring="score", **how).fit(MODEL, X, TIME)
+    named = PermutationImportance(scoring="r2", **how).fit(MODEL, X, TIME)
+    np.testing.assert_allclose(own.importances_, named.importances_, rtol=1e-12)
+    with pytest.raises(TypeError, match="scoring='score' needs an estimator"):
+        PermutationImportance(scoring="score").fit(MODEL.predict, X, TIME)
+    selectors = (
+        BackwardEliminationSelector(Survival(), scoring=s, cv=3, random_state=0)
+        for s in ("score", None)
+    )
+    first, second = (s.fit(X, SURVIVAL).path_["score"] for s in selectors)
+    np.testing.assert_array_equal(first, second)
+
+
 def test_refits_take_structured_targets():
     """Selectors and folds hand them to the estimator and the scorer."""
     measure = PermutationImportance(scoring=concordance, n_repeats=2, random_state=0)
@@ -122,7 +179,6 @@ def test_refits_take_structured_targets():
 
 def test_a_response_too_small_to_be_squared():
     """An error, as for one that is too large, and no importances of 0."""
-    from skvarimp import FIRMImportance, PartialDependenceImportance
 
     def model(X):
         return 1e-300 * X[:, 0]

@@ -42,10 +42,12 @@ callable, default="auto"
         compared with indicators of y's classes. "zero_one" takes the most probable
         class, or the first of those within 1e-10 of it; with
         response_method="predict" it takes the labels. A callable gets y, (n,) or
-        (n, n_columns), and outputs, (n,) or (n, n_outputs), and returns (n,).
+        (n, n_columns), and outputs, (n,) or (n, n_outputs), and returns (n,); y may
+        be a structured array, as of survival models.
     scoring : str or callable, default=None
-        A scikit-learn scorer instead of a loss, by name or as scorer(estimator, X, y).
-        The importance is then the score lost; it is always estimated from draws.
+        A scorer instead of a loss: scikit-learn's by name, "score" for the estimator's
+        own `score`, or scorer(estimator, X, y). The importance is then the score lost;
+        it is always estimated from draws.
     estimation : {"auto", "exact", "sampled"}, default="auto"
         "exact": over all pairs of a row and a donor; "sampled": from random donors.
         "auto" is exact if that is expected to cost no more, or takes at most a million
@@ -318,7 +320,7 @@ class ScoreLost:
     def __init__(self, scoring, problem):
         self.scorer, self.name = scoring, scoring
         if isinstance(scoring, str):
-            self.scorer = get_scorer(scoring)
+            self.scorer = own_score if scoring == "score" else get_scorer(scoring)
             if problem.model.method == "__call__":
                 raise TypeError(
                     f"scoring={scoring!r} needs an estimator with `predict`, got a "
@@ -357,6 +359,11 @@ class ScoreLost:
         given = plan.entries, self, measure.n_repeats, seeds
         drawn = steps_of([measure], _score_lost, range(n), given, measure.n_jobs)
         return drawn_outcome(n, 1, drawn)
+
+
+def own_score(estimator, X, y, **params):
+    """The scorer that scoring="score" means."""
+    return estimator.score(X, y, **params)
 
 
 def is_finite_number(score):

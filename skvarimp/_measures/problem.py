@@ -61,9 +61,9 @@ class Problem:
     def y(self):
         """The targets of the rows as an array, validated when a measure asks; or None.
 
-        A structured y, as of survival models, is for scorers only.
+        A structured y, as of survival models, is for callable losses and scorers.
         """
-        y = check_target(self.given_y, len(self.kept))
+        y = check_target(self.given_y, len(self.kept), structured=True)
         return None if y is None else y[self.kept]
 
     def response(self, entries):

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from skvarimp._data.validation import has_tags
+from skvarimp._data.validation import has_tags, is_structured
 from skvarimp._data.values import as_columns, indicators, positions, watched
 from skvarimp._models.model import is_ranker
 from skvarimp._response.reductions import AbsoluteError, Loss, SquaredError
@@ -225,6 +225,12 @@ callable
     """
     if callable(loss):
         return CallableLoss(loss)
+    if is_structured(y):
+        raise ValueError(
+            f"loss={loss!r} needs a number or a label per row, but y has the fields "
+            f"{list(y.dtype.names)}. Use a callable loss, or in PermutationImportance "
+            "a scorer: scoring='score' is the model's own."
+        )
     reason = refused_loss(loss, model.estimator, model.method)
     if reason:
         raise ValueError(reason)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skvarimp._data.statistics import gini_mean_difference
+from skvarimp._data.validation import is_structured
 from skvarimp._data.values import as_columns
 from skvarimp._running.memory import call_rows, even_slices
 
@@ -37,6 +38,11 @@ def compared_with(model, y, base):
         return base
     if y is None:
         raise ValueError(f"scale='auto' needs y, but y was not given. {_WAY_OUT}")
+    if is_structured(y):
+        raise ValueError(
+            "scale='auto' needs a number or a label per row, but y has the fields "
+            f"{list(y.dtype.names)}. {_WAY_OUT}"
+        )
     if model.kind in {"probability", "label"}:
         targets = model.class_indicators(y)
     else:

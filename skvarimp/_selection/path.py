@@ -206,7 +206,8 @@ class PathSelector(Delegating, RefittingSelector):
 
     def _scorer(self):
         # `check_scoring` would name itself in the error for an unknown name
-        return check_scoring(self.estimator, scoring=get_scorer(self.scoring))
+        scoring = None if self.scoring == "score" else get_scorer(self.scoring)
+        return check_scoring(self.estimator, scoring=scoring)
 
     def _splits(self, refits):
         """(train, held-out) rows of each fold."""

@@ -62,7 +62,7 @@ class BackwardEliminationSelector(PathSelector):
     min_features_to_select : int, default=1
         Number of columns at which the path ends.
     scoring : str, callable or None, default=None
-        Scorer; None: the estimator's own `score`.
+        Scorer; None or "score": the estimator's own `score`.
     cv : "one_split", int, splitter, iterable or None, default="one_split"
         "one_split": one split with 30% held out, stratified for classifiers; else
         folds, over which scores and importances are averaged. None: 5 folds, as
@@ -177,7 +177,7 @@ class ForwardSelector(PathSelector):
     min_features_to_select : int, default=1
         Number of columns at which the path starts.
     scoring : str, callable or None, default=None
-        Scorer; None: the estimator's own `score`.
+        Scorer; None or "score": the estimator's own `score`.
     cv : "one_split", int, splitter, iterable or None, default="one_split"
         "one_split": one split with 30% held out, stratified for classifiers; else
         folds, over which scores and importances are averaged. None: 5 folds, as

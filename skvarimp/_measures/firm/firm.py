@@ -14,6 +14,7 @@ from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
+    check_length,
     check_not_tiny,
     check_sample_weight,
     check_target,
@@ -229,9 +230,9 @@ default="auto"
             entries = []
         features = resolve_entries(entries, self.feature_functions, table)
         model = self._model(estimator)
-        y = check_target(y, table.n_samples)
+        check_length(y, table.n_samples)
         if model is None:
-            raw, output_names = label_scores(y)
+            raw, output_names = label_scores(check_target(y, table.n_samples))
             check_not_tiny(raw)
             raw = raw[weights > 0]
         kept = weights > 0  # the other rows are ignored
