@@ -1,15 +1,26 @@
 """Models with several outputs, models that are no scikit-learn objects, one scale."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from container_rows import frame, pipeline, target
 from literal import sensitivity
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import SVC
 
-from skvarimp import SensitivityImportance, compare_importances
+from skvarimp import (
+    CoefficientImportance,
+    DerivativeImportance,
+    FIRMImportance,
+    ImpurityImportance,
+    PermutationImportance,
+    SensitivityImportance,
+    compare_importances,
+)
 
 
 def test_multi_output_models():
@@ -47,6 +58,76 @@ def test_multi_output_models():
     imp = SensitivityImportance().fit(model, X, indicators)
     assert imp.importances_per_output_.shape == (3, 2)
     assert imp.importances_per_output_[0, 0] > imp.importances_per_output_[2, 0]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_columns_of_y_name_the_outputs(library):
+    """Of values, of probabilities, of labels; of one column, too."""
+    random = np.random.RandomState(0)
+    X = random.randn(40, 3)
+    values = library.DataFrame({"price": X[:, 0] * X[:, 1], "rent": X[:, 2]})
+    line = LinearRegression().fit(X, values.to_numpy())
+    for measure in (
+        SensitivityImportance(),
+        DerivativeImportance(),
+        FIRMImportance(),
+        CoefficientImportance(statistic="standardized"),
+    ):
+        assert measure.fit(line, X, values).output_names_ == ["price", "rent"]
+    labels = FIRMImportance().fit(None, X, values)
+    assert labels.output_names_ == ["price", "rent"]
+    forest = RandomForestRegressor(3, random_state=0).fit(X, values.to_numpy())
+    unseen = ImpurityImportance(rows="unseen").fit(forest, X, values)
+    assert unseen.output_names_ == ["price", "rent"]
+    one = LinearRegression().fit(X, X[:, 2])
+    found = SensitivityImportance().fit(one, X, values[["rent"]])
+    assert found.output_names_ == ["rent"]
+    assert SensitivityImportance().fit(one, X, values["rent"]).output_names_ == ["y"]
+
+    of_two = np.where(X[:, 0] > 0, "a", "b")
+    of_three = random.choice(list("xyz"), 40)
+    labels = library.DataFrame({"kind": of_two, "size": of_three})
+    model = RandomForestClassifier(5, random_state=0)
+    model.fit(X, np.column_stack([of_two, of_three]))
+    expected = ["kind: b", "size: x", "size: y", "size: z"]
+    for method in ("predict_proba", "predict"):
+        measure = SensitivityImportance(response_method=method)
+        assert measure.fit(model, X, labels).output_names_ == expected
+    table = measure.to_frame(per_output=True)
+    assert set(table["output"]) == set(expected)
+
+
+class Quantiles(BaseEstimator, RegressorMixin):
+    """Three quantiles of one target."""
+
+    def fit(self, X, y):
+        """As least squares."""
+        self.coef_ = np.linalg.lstsq(X, y)[0]
+        return self
+
+    def predict(self, X):
+        """Values that are a unit apart."""
+        return (X @ self.coef_)[:, np.newaxis] + [-1.0, 0.0, 1.0]
+
+
+def test_several_quantiles_are_no_classifier():
+    """The message says what to do with them; names are those of outputs."""
+    X = np.random.RandomState(0).randn(30, 2)
+    y = pd.DataFrame({"price": X[:, 0]})
+    model = Quantiles().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match=r"outputs\. Use a callable loss, which"):
+        PermutationImportance().fit(model, X, y)
+    with pytest.raises(ValueError, match="Pass the classifier itself"):
+        PermutationImportance().fit(model.predict, X, y)
+    levels = np.array([0.1, 0.5, 0.9])
+
+    def pinball(y, outputs):
+        gaps = y[:, np.newaxis] - outputs
+        return np.maximum(levels * gaps, (levels - 1.0) * gaps).mean(axis=1)
+
+    assert PermutationImportance(loss=pinball).fit(model, X, y).ranking_[0] == 1
+    found = SensitivityImportance(scale=None).fit(model, X, y)
+    assert found.output_names_ == ["y0", "y1", "y2"]
 
 
 class Predictor:

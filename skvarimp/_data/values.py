@@ -210,11 +210,24 @@ def where_codes(codes, shown):
     return np.hstack([codes[:, [c]] == of_one for c, of_one in enumerate(shown)])
 
 
-def output_names(lists):
-    """Names of the indicators: classes, of several columns with the column's number."""
+def names_in(y):
+    """Names of the columns of y, a list of str; empty if it is no frame."""
+    return [str(name) for name in getattr(y, "columns", ())]
+
+
+def target_names(n_columns, names=()):
+    """The names in y if there are so many, else "y" of one column and y0, y1, ..."""
+    if len(names) == n_columns:
+        return list(names)
+    return ["y"] if n_columns == 1 else [f"y{o}" for o in range(n_columns)]
+
+
+def output_names(lists, names=()):
+    """Names of the indicators: classes, of several columns of y after the column."""
     if len(lists) == 1:
         return [str(c) for c in watched(lists[0])]
-    return [f"y{o}: {c}" for o, classes in enumerate(lists) for c in watched(classes)]
+    names = target_names(len(lists), names)
+    return [f"{n}: {c}" for n, classes in zip(names, lists) for c in watched(classes)]
 
 
 def numbered(counts):

@@ -20,6 +20,7 @@ from skvarimp._data.statistics import (
     weighted_median,
 )
 from skvarimp._data.table import ArrayTable, stacked
+from skvarimp._data.values import names_in
 from skvarimp._measures.problem import ALL, Problem
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
@@ -313,7 +314,7 @@ def partitioned_problem(estimator, partitions, entries, response_method):
     """A problem of a model on rows in partitions, some of whose entries are known."""
     head = partitions.head
     partitions.sent.add(estimator)
-    model = Model(estimator, response_method)
+    model = Model(estimator, response_method, target_names=names_in(head.y))
     with naming(head.number):
         base = unmoved_response(model, head.table)
     n_rows = head.table.n_samples

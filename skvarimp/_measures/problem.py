@@ -9,6 +9,7 @@ import numpy as np
 from skvarimp._data.statistics import variance, weighted_median
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_length, check_sample_weight, check_target
+from skvarimp._data.values import names_in
 from skvarimp._models.model import Model
 from skvarimp._response.engine import Walk, run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
@@ -295,7 +296,7 @@ def make_problem(estimator, X, y, sample_weight, response_method):
     table = as_table(X)
     weights = check_sample_weight(sample_weight, table.n_samples)
     check_length(y, table.n_samples)
-    model = Model(estimator, response_method)
+    model = Model(estimator, response_method, target_names=names_in(y))
     kept = weights > 0
     if not kept.all():
         table, weights = table.take(np.flatnonzero(kept)), weights[kept]

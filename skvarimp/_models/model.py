@@ -51,6 +51,8 @@ class Model:
     response_method : {"auto", "predict_proba", "decision_function", "predict"}
     prefer : tuple of str
         Order in which "auto" looks for a classifier's method.
+    target_names : sequence of str
+        Names of the columns of y, if it has any.
 
     Attributes
     ----------
@@ -65,8 +67,14 @@ class Model:
         Known after the first call.
     """
 
-    def __init__(self, estimator, response_method="auto", prefer=RESPONSE_METHODS):
-        self.estimator = estimator
+    def __init__(
+        self,
+        estimator,
+        response_method="auto",
+        prefer=RESPONSE_METHODS,
+        target_names=(),
+    ):
+        self.estimator, self.target_names = estimator, target_names
         self.classifier = is_classifier(estimator)
         self.method = _choose_method(
             estimator, response_method, self.classifier, prefer
@@ -176,7 +184,7 @@ class Model:
             for shown in (values.watched(classes), classes):
                 if n_outputs == len(shown):
                     return [str(c) for c in shown]
-        return ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]
+        return values.target_names(n_outputs, self.target_names)
 
     def _probabilities(self, raw, X):
         """Probabilities side by side, a two-class output's first class dropped."""
@@ -187,7 +195,8 @@ class Model:
         lists = self.class_lists
         if len(blocks) == 1 and len(lists) > 1:
             # multilabel probabilities of one class per output, (n_samples, n_outputs)
-            return blocks[0], [f"y{o}" for o in range(blocks[0].shape[1])]
+            names = values.target_names(blocks[0].shape[1], self.target_names)
+            return blocks[0], names
         for block, classes in zip(blocks, lists, strict=False):
             if block.ndim != 2 or block.shape[1] != len(classes):
                 raise ValueError(
@@ -196,7 +205,8 @@ class Model:
                     f"{block.shape}."
                 )
         kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
-        return np.ascontiguousarray(np.hstack(kept)), values.output_names(lists)
+        names = values.output_names(lists, self.target_names)
+        return np.ascontiguousarray(np.hstack(kept)), names
 
     def _notice_labels(self, block, X):
         """Probabilities that do not sum to 1 may be those of several labels.
@@ -222,7 +232,7 @@ class Model:
             self.class_lists = [np.array([0, 1])] * predicted.shape[1]
         lists = self.class_lists
         outputs = values.indicators(predicted, lists, strict=False)
-        return outputs, values.output_names(lists)
+        return outputs, values.output_names(lists, self.target_names)
 
     def class_indicators(self, y):
         """y as indicators of the outputs' classes, (n_samples, n_outputs) or None.

@@ -291,10 +291,15 @@ def _loss_of_values(loss, model, y, n_outputs):
                 "loss, or a classifier."
             ) from None
     if len(values_of(y[:1])) != n_outputs:
+        instead = "Use a callable loss, which gets y and all outputs."
+        if model.method == "__call__":  # maybe a classifier's
+            instead = (
+                "Pass the classifier itself in place of its `predict_proba`, or use a "
+                "callable loss."
+            )
         raise ValueError(
             f"loss={loss!r} needs one column of y per output, got y of shape {y.shape} "
-            f"for {n_outputs} outputs. Pass the classifier itself in place of its "
-            "`predict_proba`, or use a callable loss."
+            f"for {n_outputs} outputs. {instead}"
         )
     kinds = {"absolute_error": AbsoluteErrorLoss, "zero_one": ZeroOneLoss}
     return kinds.get(loss, SquaredErrorLoss)(values_of)

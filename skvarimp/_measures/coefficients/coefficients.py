@@ -14,7 +14,7 @@ from sklearn.svm import SVC, NuSVC
 from skvarimp._data.base_table import column_blocks
 from skvarimp._data.statistics import variance
 from skvarimp._data.validation import check_sample_weight, check_target
-from skvarimp._data.values import as_columns
+from skvarimp._data.values import as_columns, names_in, target_names
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps, set_columns
 from skvarimp._measures.coefficients.statistics import (
@@ -129,7 +129,8 @@ class CoefficientImportance(WeightImportance):
     entry_names_ : list of str
         Names of the columns.
     output_names_ : list of str
-        Classes (of two, the second), or "y", or "y0", "y1", ...
+        Classes (of two, the second), or the columns of a frame y, or "y", or "y0",
+        "y1", ...
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -214,7 +215,8 @@ class CoefficientImportance(WeightImportance):
             signed = _standardized(estimator, signed, *given)
         self.signed_importances_ = signed
         importances = signed if self.statistic == "gcv" else np.abs(signed)
-        self._store(importances, names, output_names(outside, signed.shape[1]))
+        outputs = output_names(outside, signed.shape[1], y)
+        self._store(importances, names, outputs)
 
     def _training_data(self, table, y, sample_weight):
         """X as numbers, y and weights, for rows of positive weight."""
@@ -325,7 +327,7 @@ def _read_coefficients(estimator, n_features):
     return coefficients
 
 
-def output_names(estimator, n_outputs):
+def output_names(estimator, n_outputs, y=None):
     """Names of the outputs that weights belong to."""
     classes = getattr(estimator, "classes_", None)
     if classes is not None and np.ndim(classes) == 1:
@@ -335,4 +337,4 @@ def output_names(estimator, n_outputs):
             return [f"{a} or {b}" for a, b in itertools.combinations(classes, 2)]
         if n_outputs == len(classes):
             return [str(c) for c in classes]
-    return ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]
+    return target_names(n_outputs, names_in(y))

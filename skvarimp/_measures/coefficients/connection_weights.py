@@ -50,7 +50,8 @@ class ConnectionWeightImportance(WeightImportance):
     entry_names_ : list of str
         Names of the columns.
     output_names_ : list of str
-        Classes (of two, the second), or "y", or "y0", "y1", ...
+        Classes (of two, the second), or the columns of a frame y, or "y", or "y0",
+        "y1", ...
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -103,7 +104,8 @@ class ConnectionWeightImportance(WeightImportance):
         olden = self.method == "olden"
         values = functools.reduce(np.matmul, layers) if olden else _garson(layers)
         self.signed_importances_ = values if olden else None
-        self._store(np.abs(values), names, output_names(estimator, values.shape[1]))
+        outputs = output_names(estimator, values.shape[1], y)
+        self._store(np.abs(values), names, outputs)
 
     def _quantity(self):
         return {

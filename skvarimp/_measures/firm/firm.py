@@ -23,8 +23,10 @@ from skvarimp._data.values import (
     as_columns,
     encoded,
     indicators,
+    names_in,
     numbers_if_possible,
     output_names,
+    target_names,
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.firm.conditional import number_of_bins
@@ -200,7 +202,7 @@ default="auto"
             self._fit_rows(estimator, rows, y, sample_weight)
 
     def _fit_partitions(self, estimator, partitions):
-        table, model = partitions.head.table, self._model(estimator)
+        table, model = partitions.head.table, self._model(estimator, partitions.head.y)
         entries = self._set_entries(table, self.features, estimator)
         for what, asked in {
             "estimator=None": estimator is None,
@@ -229,10 +231,11 @@ default="auto"
         if self.features is None and self.feature_functions is not None:
             entries = []
         features = resolve_entries(entries, self.feature_functions, table)
-        model = self._model(estimator)
+        model = self._model(estimator, y)
         check_length(y, table.n_samples)
         if model is None:
-            raw, output_names = label_scores(check_target(y, table.n_samples))
+            y, names = check_target(y, table.n_samples), names_in(y)
+            raw, output_names = label_scores(y, names)
             check_not_tiny(raw)
             raw = raw[weights > 0]
         kept = weights > 0  # the other rows are ignored
@@ -261,7 +264,7 @@ default="auto"
         rows = Rows(influences, None, weights, total, kept, fingerprint(table))
         store_rows(self, rows)
 
-    def _model(self, estimator):
+    def _model(self, estimator, y):
         if estimator is None:
             if self.method == "gaussian":
                 raise ValueError(
@@ -269,7 +272,8 @@ default="auto"
                     "are not. Use method='linear', the same for Gaussian X."
                 )
             return None
-        return Model(estimator, self.response_method, prefer=SCORES_FIRST)
+        how = {"prefer": SCORES_FIRST, "target_names": names_in(y)}
+        return Model(estimator, self.response_method, **how)
 
     def _estimates(self, model, values, features, scores, weights):
         start = partial(Progress, [self])
@@ -317,7 +321,7 @@ def make_scores(raw, weights, standardize, keep_rows):
     return Scores(values, mean, scale, weights, total, standardize, keep_rows)
 
 
-def label_scores(y):
+def label_scores(y, names=()):
     """The labels as scores, with the names of the outputs.
 
     Parameters
@@ -325,6 +329,8 @@ def label_scores(y):
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
         Numbers as they are; others as indicators of each class, of two classes the
         second.
+    names : sequence of str
+        Of the columns of y, if it has any.
 
     Returns
     -------
@@ -338,8 +344,7 @@ def label_scores(y):
         )
     columns = numbers_if_possible(as_columns(y))
     if columns.dtype.kind in "fbiu":
-        n_outputs = columns.shape[1]
-        names = [f"y{o}" for o in range(n_outputs)] if n_outputs > 1 else ["y"]
+        names = target_names(columns.shape[1], names)
         return columns.astype(np.float64), names
     lists = [encoded(column)[0] for column in columns.T]
-    return indicators(columns, lists), output_names(lists)
+    return indicators(columns, lists), output_names(lists, names)

@@ -13,11 +13,8 @@ from skvarimp._data.entries import column_names
 from skvarimp._data.fitted import check_fitted
 from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import (
-    Interval,
-    check_sample_weight,
-    check_target,
-)
+from skvarimp._data.validation import Interval, check_sample_weight, check_target
+from skvarimp._data.values import names_in, target_names
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
@@ -130,7 +127,7 @@ class ImpurityImportance(BaseImportance):
     entry_names_ : list of str
         Names of the columns.
     output_names_ : list of str
-        ["y"]; on other rows ["y0", "y1", ...] for several columns of y.
+        ["y"]; on other rows the columns of a frame y, or ["y0", "y1", ...].
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -331,7 +328,7 @@ class ImpurityImportance(BaseImportance):
         table = as_rows(X, y, sample_weight) if self.rows == "unseen" else as_table(X)
         if isinstance(table, Partitions):
             self._set_entries(table.head.table, None, estimator)
-            self._store_earned(*earned_over(self, estimator, table))
+            self._store_earned(*earned_over(self, estimator, table), y)
             return
         self._set_entries(table, None, estimator)
         target = check_target(y, table.n_samples)
@@ -343,7 +340,7 @@ class ImpurityImportance(BaseImportance):
         if self.rows == "oob":
             rows.outside = out_of_bag_rows(estimator, table, y, sample_weight, kept)
         credit = rows.credit(rows.sums())
-        self._store_earned(credit.columns, credit.totals, credit.variance)
+        self._store_earned(credit.columns, credit.totals, credit.variance, y)
         if self.keep_rows:
             every = np.zeros((2, len(places), table.n_columns))
             every[:, :, credit.columns] = credit.influences, credit.rows
@@ -351,12 +348,12 @@ class ImpurityImportance(BaseImportance):
             shares = rows.weights / total
             store_rows(self, Rows(*every, shares, total, kept, seen))
 
-    def _store_earned(self, columns, totals, variance):
+    def _store_earned(self, columns, totals, variance, y):
         n_columns, n_outputs = self.n_features_in_, totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
         importances[columns], errors[columns] = totals, np.sqrt(variance)
         names = column_names(getattr(self, "feature_names_in_", None), n_columns)
-        outputs = ["y"] if n_outputs == 1 else [f"y{o}" for o in range(n_outputs)]
+        outputs = target_names(n_outputs, names_in(y))
         self._store(importances, names, outputs, errors)
 
     def plot_association(
