@@ -352,7 +352,13 @@ def test_outputs_beside_each_other():
     imp = SensitivityImportance().fit(model, X, np.column_stack([Y, -(Y**2)]))
     display = imp.plot(per_output=True)
     table = imp.to_frame(per_output=True)
-    assert list(table.columns) == ["entry", "output", "importance", "rank"]
+    assert list(table.columns) == [
+        "entry",
+        "output",
+        "importance",
+        "standard_error",
+        "rank",
+    ]
     for o, output in enumerate(imp.output_names_):
         of_output = table[table["output"] == output].set_index("entry")
         found = of_output.loc[imp.entry_names_]

@@ -1,5 +1,6 @@
 """Models with several outputs, models that are no scikit-learn objects, one scale."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,12 +14,15 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import SVC
 
 from skvarimp import (
+    ALEImportance,
     CoefficientImportance,
     DerivativeImportance,
     FIRMImportance,
     ImpurityImportance,
+    PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    SobolImportance,
     compare_importances,
 )
 
@@ -95,6 +99,57 @@ def test_columns_of_y_name_the_outputs(library):
         assert measure.fit(model, X, labels).output_names_ == expected
     table = measure.to_frame(per_output=True)
     assert set(table["output"]) == set(expected)
+
+
+WITH_ERRORS = [
+    SensitivityImportance(scale=None),
+    SensitivityImportance(scale=None, contrast="observed"),
+    PartialDependenceImportance(grid="deciles"),
+    PartialDependenceImportance(grid="deciles", kind="individual"),
+    SobolImportance(grid="deciles"),
+    SobolImportance(grid="deciles", order="first"),
+    ALEImportance(n_bins=4),
+]
+
+
+@pytest.mark.parametrize("measure", WITH_ERRORS, ids=repr)
+@pytest.mark.parametrize("n_samples", [40, 300])
+def test_standard_errors_of_each_output(measure, n_samples):
+    """Those of a model of that output alone, in the table and in the picture.
+
+    Many rows: errors of mean curves come from fewer sums than rows.
+    """
+    random = np.random.RandomState(0)
+    X = random.randn(n_samples, 2)
+    weight = random.randint(0, 3, n_samples)
+
+    def model(X):
+        return np.column_stack(
+            [X[:, 0] * X[:, 1] + X[:, 0], 10 * X[:, 1] * np.exp(X[:, 0])]
+        )
+
+    table = measure.fit(model, X, sample_weight=weight).to_frame(per_output=True)
+    display = measure.plot(per_output=True)
+    (of_outputs,) = display.standard_errors.values()
+    plt.close(display.figure_)
+    names = measure.entry_names_
+    for o, output in enumerate(["y0", "y1"]):
+        alone = measure.fit(lambda X, o=o: model(X)[:, o], X, sample_weight=weight)
+        expected, size = alone.standard_errors_, alone.importances_.max()
+        found = table[table["output"] == output].set_index("entry").loc[names]
+        np.testing.assert_allclose(found["standard_error"], expected, atol=1e-9 * size)
+        np.testing.assert_array_equal(of_outputs[output], found["standard_error"])
+        own = alone.to_frame(per_output=True).set_index("entry").loc[names]
+        np.testing.assert_array_equal(own["standard_error"], expected)
+
+
+def test_outputs_without_standard_errors_of_their_own():
+    """NaN of drawn numbers of several outputs."""
+    X = np.random.RandomState(0).randn(30, 2)
+    drawn = SensitivityImportance(scale=None, estimation="sampled", random_state=0)
+    drawn.fit(lambda X: X**2, X)
+    assert drawn.to_frame(per_output=True)["standard_error"].isna().all()
+    plt.close(drawn.plot(per_output=True).figure_)
 
 
 class Quantiles(BaseEstimator, RegressorMixin):

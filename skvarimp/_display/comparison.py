@@ -139,10 +139,12 @@ class ComparisonDisplay(NamedRows):
             The drawn display.
         """
         check_is_fitted(importance, "importances_")
-        per_output = importance.importances_per_output_
-        of_outputs = zip(map(str, importance.output_names_), per_output.T)
-        bars = {importance._quantity(): dict(of_outputs)}
-        return cls(bars, importance.entry_names_).plot(**kwargs)
+        names, what = [*map(str, importance.output_names_)], importance._quantity()
+        bars = {what: dict(zip(names, importance.importances_per_output_.T))}
+        errors = importance._errors_per_output
+        errors = None if errors is None else {what: dict(zip(names, errors.T))}
+        display = cls(bars, importance.entry_names_, standard_errors=errors)
+        return display.plot(**kwargs)
 
     @classmethod
     def from_cohorts(cls, frame: Any, **kwargs: Any) -> Self:

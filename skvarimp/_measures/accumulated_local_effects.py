@@ -154,7 +154,10 @@ default="auto"
         results = steps_of([self], _curve_of, tasks, arguments, self.n_jobs)
         for (e, entry), (edges, effects, importance, influence, of_values) in results:
             outcome.importances[e] = importance
-            variance = problem.weights @ influence**2 / problem.total_weight
+            variance = influence**2 @ problem.weights / problem.total_weight
+            outcome.errors_per_output[e] = np.sqrt(variance)
+            influence = influence.mean(axis=0)
+            variance = influence**2 @ problem.weights / problem.total_weight
             outcome.standard_errors[e] = np.sqrt(variance)
             if self.keep_rows:
                 outcome.store_rows([e], influences=influence)
@@ -194,8 +197,8 @@ def _curve_of(task, problem, n_bins):
     edges : ndarray of shape (n_edges,)
     effects : ndarray of shape (n_outputs, n_edges)
     importance : ndarray of shape (n_outputs,)
-    influence : ndarray of shape (n_samples,)
-        Of each row on the mean importance over the outputs.
+    influence : ndarray of shape (n_outputs, n_samples)
+        Of each row on the importances.
     deciles : ndarray of shape (9,) or None
     """
     _, entry = task
@@ -204,7 +207,7 @@ def _curve_of(task, problem, n_bins):
     missing = np.array([is_missing(value) for value in move.values], dtype=bool)
     known = np.flatnonzero(~missing[move.codes])
     n_outputs, n_known_cells = len(problem.base), int((~missing).sum())
-    influence = np.zeros(len(weights))
+    influence = np.zeros((n_outputs, len(weights)))
     if n_known_cells < 2:
         flat = np.zeros((n_outputs, n_known_cells))
         return move.values[:n_known_cells], flat, np.zeros(n_outputs), influence, None
@@ -238,7 +241,7 @@ def _curve_of(task, problem, n_bins):
     psi = of_rows**2 - variance[:, np.newaxis]
     psi += slope[:, bins] * (local - mean[:, bins])
     psi = divided(psi, 2.0 * importance[:, np.newaxis])
-    influence[known] = psi.mean(axis=0) / share
+    influence[:, known] = psi / share
     effects, of_values = accumulated - centre[:, np.newaxis], None
     if move.values.dtype.kind in "fiu":
         of_values = deciles(move.values, move.probabilities)

@@ -154,7 +154,12 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _store(
-        self, importances_per_output, entry_names, output_names, standard_errors=None
+        self,
+        importances_per_output,
+        entry_names,
+        output_names,
+        standard_errors=None,
+        errors_per_output=None,
     ):
         """Set the common attributes.
 
@@ -164,6 +169,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         entry_names : list of str
         output_names : list of str
         standard_errors : array-like of shape (n_entries,), default=None
+        errors_per_output : ndarray of shape (n_entries, n_outputs), default=None
+            Of one output they are the standard errors.
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
         if not self._may_be_infinite:
@@ -173,6 +180,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self.standard_errors_ = (
             None if standard_errors is None else np.asarray(standard_errors)
         )
+        if per_output.shape[1] == 1 and standard_errors is not None:
+            errors_per_output = self.standard_errors_[:, np.newaxis]
+        self._errors_per_output = errors_per_output
         self.entry_names_ = list(entry_names)
         self.output_names_ = list(output_names)
         self.ranking_ = ranking(self.importances_)
@@ -192,7 +202,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             monte_carlo_error (of random draws, only where there were some), rank and
             explained (`explained_`, only with `conditional`), in the frame library X
             came in (pandas for arrays). With `per_output` one row per entry and
-            output, and the columns entry, output, importance and rank within the
+            output, and the columns entry, output, importance, standard_error (NaN for
+            several outputs of drawn numbers and of some measures) and rank within the
             output.
         """
         check_is_fitted(self, "importances_")
@@ -216,12 +227,16 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     def _frame_of_outputs(self):
         values, n_outputs = self.importances_per_output_, len(self.output_names_)
+        errors = self._errors_per_output
+        if errors is None:
+            errors = np.full(values.shape, np.nan)
         order = np.argsort(self.ranking_, kind="stable")
         ranks = np.column_stack([ranking(column) for column in values.T])
         columns = {
             "entry": [self.entry_names_[e] for e in np.repeat(order, n_outputs)],
             "output": [str(name) for name in self.output_names_] * len(order),
             "importance": values[order].ravel(),
+            "standard_error": errors[order].ravel(),
             "rank": ranks[order].ravel(),
         }
         return frame_of(columns, self._frame_library)

@@ -63,11 +63,13 @@ class ResponseImportance(BaseImportance):
 
     def _store_outcome(self, plan, outcome, output_names=None):
         """Set what all measures share, and numbers of single rows with `keep_rows`."""
-        errors = outcome.standard_errors
-        errors = None if np.all(np.isnan(errors)) else errors
+        errors = [
+            None if of_kind is None or np.all(np.isnan(of_kind)) else of_kind
+            for of_kind in (outcome.standard_errors, outcome.errors_per_output)
+        ]
         names = [entry.name for entry in plan.entries]
         output_names = output_names or plan.problem.model.output_names
-        self._store(outcome.importances, names, output_names, errors)
+        self._store(outcome.importances, names, output_names, *errors)
         if not getattr(self, "keep_rows", False):
             return
         problem, influences = plan.problem, outcome.influences

@@ -121,6 +121,10 @@ def _summed(of_values, cell_of_value):
     return np.stack([np.bincount(cell_of_value, values) for values in of_values])
 
 
+# What an `Outcome` takes from a `Finished` besides importances, curves and rows.
+NUMBERS = "standard_errors", "errors_per_output", "monte_carlo_errors", "n_draws"
+
+
 @dataclass
 class Outcome:
     """One reduction of one request, over all entries.
@@ -136,6 +140,8 @@ class Outcome:
         Of drawn numbers: the error of drawing, and how many draws there were.
     influences, contributions : ndarray of shape (n_rows, n_entries) or None
         Of single rows, see `Finished`; None where they are not kept or there are none.
+    errors_per_output : ndarray of shape (n_entries, n_outputs) or None
+        NaN where there is none.
     """
 
     importances: np.ndarray
@@ -145,6 +151,7 @@ class Outcome:
     n_draws: np.ndarray | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
+    errors_per_output: np.ndarray | None = None
 
     @classmethod
     def empty(cls, n_entries, n_outputs):
@@ -153,6 +160,7 @@ class Outcome:
             np.full((n_entries, n_outputs), np.nan),
             np.full(n_entries, np.nan),
             [None] * n_entries,
+            errors_per_output=np.full((n_entries, n_outputs), np.nan),
         )
 
     @classmethod
@@ -163,7 +171,7 @@ class Outcome:
     def store(self, entries, finished):
         """Take the numbers of some entries from their `Finished`."""
         self.importances[entries] = finished.importances
-        for name in ("standard_errors", "monte_carlo_errors", "n_draws"):
+        for name in NUMBERS:
             if getattr(finished, name) is not None:
                 getattr(self, name)[entries] = getattr(finished, name)
         if finished.curves is not None:

@@ -183,12 +183,16 @@ class PartialDependence(OfStatistic):
         add = sparse.csr_array((weights, where), (self.n_rows, n_groups))
         own = np.broadcast_to(own, (*psi.shape[:2], self.n_rows))
         psi += (own.reshape(-1, self.n_rows) @ add).reshape(psi.shape)
-        psi = (psi / sample.scale[:, np.newaxis]).mean(axis=1)
+        psi = psi / sample.scale[:, np.newaxis]
+        per_output = np.sqrt(np.sum(psi**2, axis=2) / sample.total_weight)
+        psi = psi.mean(axis=1)
         errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
         influences = None
         if sample.keep_rows and n_groups == self.n_rows:
             influences = psi[:, groups] / weights
-        return Finished(importances, errors, influences=influences, curves=curves)
+        finished = Finished(importances, errors, influences=influences, curves=curves)
+        finished.errors_per_output = per_output
+        return finished
 
     def spread(self, cells, sample):
         """What is asked of mean curves (b, o, k), unscaled."""

@@ -142,6 +142,8 @@ class Finished:
     contributions : ndarray of shape (n_entries, n_rows) or None
         Each row's own importance, where the importance is their mean.
     curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
+    errors_per_output : ndarray of shape (n_entries, n_outputs) or None
+        Standard errors of each output by itself.
     """
 
     importances: np.ndarray
@@ -151,6 +153,7 @@ class Finished:
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
     curves: np.ndarray | None = None
+    errors_per_output: np.ndarray | None = None
 
 
 @dataclass
@@ -231,7 +234,7 @@ class Sample:
         return np.take_along_axis(cells, self.codes[:, np.newaxis, :], axis=2)
 
     def finished(self, importances, influences, contributions=None, curves=None):
-        """`Finished` with the standard error of the mean over outputs.
+        """`Finished` with standard errors, of the mean over outputs and of each.
 
         Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n. Integer weights count as
         repeated rows.
@@ -245,14 +248,18 @@ class Sample:
         curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
         """
         psi = self._scaled_mean(influences)
-        variance = np.matmul(psi[:, np.newaxis] ** 2, self.weights[..., np.newaxis])
-        errors = np.sqrt(variance[:, 0, 0] / self.total_weight)
-        finished = Finished(importances, errors, curves=curves)
+        finished = Finished(importances, self._errors(psi[:, np.newaxis])[:, 0])
+        finished.errors_per_output = self._errors(influences) / self.scale
+        finished.curves = curves
         if self.keep_rows:
             finished.influences = psi
             if contributions is not None:
                 finished.contributions = self._scaled_mean(contributions)
         return finished
+
+    def _errors(self, influences):
+        variance = np.matmul(influences**2, self.weights[..., np.newaxis])
+        return np.sqrt(variance[..., 0] / self.total_weight)
 
     def _scaled_mean(self, of_outputs):
         return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
