@@ -23,7 +23,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
+from skvarimp._data.table import SparseTable, as_table
 from skvarimp._inspection import PermutedScores, Responses
 from skvarimp._measures.interaction.statistics import takes_numbers
 from skvarimp._response.grid import Move
@@ -166,7 +166,9 @@ def partial_dependence(
     Notes
     -----
     The recursion is scikit-learn's. The brute method is faster for models with a fast
-    response, on grids of numbers.
+    response, on grids of numbers. scikit-learn itself moves X to values that X does not
+    store as given (fractions among integers), that are not finite, and to the zeros
+    of a sparse X, which it stores.
 
     Examples
     --------
@@ -272,13 +274,46 @@ def fast_curves(original, kind, *given):
     entry = Entry("moved", columns, len(columns) > 1)
     if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
         return original(*given)
-    problem, response = Responses(est, table, [entry]).of(response_method)
-    if response is None:
-        return original(*given)
     grid = grid.astype(np.float64)
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        grid = grid.astype(X.dtype).astype(np.float64)  # as X stores them
+    served = _kept_as_given(table, columns, grid)
+    problem, response = Responses(est, table, [entry]).of(response_method)
+    # scikit-learn refuses labels
+    if response is None or problem.model.kind == "label" or not served.any():
+        return original(*given)
+    found = _served(problem, response, entry, grid[served], kind, sample_weight)
+    if served.all():
+        return found
+    rest = original(est, grid[~served], features, X, response_method, sample_weight)
+    back = np.argsort(np.argsort(~served, kind="stable"))
+    return tuple(
+        np.concatenate([ours, theirs.reshape(*ours.shape[:-1], -1)], axis=-1)[..., back]
+        for ours, theirs in zip(found, rest)
+    )
+
+
+def _kept_as_given(table, columns, grid):
+    """Which points of a grid X stores as they are, (n_points,).
+
+    Integers are truncated. Models may refuse numbers that are not finite, and tell a
+    zero that a sparse X stores from an absent one.
+    """
+    kept = np.isfinite(grid)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for at, j in enumerate(columns):
+            stored = grid[:, at].astype(table.column(j).dtype)
+            kept[:, at] &= stored == grid[:, at]
+    if isinstance(table, SparseTable):
+        kept &= grid != 0
+    return kept.all(axis=1)
+
+
+def _served(problem, response, entry, grid, kind, sample_weight):
+    """Averages and predictions from a fast response; see `fast_curves`."""
     values, back = np.unique(grid, axis=0, return_inverse=True)
     back = np.ravel(back)
-    if len(columns) == 1:
+    if len(entry.columns) == 1:
         values = values[:, 0]
     equal = np.full(len(values), 1.0 / len(values))
     move = Move(entry, values, None, equal, None, False)

@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 import sklearn
 import sklearn.inspection as original
+from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
     VotingRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -163,6 +165,64 @@ def test_partial_dependence(model, y):
                 np.testing.assert_allclose(
                     found[part], expected[part], rtol=1e-9, atol=1e-9
                 )
+
+
+# --- grids that X does not store as given ---------------------------------------
+
+
+def check_same_dependence(model, X, features, grids, **options):
+    """Averages and curves of both modules."""
+    options |= {"custom_values": grids, "kind": "both", "method": "brute"}
+    expected, found = (
+        module.partial_dependence(model, X, features, **options)
+        for module in (original, ours)
+    )
+    for part in ("average", "individual"):
+        np.testing.assert_allclose(found[part], expected[part], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
+def test_stored_zeros_are_not_missing():
+    """scikit-learn stores the zeros of a grid in a sparse X, which XGBoost tells."""
+    xgboost = pytest.importorskip("xgboost")
+    counts = np.random.default_rng(0).poisson(0.8, (60, 3))
+    rows = sparse.csr_matrix(counts * np.array([1.0, 1.0, 0.5]))
+    y = 3.0 * (counts[:, 0] == 0) - counts[:, 1]
+    model = xgboost.XGBRegressor(n_estimators=5, n_jobs=1).fit(rows, y)
+    grids = {0: [2.0, 0.0, 1.0], 2: [0.5, 0.0]}
+    for features in (0, (0, 2)):
+        check_same_dependence(model, rows, features, grids)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16, np.float32])
+def test_columns_round_the_values_of_a_grid(dtype):
+    """Integers are truncated, short floats rounded, as they are stored in X."""
+    counts = np.random.default_rng(0).integers(0, 4, (60, 3)).astype(dtype)
+    y = counts[:, 0] * 100.0 + counts[:, 1]
+    for model in (RandomForestRegressor(4, random_state=0), Ridge()):
+        model.fit(counts, y)
+        for features in (0, (0, 2)):
+            grids = {0: [0.6, 2.0, 1.7, 1.0], 2: [0.5, 1.0]}
+            check_same_dependence(
+                model, counts, features, grids, categorical_features=[0, 2]
+            )
+
+
+def test_missing_values_of_a_grid():
+    """Served by a model that takes them, refused by one that does not."""
+    grids = {0: [0.5, np.nan, 0.1]}
+    boosting = HistGradientBoostingRegressor(max_iter=5).fit(X, Y)
+    check_same_dependence(boosting, X, 0, grids)
+    with pytest.raises(ValueError, match="NaN"):
+        ours.partial_dependence(Ridge().fit(X, Y), X, 0, custom_values=grids)
+
+
+def test_votes_by_labels_are_refused():
+    """They have no scores, as scikit-learn says, and shares of labels are none."""
+    vote = VotingClassifier([("a", LogisticRegression())]).fit(X, LABELS)
+    for module in (original, ours):
+        with pytest.raises(AttributeError, match="predict_proba"):
+            module.partial_dependence(vote, X, 0)
 
 
 def test_fast_responses_are_used():
