@@ -22,7 +22,11 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+)
 
 from skvarimp import PermutationImportance, SensitivityImportance, compare_importances
 from skvarimp._compiled import built
@@ -448,6 +452,51 @@ def test_integer_weights_are_repeated_rows():
     for name, parts in weighted.subgroups_.items():
         assert np.all((parts < 0) == (weights == 0))
         np.testing.assert_array_equal(parts[rows], repeated.subgroups_[name])
+
+
+@pytest.mark.parametrize(
+    "conditional",
+    [
+        "subgroups",
+        DecisionTreeRegressor(max_depth=3),
+        DecisionTreeRegressor(max_features=2, max_depth=4),
+        DecisionTreeRegressor(criterion="absolute_error", max_depth=3),
+        ExtraTreeRegressor(max_depth=4),
+        DecisionTreeClassifier(max_depth=4),
+    ],
+    ids=str,
+)
+def test_tied_splits_do_not_hang_on_rounding(conditional):
+    """Few values, columns that mirror and add up others: many splits are as good.
+
+    Sums over repeated rows and over weighted ones differ in rounding only.
+    """
+    classifier = isinstance(conditional, DecisionTreeClassifier)
+    measure = SensitivityImportance(
+        scale=None,
+        estimation="exact",
+        conditional=conditional,
+        features=None if classifier else [0, 1, 2, [3, 4]],
+        categorical_features=range(5) if classifier else None,
+    )
+
+    def product(X):
+        return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4]
+
+    for seed in range(4):
+        drawn = np.random.default_rng(seed)
+        counts = drawn.integers(0, 4, (120, 5)).astype(float)
+        counts[:, 1] = np.where(drawn.random(120) < 0.8, 3 - counts[:, 0], 1)
+        counts[:, 2] = counts[:, 0] + counts[:, 3]
+        weights = drawn.integers(1, 4, 120)
+        rows = np.repeat(np.arange(120), weights)
+        weighted = clone(measure).fit(product, counts, sample_weight=weights)
+        repeated = clone(measure).fit(product, counts[rows])
+        for name, parts in weighted.subgroups_.items():
+            np.testing.assert_array_equal(parts[rows], repeated.subgroups_[name])
+        np.testing.assert_allclose(
+            weighted.importances_, repeated.importances_, rtol=1e-12
+        )
 
 
 def test_a_tree_of_the_user_is_cloned_for_each_entry():

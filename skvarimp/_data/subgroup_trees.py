@@ -3,6 +3,10 @@
 A regression tree predicts the entry from the other columns, and its leaves are the
 parts. Each numeric column of an entry is one standardised target, with an indicator of
 its missing values. A categorical column has an indicator for each frequent level.
+
+Integer weights and repeated rows give the same parts. Of splits that are equally good
+one is better by rounding, and rounding depends on the order of a sum. So trees get
+targets and counts whose sums are exact in any order, and what is ranked is rounded.
 """
 
 from dataclasses import dataclass
@@ -102,8 +106,13 @@ class Predictors:
         p_values = fdtrc(above, below, (between / above) / (within / below))
         others = self.others(entry)
         others = others[p_values[others] * len(others) < CHANCE]
-        order = np.argsort(-between[others], kind="stable")[:CANDIDATES]
-        return np.sort(others[order])
+        return np.sort(others[_largest(between[others], CANDIDATES)])
+
+
+def _largest(values, n):
+    """Positions of the n largest positive values; of equal ones the first."""
+    rounded = np.round(values / values.max(initial=1e-300), 9)
+    return np.argsort(-rounded, kind="stable")[:n]
 
 
 def _bins(codes, weights):
@@ -130,8 +139,7 @@ def target_of(table, entry, weights, categorical):
         codes, donors = table.factorize((j,))
         values = table.column(j)[donors]
         if j in categorical or table.is_categorical(j):
-            masses = np.bincount(codes, weights)
-            frequent = np.argsort(-masses, kind="stable")[:LEVELS]
+            frequent = _largest(np.bincount(codes, weights), LEVELS)
             indicators = (codes[:, np.newaxis] == frequent).astype(np.float64)
             targets.append(_standardised(indicators, weights))
             continue
@@ -196,16 +204,19 @@ def parts_by_tree(predictors, entry, target, weights, total_weight, seed):
     if len(columns) == 0 or least > 0.5:
         return np.zeros(len(weights), dtype=np.intp)
     tree = DecisionTreeRegressor(min_weight_fraction_leaf=least, random_state=seed)
-    return _leaves(tree, dense(predictors.columns[:, columns]), target, weights)
+    columns = dense(predictors.columns[:, columns])
+    return _leaves(tree, columns, target, weights, total_weight)
 
 
-def parts_by_given_tree(tree, predictors, entry, target, codes, weights, seed):
+def parts_by_given_tree(
+    tree, predictors, entry, target, codes, weights, total_weight, seed
+):
     """The leaves of a scikit-learn tree that is cloned and fitted on the other columns.
 
     Parameters
     ----------
     tree : BaseDecisionTree
-    predictors, entry, target, weights, seed
+    predictors, entry, target, weights, total_weight, seed
         See `parts_by_tree`.
     codes : ndarray of shape (n_samples,) or None
         The levels of a categorical entry, which classifiers predict.
@@ -223,10 +234,29 @@ def parts_by_given_tree(tree, predictors, entry, target, codes, weights, seed):
     if len(columns) == 0:
         return np.zeros(len(weights), dtype=np.intp)
     target = codes if is_classifier(tree) else target
-    return _leaves(tree, predictors.columns[:, columns], target, weights)
+    columns = predictors.columns[:, columns]
+    return _leaves(tree, columns, target, weights, total_weight)
 
 
-def _leaves(tree, columns, target, weights):
-    weights = weights * len(weights)
-    leaves = tree.fit(columns, target, sample_weight=weights).apply(columns)
+def _leaves(tree, columns, target, weights, total_weight):
+    counts = weights * total_weight
+    near = np.allclose(counts, np.round(counts), rtol=1e-9, atol=0.0)
+    if near and total_weight < 2**52:
+        counts = np.round(counts)
+    else:
+        counts = weights * len(weights)
+    if not is_classifier(tree):
+        target = _summable(target, counts)
+    leaves = tree.fit(columns, target, sample_weight=counts).apply(columns)
     return np.unique(leaves, return_inverse=True)[1]
+
+
+def _summable(target, counts):
+    """Targets rounded so that sums of them and of their squares are exact.
+
+    The squares sum to the counts for each column of an entry (`_standardised`), and 52
+    bits hold them. With more than 2**20 rows the sums are exact to 16 bits only.
+    """
+    squares = counts.sum() * target.shape[1]
+    bits = max(16, int(52 - np.ceil(np.log2(squares))) // 2)
+    return np.ldexp(np.round(np.ldexp(target, bits)), -bits)

@@ -257,14 +257,14 @@ def _fitted(task, problem, tree, given, categorical):
     """
     (entry, seed), table, weights = task, problem.table, problem.weights
     target = target_of(table, entry, weights, categorical)
+    how = weights, problem.total_weight, seed
     if isinstance(tree, str):
-        of_entry = given, entry, target, weights
-        parts = parts_by_tree(*of_entry, problem.total_weight, seed)
+        parts = parts_by_tree(given, entry, target, *how)
     elif isinstance(tree, BaseDecisionTree):
         codes = None
         if is_categorical(table, entry, categorical):
             codes = table.factorize(entry.columns)[0]
-        parts = parts_by_given_tree(tree, given, entry, target, codes, weights, seed)
+        parts = parts_by_given_tree(tree, given, entry, target, codes, *how)
     else:  # all rows are one part for an entry without labels
         parts = given.get(entry.name, np.zeros(table.n_samples, dtype=np.intp))
     return parts, explained(target, parts, weights)
