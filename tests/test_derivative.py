@@ -284,6 +284,65 @@ def test_single_precision():
         np.testing.assert_allclose(imp.importances_, exact.importances_, rtol=5e-3)
 
 
+def wave(Z):
+    """Known derivatives cos(x0), 1/2 and 0; between -3 and 3 for normal inputs."""
+    return np.sin(Z[:, 0]) + Z[:, 1] / 2
+
+
+ROUNDED = {
+    "computed in single precision": lambda Z: np.float64(
+        np.float32(1e3) + wave(Z.astype(np.float32))
+    ),
+    "returned in single precision": lambda Z: wave(Z).astype(np.float32),
+    "returned in half precision": lambda Z: wave(Z).astype(np.float16),
+    "far from 0": lambda Z: 1e12 + wave(Z),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_steps_are_as_wide_as_rounding_asks_for(name):
+    """Whatever rounds, the steps are found from the response.
+
+    The widest step, h = 0.1, is off by h^2 / 6 = 0.0017 by the third derivative. A unit
+    q in the last place of f, here at most 2^-9, gives a slope an error of rms
+    q / sqrt(24) / h = 0.004, of which the mean square counts. Over 300 rows these
+    errors add up to 0.004 * 1.96 / sqrt(300) at most.
+    """
+    Z = np.random.RandomState(1).randn(300, 3)
+    deviations = Z.std(axis=0)
+    slopes = np.sqrt([np.mean(np.cos(Z[:, 0]) ** 2), 1 / 4, 0.0])
+    imp = DerivativeImportance().fit(ROUNDED[name], Z)
+    np.testing.assert_allclose(imp.importances_, slopes * deviations, rtol=5e-3)
+
+
+def test_noise_is_said():
+    """No step is good where the noise is as large as the effect."""
+    Z = np.random.RandomState(1).randn(50, 2)
+
+    def noisy(Z):
+        noise = np.random.RandomState(0).randn(len(Z))
+        return Z[:, 0] + 0.1 * Z[:, 1] + 0.05 * noise
+
+    with pytest.warns(ImportanceWarning, match=r"'x1' is uncertain.*differ by \d+%"):
+        DerivativeImportance(features=[1]).fit(noisy, Z)
+
+
+def test_steps_stay_where_the_response_is():
+    """Steps that lead to NaN are not insisted on: sqrt ends soon below the rows.
+
+    It takes 0.01 standard deviations, where slopes over h and 2h differ by 3%.
+    """
+    Z = np.linspace(0.01, 1.0, 40)[:, np.newaxis]
+
+    def root(Z):
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(Z[:, 0]).astype(np.float16)
+
+    imp = DerivativeImportance().fit(root, Z)
+    expected = np.sqrt(np.mean(0.25 / Z)) * Z.std()
+    assert imp.importances_[0] == pytest.approx(expected, rel=0.03)
+
+
 def test_values_far_from_zero_with_little_spread():
     """The step does not round away: times in seconds within a millisecond."""
     x = 1.6e9 + np.random.RandomState(0).uniform(size=(50, 1)) * 1e-3

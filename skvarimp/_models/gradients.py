@@ -6,6 +6,7 @@ model's own output. It takes central differences where the form has no gradient.
 
 import numpy as np
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
 from skvarimp._models.array_forms import linear_part
@@ -32,8 +33,7 @@ def gradient(model, X, *, steps=None):
     X : {array, frame, sparse, Table} of shape (n_samples, n_features)
         Rows in a container the model takes.
     steps : array-like of shape (n_features,), default=None
-        Steps of a central difference; None: 1e-5 standard deviations of each column
-        of X (of its magnitude, or 1, where it is constant).
+        Steps of a central difference; None: those of `central_steps`.
 
     Returns
     -------
@@ -225,19 +225,39 @@ def piecewise_constant(model, X):
 
 
 STEP = 1e-5  # of a central difference, in standard deviations of the column
-SINGLE_STEP = 5e-3  # in single precision
+STEPS = STEP * 10.0 ** np.arange(5)  # tried where the response is not so precise
+STEP_ROWS = 20  # that they are tried at
+SMOOTH = 1e-3  # share of the slope by which differences over h and 2h may differ
+DOUBTFUL = 0.1  # of such shares
+LEAST_SLOPE = 1e-3  # that matters, in standard deviations of response and column
 
 
 def central_steps(model, table, columns):
-    """Steps of the central differences: 1e-5 standard deviations of each column.
+    """Steps of the central differences, and by how much these cannot be trusted.
 
-    5e-3 where the column or the response is in single precision: the cube root of
-    its rounding, as 1e-5 is of double precision's.
+    Rounding or noise of size e makes an error of about e / h, and curvature one of
+    about h^2. Differences over h and 2h show both. The step is the smallest of 1e-5,
+    1e-4, ..., 0.1 standard deviations of the column at which they agree to 0.1% at
+    some rows: 1e-5 for a smooth response in double precision. Otherwise it is the one
+    at which they agree best.
+
+    Parameters
+    ----------
+    model : Model
+    table : Table
+    columns : sequence of int
+
+    Returns
+    -------
+    steps : ndarray of shape (n_features,)
+        In units of the columns; 0 for columns not asked for.
+    gaps : ndarray of shape (n_features,)
+        Mean difference between the slopes over h and 2h, as a share of the mean slope,
+        in the worst output.
     """
-    steps = np.zeros(table.n_columns)
-    some = table.take(np.arange(min(2, table.n_samples))).native
-    raw = model.raw(some)
-    output = np.asarray(raw[0] if isinstance(raw, list) else raw).dtype
+    steps, gaps = np.zeros((2, table.n_columns))
+    rows = spread_over(table.n_samples, STEP_ROWS)
+    spread = model(table.take(rows).native).std(axis=0)
     for j in columns:
         values = table.column(j)
         if values.dtype.kind not in "fbiu" or not np.all(np.isfinite(values)):
@@ -245,14 +265,41 @@ def central_steps(model, table, columns):
                 f"Feature {table.column_names()[j]!r} has values that are not finite "
                 "numbers, so the response has no derivative by it."
             )
-        single = np.float32 in (output, values.dtype)
         numbers = values.astype(np.float64)
         largest = np.abs(numbers).max()
-        spread = numbers.std() if numbers.min() < numbers.max() else 0.0
-        step = (SINGLE_STEP if single else STEP) * (spread or largest or 1.0)
+        deviation = numbers.std() if numbers.min() < numbers.max() else 0.0
+        unit = deviation or largest or 1.0
         # values far from 0 with little spread: a step that does not round away
-        steps[j] = max(step, 8 * np.spacing(_precision(values)(largest)))
-    return steps
+        least = 8 * np.spacing(_precision(values)(largest))
+        tried = np.maximum(STEPS * unit, least)
+        least_slope = LEAST_SLOPE * spread / unit
+        steps[j], gaps[j] = _step(model, table, rows, j, tried, least_slope)
+    return steps, gaps
+
+
+def _step(model, table, rows, j, steps, least_slope):
+    """The step of one column and its gap; see `central_steps`.
+
+    The smallest where no step is good and that one shows no change: the response is
+    then likely to be piecewise constant, and has derivative 0.
+    """
+    gaps = np.full(len(steps), np.nan)  # where nothing changes
+    for i, step in enumerate(steps):
+        try:
+            near, far = _slopes(model, table, rows, j, [step, 2 * step])
+        except (ValueError, FloatingPointError):  # no response so far from a row
+            break
+        sizes = np.abs([near, far]).mean(axis=1).max(axis=0)
+        if sizes.any():
+            gap = np.abs(far - near).mean(axis=0)
+            gaps[i] = divided(gap, np.maximum(sizes, least_slope)).max()
+        if gaps[i] <= SMOOTH:
+            return step, gaps[i]
+    if np.isnan(gaps).all():
+        return steps[0], 0.0
+    best = np.nanargmin(gaps)
+    constant = np.isnan(gaps[0]) and gaps[best] > DOUBTFUL
+    return steps[0 if constant else best], gaps[best]
 
 
 def central_blocks(model, table, columns, steps=None):
@@ -272,26 +319,24 @@ def central_blocks(model, table, columns, steps=None):
     block : ndarray of shape (n_rows, n_columns, n_outputs)
     """
     if steps is None:
-        steps = central_steps(model, table, columns)
+        steps, _ = central_steps(model, table, columns)
     step = max(1, call_rows(table.n_columns, len(columns)) // 2)
     for rows in even_slices(table.n_samples, step):
-        yield rows, _central(model, table, rows, columns, np.asarray(steps))
+        at = np.arange(rows.start, rows.stop)
+        slopes = [_slopes(model, table, at, j, [steps[j]])[0] for j in columns]
+        yield rows, np.stack(slopes, axis=1)
 
 
-def _central(model, table, rows, columns, steps):
-    n_rows = rows.stop - rows.start
-    positions = np.tile(np.arange(rows.start, rows.stop), 2)
-    slopes = []
-    for j in columns:
-        values = table.column(j)[rows]
-        up, down = _stored(values, steps[j]), _stored(values, -steps[j])
-        moved = table.moved(
-            positions, (int(j),), values=np.concatenate([up, down])[:, np.newaxis]
-        )
-        f = model(moved, where=f"next to a row, as column {j} moves by {steps[j]:.3g}")
-        # Divided by the step that rounding left, not by the step asked for.
-        slopes.append((f[:n_rows] - f[n_rows:]) / (up - down)[:, np.newaxis])
-    return np.stack(slopes, axis=1)
+def _slopes(model, table, rows, j, steps):
+    """Central differences by column j over steps, (n_steps, n_rows, n_outputs)."""
+    values = table.column(j)[rows]
+    moved = np.stack([[_stored(values, h), _stored(values, -h)] for h in steps])
+    positions = np.tile(rows, 2 * len(steps))
+    X = table.moved(positions, (int(j),), values=moved.reshape(-1, 1))
+    f = model(X, where=f"next to a row, as column {j} moves by {max(steps):.3g}")
+    f = f.reshape(*moved.shape, -1)
+    # Divided by the step that rounding left, not by the step asked for.
+    return (f[:, 0] - f[:, 1]) / (moved[:, 0] - moved[:, 1])[..., np.newaxis]
 
 
 def _stored(values, step):
