@@ -213,3 +213,20 @@ def test_levels_of_nullable_columns(library):
     assert Level("size", np.nan)(frame).tolist() == [0, 0, 1, 0]
     assert Level("size", "0.5")(frame).tolist() == [0, 0, 0, 0]
     assert Level("flag", True)(frame).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_a_first_column_without_a_name(library, dtype):
+    """As R writes row names, and as an index is read back."""
+    counts = np.random.default_rng(0).integers(0, 9, (20, 2)).astype(dtype)
+    frame = library({"": counts[:, 0], "age": counts[:, 1]})
+
+    def product(X):
+        return np.prod([np.asarray(X[name], dtype=float) for name in ("", "age")], 0)
+
+    measure = SensitivityImportance(scale=None, estimation="exact")
+    expected = measure.fit(lambda X: X[:, 0] * X[:, 1], counts.astype(float))
+    expected = expected.importances_.copy()
+    np.testing.assert_allclose(measure.fit(product, frame).importances_, expected)
+    assert measure.entry_names_ == ["", "age"]

@@ -155,7 +155,10 @@ class FrameTable(Table):
         among_donors = all(donors is not None for _, _, donors, _ in moves)
         if self._array is not None and (among_donors or self._array.dtype == float):
             array = ArrayTable(self._array).moved_together(moves)
-            return self.handed_out(nw.from_numpy(array, self._labels, backend=library))
+            schema = self._labels
+            if not schema[0]:  # narwhals takes no list that begins with an empty name
+                schema = dict.fromkeys(schema, self._series(0).dtype)
+            return self.handed_out(nw.from_numpy(array, schema, backend=library))
         rows = np.concatenate([own for own, _, _, _ in moves])
         sources, given, start = {}, {}, 0
         for own, columns, donors, values in moves:
