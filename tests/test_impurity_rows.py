@@ -551,6 +551,16 @@ def test_noise_comes_out_below_nothing():
 
 
 @pytest.mark.parametrize("rows", ["oob", "unseen"])
+def test_trees_without_a_split(rows):
+    """A column of one value earns nothing."""
+    data, y = np.ones((8, 1)), np.arange(8.0)
+    forest = RandomForestRegressor(5, random_state=0).fit(data, y)
+    imp = ImpurityImportance(rows=rows, keep_rows=True).fit(forest, data, y)
+    assert imp.importances_.tolist() == imp.standard_errors_.tolist() == [0.0]
+    assert not imp.influences_.any()
+
+
+@pytest.mark.parametrize("rows", ["oob", "unseen"])
 def test_selectors(rows):
     """The rows that a fit was given serve out of bag, others those held out."""
     random = np.random.default_rng(0)

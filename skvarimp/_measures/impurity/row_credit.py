@@ -237,7 +237,7 @@ class RowsInTrees:
         means, width = np.zeros(self.codes.shape), self.codes.shape[1]
         place = self.nodes.tree[self.below] * np.intp(width) + self.feature
         of_trees = np.bincount(place, earning, len(self.outside) * width)
-        of_trees = of_trees.reshape(-1, width) * self.weights.sum()
+        of_trees = of_trees.reshape(len(self.outside), width) * self.weights.sum()
         for rows, of_tree in zip(self.outside, of_trees):
             means[rows] += of_tree / self.weights[rows].sum() if len(rows) else 0.0
         return means
