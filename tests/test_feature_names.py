@@ -130,6 +130,8 @@ def test_names_for_sparse_matrices_and_arrays():
         (X, ["a", "b", "c"], "X has column names of its own"),
         (X.to_numpy(), ["a", "b"], "one string for each of the 3 columns"),
         (X.to_numpy(), [1, 2, 3], "one string for each"),
+        (X.to_numpy(), "abc", "one string for each of the 3 columns of X, got 'abc'"),
+        (X.to_numpy(), 3, "one string for each of the 3 columns of X, got 3"),
         (X.to_numpy(), ["a", "b", "a"], "the name 'a' more than once"),
     ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from refit_cases import BOTH, LINEAR, OBSERVED, X, Y, few
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from skvarimp import (
     SensitivityImportance,
@@ -54,6 +54,7 @@ BAD = {
     "weights too short": (dict(sample_weight=[1.0]), ValueError, "must have 60 entr"),
     "negative weights": (dict(sample_weight=-np.ones(60)), ValueError, "non-negative"),
     "groups too short": (dict(groups=[1, 2]), ValueError, "`groups` must have 60"),
+    "params": (dict(params="groups"), ValueError, "'params'"),
     "n_jobs": (dict(n_jobs=0.5), ValueError, "'n_jobs'"),
     "random_state": (dict(random_state="a"), ValueError, "'random_state'"),
     "callbacks": (dict(callbacks=[print]), TypeError, "callback"),
@@ -74,6 +75,14 @@ def check_refused(function, case):
     arguments = dict(estimator=NeverFitted(), X=X, y=Y, importance=OBSERVED)
     with pytest.raises(error, match=message):
         function(**(arguments | changed))
+
+
+@BOTH
+def test_labels_beyond_all_integers_are_refused(function):
+    """Without a warning of the conversion that tells integers from numbers."""
+    huge = np.where(np.arange(60) % 2, 1.0, -1.0) * np.finfo(float).max
+    with pytest.raises(ValueError, match="Unknown label type"):
+        function(estimator=LogisticRegression(), X=X, y=huge, importance=OBSERVED)
 
 
 @BOTH

@@ -67,11 +67,14 @@ def check_feature_names(feature_names, table):
             "`feature_names` names the columns of an array or a sparse matrix, but X "
             "has column names of its own. Leave `feature_names` out."
         )
-    names = list(feature_names)
+    try:
+        names = [] if isinstance(feature_names, str) else list(feature_names)
+    except TypeError:
+        names = []
     if len(names) != table.n_columns or not all(isinstance(n, str) for n in names):
         raise ValueError(
             f"`feature_names` must hold one string for each of the {table.n_columns} "
-            f"columns of X, got {names!r:.60}."
+            f"columns of X, got {feature_names!r:.60}."
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -160,7 +163,8 @@ def check_confidence(confidence):
 def check_class_labels(y):
     """Raise ValueError unless y can be the classes of a classifier."""
     try:
-        check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # of numbers beyond the integers
+            check_classification_targets(y)
     except TypeError:
         raise ValueError(
             "y must hold class labels of one type, got a mixture that has no order."

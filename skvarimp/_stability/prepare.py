@@ -1,5 +1,7 @@
 """What functions over refits are given, checked, and how they run their refits."""
 
+from collections.abc import Mapping
+
 from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import check_cv
@@ -43,6 +45,7 @@ def prepare(caller, given, **constraints):
         Of those that not all functions have.
     """
     own = {"importance": [*importance_constraint, callable], "cv": ["cv_object"]}
+    own["params"] = [Mapping, None]
     validate_parameter_constraints(CONSTRAINTS | own | constraints, given, caller)
     estimator, cv = given["estimator"], given["cv"]
     importance = checked_instance(given.get("importance"))
