@@ -5,150 +5,25 @@ import warnings
 import numpy as np
 from fuzz_containers import chance, chosen, datasets
 from fuzz_inputs import ODD, features, models, parameters, targets, weights
-from fuzz_models import MODELS, bounded, constant, unfitted
+from fuzz_models import MODELS, bounded, unfitted
+from fuzz_options import (
+    CONDITIONAL,
+    NAMES,
+    OPTIONS,
+    SELECTOR_OPTIONS,
+    SUITED,
+    WITH_FEATURES,
+    conditions,
+)
 from fuzz_refits import refits_call
+from fuzz_rows import rows_call
 from fuzz_sequences import sequence_call
 from fuzz_verdict import judge, require
 from hypothesis import strategies as st
-from sklearn.covariance import LedoitWolf
-from sklearn.feature_selection import (
-    SelectFromModel,
-    chi2,
-    f_classif,
-    f_regression,
-    mutual_info_regression,
-)
+from sklearn.feature_selection import SelectFromModel
 
 import skvarimp
 from skvarimp import feature_functions, filters
-
-GRIDS = ["all", "equidistant", "deciles", 3, 1, [0.0, 1.0], {"x0": [0.5]}, [np.nan]]
-METHODS = ["auto", "auto", "predict", "predict", "predict_proba", "decision_function"]
-COMMON = {"response_method": METHODS, "n_jobs": [None, 1]}
-CATEGORICAL = [None, None, [0], [0], ["x0"], [True, False], "x0", [5]]
-SEEDS = [0, None, np.random.default_rng(0)]
-FUNCTIONS = [
-    None,
-    [feature_functions.Product(0, 1)],
-    [feature_functions.Step(0, 0.5)],
-    [feature_functions.Level(0, "red")],
-    [feature_functions.Level(0, 1.0)],
-    [feature_functions.Linear([1.0, 2.0])],
-    [feature_functions.Conjunction(0, feature_functions.Not(1))],
-    {"or": feature_functions.Disjunction(0, 1)},
-    [feature_functions.ExclusiveOr("x0", "x1")],
-    [bounded, constant],
-    bounded,
-    [lambda X: np.full(X.shape[0], np.nan)],
-    [lambda X: "text"],
-    [3],
-]
-OPTIONS = {
-    "SensitivityImportance": {
-        "contrast": ["pairs", "observed", "range"],
-        "estimation": ["auto", "exact", "sampled", "rows"],
-        "grid": ["auto", *GRIDS],
-        "n_repeats": [2, 1],
-        "tol": [None, 0.5],
-        "scale": [None, "auto"],
-        "categorical_features": CATEGORICAL,
-        "random_state": SEEDS,
-        **COMMON,
-    },
-    "ALEImportance": {"n_bins": [1, 5, 20, 0, 2.5, None], "response_method": METHODS},
-    "DerivativeImportance": {"response_method": METHODS},
-    "SobolImportance": {"order": ["total", "first"], "grid": GRIDS, **COMMON},
-    "PartialDependenceImportance": {
-        "statistic": ["auto", "std", "range"],
-        "kind": ["average", "individual"],
-        "pairs": [None, [(0, 1)], [(0, 0)], [0]],
-        "grid": GRIDS,
-        "categorical_features": CATEGORICAL,
-        **COMMON,
-    },
-    "InteractionImportance": {
-        "statistic": ["conditional_std", "h", "h_overall", "h_total"],
-        "pairs": [None, 1, 0, [(0, 1)], [(0, 0)], [("x0", "x1")], [(0, 9)], [0], []],
-        "grid": GRIDS,
-        "categorical_features": CATEGORICAL,
-        **COMMON,
-    },
-    "PermutationImportance": {
-        "loss": [
-            "auto",
-            "squared_error",
-            "log_loss",
-            "zero_one",
-            "absolute_error",
-            lambda y, f: np.abs(np.asarray(f, dtype=float).reshape(len(y), -1)).sum(1),
-            lambda y, f: 1.0,
-        ],
-        "scoring": [
-            None,
-            "r2",
-            "accuracy",
-            "neg_log_loss",
-            lambda e, X, y, **weights: 0.5,
-        ],
-        "estimation": ["auto", "exact", "sampled"],
-        "n_repeats": [2, 1],
-        "relative": [False, True],
-        "subset": [None, "oob"],
-        "random_state": SEEDS,
-        **COMMON,
-    },
-    "FIRMImportance": {
-        "method": ["auto", "binary", "conditional_mean", "linear", "gaussian"],
-        "feature_functions": FUNCTIONS,
-        "covariance": ["empirical", "ledoit_wolf", "schaefer_strimmer", LedoitWolf()],
-        "n_bins": ["auto", 2, 5],
-        "standardize": [False, True],
-        "response_method": METHODS,
-    },
-    "ImpurityImportance": {
-        "criterion": ["auto", "gini", "deviance", "error", "mse"],
-        "surrogates": [False, True, 1],
-        "convention": ["matlab", "rpart", "sklearn"],
-        "surrogate_cuts": ["all", "class_boundary"],
-        "n_jobs": [None, 1],
-    },
-    "CoefficientImportance": {"statistic": ["t", "standardized", "absolute"]},
-    "ConnectionWeightImportance": {"method": ["olden", "garson"]},
-    "FilterImportance": {
-        "score_func": [
-            filters.auc,
-            filters.lowess_r2,
-            filters.group_statistic,
-            f_regression,
-            f_classif,
-            chi2,
-            mutual_info_regression,
-            lambda X, y: np.full(X.shape[1], np.nan),
-            lambda X, y: None,
-        ]
-    },
-}
-NAMES = list(OPTIONS)
-TREES = [name for name in MODELS if "tree" in name or "forest" in name]
-TREES += ["boosting", "boosting_classifier", "adaboost"]
-LINEAR = ["linear", "ridge", "logistic", "poisson", "pipeline", "pipeline_classifier"]
-NETWORKS = ["network", "network_classifier"]
-SUITED = {
-    "ImpurityImportance": TREES,
-    "CoefficientImportance": LINEAR,
-    "ConnectionWeightImportance": NETWORKS,
-    "DerivativeImportance": [*LINEAR, *NETWORKS, "svr", "svc", "kernel_ridge"],
-}
-WITH_FEATURES = {
-    "SensitivityImportance",
-    "ALEImportance",
-    "DerivativeImportance",
-    "SobolImportance",
-    "PartialDependenceImportance",
-    "InteractionImportance",
-    "PermutationImportance",
-    "FIRMImportance",
-}
 
 
 def some_importance(draw, name, data=None, odd_one_in=40):
@@ -158,6 +33,8 @@ def some_importance(draw, name, data=None, odd_one_in=40):
         given["score_func"] = filters.group_statistic
     if data is not None and name in WITH_FEATURES and chance(draw, 4):
         given["features"] = draw(features(data))
+    if name in CONDITIONAL and chance(draw, 3):
+        given["conditional"] = draw(conditions(data))
     return getattr(skvarimp, name)(**given)
 
 
@@ -195,6 +72,9 @@ def check_importances(importance, ours):
         require(errors.shape == values.shape, "standard_errors_ of another shape")
         require(not np.isinf(errors).any(), f"infinite standard_errors_: {errors}")
         require(not (errors < 0).any(), f"negative standard_errors_: {errors}")
+    if getattr(importance, "keep_rows", False) is True:
+        kept = importance.influences_
+        require(kept.shape[1:] == values.shape, "influences_ of another shape")
     frame = importance.to_frame()
     columns = {"entry", "importance", "standard_error", "rank"}
     if getattr(importance, "monte_carlo_errors_", None) is not None:
@@ -214,6 +94,9 @@ def importance_call(draw, part):
     extra = {}
     if name == "ImpurityImportance" and chance(draw, 6):
         extra["tree_weights"] = chosen(draw, [*ODD, [1.0] * 5, [1.0] * 4])
+    if chance(draw, 10):
+        names = [f"c{j}" for j in range(data.p)]
+        extra["feature_names"] = chosen(draw, [names, names, names[:-1], *ODD])
     drawn = chance(draw, 25)
 
     def call(ours):
@@ -270,25 +153,6 @@ def compare_call(draw, part):
     judge(call, (data.X, y, weight), state, draws=True)
 
 
-SELECTOR_OPTIONS = {
-    "performance_threshold": [0.95, 0.0, 1.0],
-    "importance_threshold": [1e-6, 0.0, 0.5],
-    "step": [1, 0.5, 3],
-    "min_features_to_select": [1, 2, 9],
-    "scoring": [
-        None,
-        "r2",
-        "accuracy",
-        "neg_log_loss",
-        lambda e, X, y, **weights: 0.5,
-        "nope",
-    ],
-    "cv": [None, 2, 3, 50],
-    "n_jobs": [None],
-    "random_state": SEEDS,
-}
-
-
 def some_estimator(draw, measure):
     """An unfitted model, most often one that the measure serves."""
     if chance(draw, 12):
@@ -297,21 +161,27 @@ def some_estimator(draw, measure):
 
 
 def selector_call(draw, part):
-    """Both selectors, and what they delegate."""
+    """The selectors, and what they delegate."""
     data = draw(datasets(not chance(draw, 3)))
     y = draw(targets(data, not chance(draw, 3)))
     kinds = [None, lambda e, X, y: np.arange(X.shape[1]), "odd", *NAMES]
     kind = chosen(draw, kinds)
     estimator = some_estimator(draw, kind)
     importance = some_importance(draw, kind) if kind in OPTIONS else kind
-    cls = chosen(draw, [skvarimp.BackwardEliminationSelector, skvarimp.ForwardSelector])
-    selector = cls(estimator, importance, **draw(parameters(SELECTOR_OPTIONS, 40)))
+    name = chosen(draw, list(SELECTOR_OPTIONS))
+    given = draw(parameters(SELECTOR_OPTIONS[name], 40))
+    selector = getattr(skvarimp, name)(estimator, importance, **given)
     weight = draw(weights(data))
     given = {} if weight is None else {"sample_weight": weight}
     drawn = chance(draw, 25)
 
     def call(ours):
         selector.fit(data.X, y, **given)
+        if name == "AllRelevantSelector":
+            require(selector.support_.shape == (data.p,), "support_ of another shape")
+            if drawn:
+                draw_and_close(selector.plot)
+            return
         require(selector.support_.any(), "nothing is kept")
         require(selector.support_.sum() == selector.n_features_, "counts differ")
         require(np.all(np.isfinite(selector.path_["score"])), "a score is NaN")
@@ -428,8 +298,13 @@ def display_call(draw, part):
 
 
 def refits(draw, part):
-    """`importance_across_folds` and `null_importances`."""
+    """`importance_across_folds`, `null_importances` and `leave_out_importances`."""
     refits_call(draw, some_importance, some_estimator, NAMES, draw_and_close)
+
+
+def rows(draw, part):
+    """Intervals, ranks, differences and cohorts of importances."""
+    rows_call(draw, some_importance, some_problem, draw_and_close)
 
 
 CALLS = {
@@ -439,6 +314,7 @@ CALLS = {
     "importance_estimator": importance_estimator_call,
     "surrogate_predictor": surrogate_predictor_call,
     "refits": refits,
+    "rows": rows,
     "filter": filter_call,
     "feature_function": feature_function_call,
     "sequence": sequence_call,
@@ -446,8 +322,7 @@ CALLS = {
 }
 CALLED = {
     *OPTIONS,
-    "BackwardEliminationSelector",
-    "ForwardSelector",
+    *SELECTOR_OPTIONS,
     "ImportanceEstimator",
     "SurrogateTreePredictor",
     "compare_importances",
@@ -457,6 +332,11 @@ CALLED = {
     "null_importances",
     "NullImportances",
     "NullDisplay",
+    "leave_out_importances",
+    "LeaveOutImportances",
+    "rank_intervals",
+    "importance_difference",
+    "importance_by_cohort",
     "ImportanceDisplay",
     "ComparisonDisplay",
     "CurvesDisplay",

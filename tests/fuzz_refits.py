@@ -1,9 +1,10 @@
-"""Fuzzed calls of what refits an estimator: stability over folds, null importances."""
+"""Fuzzed calls of what refits an estimator: folds, permuted y, left-out columns."""
 
 import numpy as np
 from fuzz_containers import chance, chosen, datasets
-from fuzz_inputs import parameters, targets, weights
+from fuzz_inputs import features, parameters, targets, weights
 from fuzz_verdict import judge, require
+from sklearn.model_selection import GroupKFold, KFold
 
 import skvarimp
 
@@ -11,6 +12,7 @@ COMMON = {
     "n_jobs": [None],
     "random_state": [0, np.random.default_rng(0), None],
     "groups": [None, "rows", "one"],
+    "params": [None, None, {}, {"nothing": [1.0]}, "groups"],
 }
 FOLDS = {"cv": [2, 3, None, 50, ()], "rows": ["held_out", "training"], **COMMON}
 NULLS = {
@@ -19,6 +21,25 @@ NULLS = {
     "cv": [None, 2, 50],
     "strata": [None, "rows", "one"],
     **COMMON,
+}
+LEFT_OUT = {
+    "loss": [
+        "auto",
+        "squared_error",
+        "absolute_error",
+        "log_loss",
+        "zero_one",
+        lambda y, f: np.abs(np.asarray(f, dtype=float).reshape(len(y), -1)).sum(1),
+        lambda y, f: 1.0,
+    ],
+    "cv": [2, 3, None, 50, KFold(2, shuffle=True, random_state=0), GroupKFold(2), ()],
+    "removal": ["constant", "drop"],
+    **COMMON,
+}
+FUNCTIONS = {
+    skvarimp.importance_across_folds: FOLDS,
+    skvarimp.null_importances: NULLS,
+    skvarimp.leave_out_importances: LEFT_OUT,
 }
 
 
@@ -29,16 +50,15 @@ def refits_call(draw, some_importance, some_estimator, names, draw_and_close):
     kind = chosen(draw, [*names, "odd", lambda e, X, y: np.arange(X.shape[1])])
     estimator = some_estimator(draw, kind)
     importance = some_importance(draw, kind) if kind in names else kind
-    function, options = chosen(
-        draw,
-        [
-            (skvarimp.importance_across_folds, FOLDS),
-            (skvarimp.null_importances, NULLS),
-        ],
-    )
-    given = draw(parameters(options, 15)) | {"sample_weight": draw(weights(data))}
+    function = chosen(draw, list(FUNCTIONS))
+    given = draw(parameters(FUNCTIONS[function], 15))
+    given |= {"sample_weight": draw(weights(data))}
+    asked = [importance]
     if function is skvarimp.null_importances:
         given = {"n_permutations": 3} | given
+    if function is skvarimp.leave_out_importances:
+        asked = []
+        given |= {"features": draw(features(data)) if chance(draw, 3) else None}
     for name in ("groups", "strata"):
         if isinstance(given.get(name), str):
             labels = {"rows": np.arange(data.n) // 2, "one": np.zeros(data.n, int)}
@@ -46,10 +66,11 @@ def refits_call(draw, some_importance, some_estimator, names, draw_and_close):
     drawn = chance(draw, 20)
 
     def call(ours):
-        result = function(estimator, data.X, y, importance, **given)
+        result = function(estimator, data.X, y, *asked, **given)
         require(bool(ours) or not np.isnan(result.importances).any(), "silent NaN")
         result.to_frame()
         if drawn:
             draw_and_close(result.plot)
 
-    judge(call, (data.X, y), (function, estimator, importance, given, data, y), True)
+    state = function, estimator, importance, given, data, y
+    judge(call, (data.X, y), state, draws=True)

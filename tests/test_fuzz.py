@@ -5,10 +5,13 @@ hundred calls; ``HYPOTHESIS_PROFILE=nightly pytest -n 2 tests/test_fuzz.py`` mak
 thousand others.
 """
 
+import inspect
 import os
 
 import fuzz_calls
 import pytest
+from fuzz_options import CONDITIONAL, OPTIONS, SELECTOR_OPTIONS
+from fuzz_refits import FUNCTIONS as REFITTING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,12 +27,13 @@ N_CALLS = settings.get_profile(
 
 # What is called, and its share of the calls.
 SHARES = {
-    "importance": 0.45,
+    "importance": 0.4,
     "compare": 0.06,
     "selector": 0.1,
     "importance_estimator": 0.05,
     "surrogate_predictor": 0.05,
     "refits": 0.05,
+    "rows": 0.05,
     "filter": 0.05,
     "feature_function": 0.05,
     "sequence": 0.09,
@@ -54,8 +58,8 @@ def fuzzed(share):
     return decorate
 
 
-# The importances' share in parts, so that workers divide it.
-PARTS = {name: 10 if name == "importance" else 1 for name in SHARES}
+# The importances' share in parts, one per class, so that workers divide it.
+PARTS = dict.fromkeys(SHARES, 1) | {"importance": len(fuzz_calls.NAMES)}
 
 
 def _make(kind, part):
@@ -73,19 +77,12 @@ for _kind, _parts in PARTS.items():
         globals()[f"test_{_kind}_{_part}"] = _make(_kind, _part)
 
 
-# Called with wrong things by tests of their own: test_rows, test_leave_out,
-# test_all_relevant, test_display.
+# Called with wrong things by tests of their own: test_all_relevant, test_display.
 OWN_TESTS = {
     "AllRelevantDisplay",
-    "AllRelevantSelector",
     "AssociationDisplay",
-    "LeaveOutImportances",
     "RowsDisplay",
     "SelectionPathDisplay",
-    "importance_by_cohort",
-    "importance_difference",
-    "leave_out_importances",
-    "rank_intervals",
 }
 
 
@@ -95,3 +92,19 @@ def test_everything_public_is_called():
     assert sum(SHARES.values()) == pytest.approx(1.0)
     public = {*skvarimp.__all__, *skvarimp.sequence.__all__} - {"BaseImportance"}
     assert public == fuzz_calls.CALLED | OWN_TESTS
+
+
+# Drawn from the data, or handed over by each call; `AllRelevantSelector` and the
+# others have their estimator and importance from there, too.
+FROM_DATA = {"estimator", "X", "y", "importance", "sample_weight", "features"}
+
+
+def test_every_parameter_is_drawn():
+    """Of every class and function that has options, and each class has a part."""
+    classes = OPTIONS | SELECTOR_OPTIONS
+    options = {getattr(skvarimp, name): drawn for name, drawn in classes.items()}
+    for called, drawn in (options | REFITTING).items():
+        named = set(inspect.signature(called).parameters) - {"callbacks"}
+        by_data = {"conditional"} if called.__name__ in CONDITIONAL else set()
+        assert named - FROM_DATA == drawn.keys() | by_data, called
+    assert PARTS["importance"] == len(OPTIONS)
