@@ -477,6 +477,16 @@ def test_callbacks():
     assert np.isnan(none.importances).all()
     assert len(none.to_frame()) == 6
     assert np.isnan(none.pvalues).all()
+    assert "nan" in none._repr_html_()
+
+
+def test_a_stop_in_the_first_fold_keeps_the_frame_library():
+    """The table without numbers is of the library that X came in."""
+    with pytest.warns(ImportanceWarning, match="0 of 5 folds done"):
+        none = leave_out_importances(
+            RefittedRidge(), pl.DataFrame(X), Y, callbacks=Recorder(1, step="refit")
+        )
+    assert isinstance(none.to_frame(), pl.DataFrame)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from skvarimp import (
     BackwardEliminationSelector,
     SensitivityImportance,
     compare_importances,
+    leave_out_importances,
 )
 
 rng = np.random.default_rng(0)
@@ -94,3 +95,25 @@ def test_a_selector_shows_what_it_kept():
     assert "age" in page
     assert f"{selector.n_features_} of 3" in page
     assert "<td>best score</td>" in page
+
+
+def test_what_is_lost_without_an_entry_is_a_table_with_intervals():
+    """Importance, standard error and p of each entry; the interval is the result's."""
+    random = np.random.default_rng(1)
+    found = leave_out_importances(Ridge(), X, y + random.normal(size=60))
+
+    page = found._repr_html_()
+
+    rows = re.findall(r"<tr><td title.*?</tr>", page)
+    table = found.to_frame()
+    assert len(rows) == 3
+    assert page.index("age") < page.index("&lt;b&gt;bold") < page.index("noise")
+    for row, (_, entry) in zip(rows, table.iterrows()):
+        cells = re.findall(r"<td>(-?[\d.]+)</td>", row)
+        for cell, name in zip(cells, ["importance", "standard_error", "p_value"]):
+            assert cell == f"{entry[name]:.{len(cell.partition('.')[2])}f}"
+        spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
+        bar, interval = ([float(number) for number in span] for span in spans)
+        # both on one scale, and rounded to 0.1% of the track
+        width = (entry["upper"] - entry["lower"]) / abs(entry["importance"])
+        assert abs(interval[1] - bar[1] * width) <= 0.05 * (1 + width) + 1e-9

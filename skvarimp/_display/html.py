@@ -43,7 +43,9 @@ def measure_html(measure):
     """
     how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
     note = escape(", ".join(str(part) for part in how if part))
-    return _page_of(measure, note, _table(measure, with_errors=True))
+    errors = measure.standard_errors_
+    further = {} if errors is None else {"standard error": errors}
+    return _page_of(measure, note, _table_of(measure, further))
 
 
 def comparison_html(fitted):
@@ -57,10 +59,25 @@ def comparison_html(fitted):
     tables = "".join(
         f'<div style="display: inline-block; vertical-align: top; margin-right: 2em">'
         f"<b>{escape(label)}</b>"
-        f"{_table(measure)}</div>"
+        f"{_table_of(measure, {})}</div>"
         for label, measure in fitted.items()
     )
     return _page("Comparison", "", tables)
+
+
+def leave_out_html(found, lower, upper):
+    """What is lost without each entry, as a table with bars.
+
+    Parameters
+    ----------
+    found : LeaveOutImportances
+    lower, upper : ndarray of shape (n_entries,)
+        Ends of the intervals.
+    """
+    further = {"standard error": found.standard_errors, "p": found.pvalues}
+    columns = found.ranking, found.importances, further, lower, upper
+    note = f"{found.baseline:.4g} with all columns; importance: its increase without"
+    return _page("Held-out loss", note, _table(found.entry_names, *columns))
 
 
 def selector_html(selector):
@@ -96,18 +113,30 @@ def _page(title, note, body):
     return f"{head}{body}</div>"
 
 
-def _table(measure, with_errors=False):
-    """The importances, a bar and the rank of each entry, most important first."""
-    names, ranks = measure.entry_names_, measure.ranking_
+def _table_of(measure, further):
+    """The table of a fitted measure, with intervals where it has errors."""
     values, errors = measure.importances_, measure.standard_errors_
-    columns = {"importance": values}
-    if with_errors and errors is not None:
-        columns["standard error"] = errors
+    half = 1.96 * np.nan_to_num(np.zeros(len(values)) if errors is None else errors)
+    bounds = values - half, values + half
+    return _table(measure.entry_names_, measure.ranking_, values, further, *bounds)
+
+
+def _table(names, ranks, values, further, lower, upper):
+    """The importances, a bar and the rank of each entry, most important first.
+
+    Parameters
+    ----------
+    names : list of str
+    ranks : ndarray of shape (n_entries,)
+    values, lower, upper : ndarray of shape (n_entries,)
+        The importances and the ends of their intervals.
+    further : dict
+        Name -> further column of numbers.
+    """
+    columns = {"importance": values} | further
     order = np.argsort(ranks, kind="stable")
     shown = order[:MOST_ROWS]
-    half = 1.96 * np.nan_to_num(errors if errors is not None else np.zeros(len(values)))
-    low = np.nan_to_num(values[shown] - half[shown])
-    high = np.nan_to_num(values[shown] + half[shown])
+    low, high = np.nan_to_num(lower[shown]), np.nan_to_num(upper[shown])
     left, right = min(0.0, low.min(initial=0.0)), max(0.0, high.max(initial=0.0))
     width = (right - left) or 1.0
 
@@ -122,9 +151,12 @@ def _table(measure, with_errors=False):
     head = "".join(f"<th>{name}</th>" for name in ["entry", *columns, "", "rank"])
     rows = []
     for place, e in enumerate(shown):
-        cells = "".join(f"<td>{of[e]:.{digits}f}</td>" for of in columns.values())
+        cells = "".join(
+            f"<td>{of[e]:.{3 if name == 'p' else digits}f}</td>"
+            for name, of in columns.items()
+        )
         bar = "" if np.isnan(values[e]) else across(0.0, values[e], "bar")
-        if half[e] > 0:
+        if low[place] < high[place]:
             bar += across(low[place], high[place], "interval")
         name = escape(str(names[e]))
         rows.append(

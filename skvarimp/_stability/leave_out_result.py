@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control, t
 from skvarimp._data.statistics import divided, holm
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.html import leave_out_html
 from skvarimp._measures.base import entry_frame, ranking
 from skvarimp._types import Axes, Floats, Frame, Integers
 
@@ -101,7 +102,8 @@ class LeaveOutImportances:
         total = weight.sum()
         if total == 0.0:  # a callback stopped before the end of the first fold
             unknown = np.full(len(entry_names), np.nan)
-            return cls(entry_names, unknown, unknown, differences, np.nan)
+            nothing = entry_names, unknown, unknown, differences, np.nan
+            return cls(*nothing, frame_library=frame_library)
         mean = weight @ values / total
         deviations, freedom = values - mean, np.inf
         spread = weight @ deviations**2
@@ -124,6 +126,9 @@ class LeaveOutImportances:
             f"<increase of the loss without each of {len(self.entry_names)} entries, "
             f"over {n_rows} held-out rows: to_frame()>"
         )
+
+    def _repr_html_(self) -> str:
+        return leave_out_html(self, *self._bounds(0.95))
 
     @property
     def pvalues(self) -> Floats:
