@@ -13,6 +13,7 @@ from skvarimp._data.validation import (
     check_target,
     check_two_rows,
     check_weights,
+    is_dask,
 )
 from skvarimp._running.in_partitions import Sent, binned_over, merged_over
 
@@ -56,13 +57,9 @@ def as_rows(X, y=None, sample_weight=None, feature_names=None):
     """
     if isinstance(X, Partitions):
         return X
-    if _is_dask(X) and hasattr(X, "to_delayed"):
+    if is_dask(X) and hasattr(X, "to_delayed"):
         return Partitions(X, y, sample_weight, feature_names)
     return as_table(X, feature_names)
-
-
-def _is_dask(value):
-    return hasattr(value, "__dask_graph__")
 
 
 class Partitions:
@@ -91,7 +88,7 @@ class Partitions:
         self.sent = Sent()
         given = {"y": y, "sample_weight": sample_weight}
         for name, values in given.items():
-            if values is not None and not _is_dask(values):
+            if values is not None and not is_dask(values):
                 raise TypeError(
                     f"`{name}` must be a Dask collection with the partitions of X, got "
                     f"{type(values).__name__}. Make it a column of X's source, or "

@@ -82,6 +82,20 @@ def check_feature_names(feature_names, table):
     return names
 
 
+def is_dask(values):
+    """Whether values are a Dask collection: in partitions, maybe not in memory."""
+    return hasattr(values, "__dask_graph__")
+
+
+def check_in_memory(values, name):
+    """Raise TypeError for a Dask collection, which NumPy would load without a word."""
+    if is_dask(values):
+        raise TypeError(
+            f"{name} must be in memory, got a Dask {type(values).__name__}. Pass "
+            f"{name.strip('`')}.compute()."
+        )
+
+
 def check_sample_weight(sample_weight, n_samples):
     """Return weights as float array of shape (n_samples,), not normalised.
 
@@ -109,6 +123,7 @@ def check_weights(sample_weight, n_samples):
     """Return weights as float array of shape (n_samples,); all may be 0."""
     if sample_weight is None:
         return np.ones(n_samples)
+    check_in_memory(sample_weight, "`sample_weight`")
     how = {"ensure_2d": False, "ensure_min_samples": 0}
     how["input_name"] = "`sample_weight`"
     try:
@@ -136,6 +151,7 @@ def check_weights(sample_weight, n_samples):
 
 def as_array(values, name):
     """Values as an array of real numbers or objects, or an error that names them."""
+    check_in_memory(values, name)
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(
             f"{name} is a masked array, whose masked values would be read as if they "
@@ -181,6 +197,7 @@ def check_length(y, n_samples):
 
     This is the only check of a y that only a scorer uses.
     """
+    check_in_memory(y, "y")
     listed = isinstance(y, list | tuple)  # maybe with rows of different lengths
     shape = (len(y),) if listed else getattr(y, "shape", ())
     if len(shape) > 0 and shape[0] != n_samples:

@@ -76,7 +76,7 @@ def leave_out_html(found, lower, upper):
     """
     further = {"standard error": found.standard_errors, "p": found.pvalues}
     columns = found.ranking, found.importances, further, lower, upper
-    note = f"{found.baseline:.4g} with all columns; importance: its increase without"
+    note = f"{found.baseline:.4g} with all columns, and the increase without each entry"
     return _page("Held-out loss", note, _table(found.entry_names, *columns))
 
 

@@ -19,7 +19,7 @@ from skvarimp._data.subgroup_trees import (
     parts_by_tree,
     target_of,
 )
-from skvarimp._data.validation import CONSTRAINTS, StrOptions
+from skvarimp._data.validation import CONSTRAINTS, StrOptions, is_dask
 from skvarimp._data.values import factorized, numbers_if_possible
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.partitioned_problem import partitioned_problem
@@ -167,14 +167,14 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
 
     Measures that watch the same response of the same entries share one walk.
     """
-    rows = as_rows(X, y, sample_weight)
-    in_partitions = isinstance(rows, Partitions)
-    for measure in measures if in_partitions else ():
-        if not measure._passes_over_partitions:
+    for measure in measures:
+        if is_dask(X) and not measure._passes_over_partitions:
             raise TypeError(
                 f"{type(measure).__name__} needs all rows in one place, got X in the "
                 "partitions of a Dask collection. Pass X.compute()."
             )
+    rows = as_rows(X, y, sample_weight)
+    in_partitions = isinstance(rows, Partitions)
     table = rows.head.table if in_partitions else rows
     entries = [m._set_entries(table, m.features, estimator) for m in measures]
     make = partial(make_problem, estimator, table, y, sample_weight)

@@ -17,7 +17,12 @@ from sklearn.utils.validation import (
 )
 
 from skvarimp._data.table import as_table, checked_frame
-from skvarimp._data.validation import check_class_labels, check_target, is_structured
+from skvarimp._data.validation import (
+    check_class_labels,
+    check_in_memory,
+    check_target,
+    is_structured,
+)
 from skvarimp._types import Matrix
 
 
@@ -39,6 +44,7 @@ class TakesAnyContainer(MetaEstimatorMixin):
         if checked_frame(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
+        check_in_memory(X, "X")
         return validate_data(
             self,
             X,
@@ -56,6 +62,7 @@ class TakesAnyContainer(MetaEstimatorMixin):
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None."
             )
+        check_in_memory(y, "y")
         table = as_table(self._validated(X, reset=True))
         if not is_structured(y):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
