@@ -16,7 +16,13 @@ def assert_rule(selector):
     lengths = {len(column) for column in path.values()}
     assert len(lengths) == 1
     best = max(path["score"])
-    enough = best - (1 - selector.performance_threshold) * abs(best)
+    threshold = selector.performance_threshold
+    folds = path["fold_scores"][path["score"].index(best)]
+    if threshold == "auto" and len(folds) > 1:
+        enough = best - np.sqrt(np.var(folds, ddof=1) / len(folds))
+    else:
+        share = 0.95 if threshold == "auto" else threshold
+        enough = best - (1 - share) * abs(best)
     good = [k for k, s in zip(path["n_features"], path["score"]) if s >= enough]
     assert selector.n_features_ == min(good) == selector.support_.sum()
     for mean, folds in zip(path["score"], path["fold_scores"]):

@@ -84,6 +84,20 @@ def test_one_standard_error(kind):
 
 
 @BOTH
+def test_what_is_good_enough_by_default(kind):
+    """One standard error of folds; of one split, which has none, 95% of the best."""
+    tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    for cv, rule in ((5, "one_standard_error"), ("one_split", 0.95)):
+        by_default = kind(tree, cv=cv, random_state=0).fit(X, Y)
+        told = kind(tree, cv=cv, random_state=0, performance_threshold=rule).fit(X, Y)
+        assert by_default.score_needed_ == told.score_needed_
+        assert np.array_equal(by_default.ranking_, told.ranking_)
+    halves = [(np.arange(100), np.arange(100, 200))]
+    once = kind(tree, cv=halves).fit(X, Y)
+    assert once.score_needed_ == pytest.approx(0.95 * max(once.path_["score"]))
+
+
+@BOTH
 @pytest.mark.parametrize("cv", ["one_split", [(np.arange(9), np.arange(9, 20))]])
 def test_one_standard_error_needs_folds(kind, cv):
     """Refused before the first fit, with the way out."""

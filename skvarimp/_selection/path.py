@@ -46,6 +46,7 @@ from skvarimp._types import (
 ONE_SPLIT = "one_split"
 ONE_STANDARD_ERROR = "one_standard_error"
 HELD_OUT = 0.3  # share held out then (Lemaire & Clérot, section IV.A)
+GOOD_ENOUGH = 0.95  # share of the best score (the same, section II.D)
 LEAST_WORKING_MEMORY = 64  # MiB; smaller blocks would take longer
 
 
@@ -147,7 +148,7 @@ class PathSelector(Delegating, RefittingSelector):
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "performance_threshold": [
             Interval(Real, 0, 1, closed="both"),
-            StrOptions({ONE_STANDARD_ERROR}),
+            StrOptions({"auto", ONE_STANDARD_ERROR}),
         ],
         "importance_threshold": [Interval(Real, 0, 1, closed="left")],
         "step": [
@@ -168,7 +169,7 @@ class PathSelector(Delegating, RefittingSelector):
     estimator: AnyEstimator
     importance: Importance | None = None
     _: KW_ONLY
-    performance_threshold: float | Literal["one_standard_error"] = 0.95
+    performance_threshold: float | Literal["auto", "one_standard_error"] = "auto"
     importance_threshold: float = 1e-6
     step: int | float = 1
     min_features_to_select: int = 1
@@ -243,16 +244,19 @@ class PathSelector(Delegating, RefittingSelector):
 
         It is the smallest that scores at least best - (1 - performance_threshold)
         |best|, or with "one_standard_error" the best minus the standard error of its
-        mean over the folds (Breiman et al. 1984); of several the better one.
+        mean over the folds (Breiman et al. 1984); of several the better one. "auto"
+        is the latter for folds, and GOOD_ENOUGH for one split.
         """
         self.path_ = path
         scores, sizes = np.asarray(path["score"]), np.asarray(path["n_features"])
         best = np.lexsort((sizes, -scores))[0]  # of several the smallest
-        if self.performance_threshold == ONE_STANDARD_ERROR:
-            folds = path["fold_scores"][best]
+        folds, threshold = path["fold_scores"][best], self.performance_threshold
+        if threshold == "auto":
+            threshold = ONE_STANDARD_ERROR if len(folds) > 1 else GOOD_ENOUGH
+        if threshold == ONE_STANDARD_ERROR:
             less = folds.std(ddof=1) / np.sqrt(len(folds))
         else:
-            less = (1.0 - self.performance_threshold) * abs(scores[best])
+            less = (1.0 - threshold) * abs(scores[best])
         self.score_needed_ = float(scores[best] - less)
         good = np.flatnonzero(scores >= self.score_needed_)
         chosen = good[np.lexsort((-scores[good], sizes[good]))[0]]

@@ -50,11 +50,12 @@ class BackwardEliminationSelector(PathSelector):
         `SensitivityImportance(contrast="observed", scale=None)`. Measures that read
         the fit itself (`ImpurityImportance`, `CoefficientImportance`, out-of-bag
         permutation) are given the training rows.
-    performance_threshold : float or "one_standard_error", default=0.95
+    performance_threshold : float, "auto" or "one_standard_error", default="auto"
         How good the kept subset must be. A number t: its score must be at least
         best - (1 - t) abs(best), for 0.95 the paper's 95% of the best score.
         "one_standard_error": at least the best score minus the standard error of its
-        mean over the folds [2]_, which needs `cv`.
+        mean over the folds [2]_, which needs `cv`. "auto": "one_standard_error" if
+        `cv` makes several folds, and 0.95 for one split.
     importance_threshold : float, default=1e-6
         Columns below this share of the largest importance are dropped at once.
     step : int or float, default=1
@@ -168,7 +169,7 @@ class ForwardSelector(PathSelector):
         Any estimator, pipelines included; cloned.
     importance : importance, callable or None, default=None
         As in `BackwardEliminationSelector`.
-    performance_threshold : float or "one_standard_error", default=0.95
+    performance_threshold : float, "auto" or "one_standard_error", default="auto"
         As in `BackwardEliminationSelector`.
     importance_threshold : float, default=1e-6
         Columns below this share of the largest importance are never added.
