@@ -9,11 +9,11 @@ from selection_data import X, Y, assert_rule
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
+from sklearn.linear_model import LogisticRegression, SGDRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder
 
-from skvarimp import BackwardEliminationSelector, ForwardSelector, SensitivityImportance
+from skvarimp import BackwardEliminationSelector, SensitivityImportance
 
 
 def frame(n=120):
@@ -56,21 +56,6 @@ def test_frames_reach_the_estimator_as_they_came():
     polars = pl.from_pandas(Z).with_columns(pl.col("city").cast(pl.Categorical))
     selector = BackwardEliminationSelector(direct, random_state=0).fit(polars, y)
     assert selector.get_feature_names_out().tolist() == ["city", "size"]
-
-
-def test_named_columns_inside_are_refused_when_dropped():
-    """By name and by position, with the way out."""
-    Z, y = frame()
-    Z["size"] = Z["size"].fillna(0)
-    for columns, message in (
-        (["noise", "size"], "dropped column 'noise'"),
-        ([0, 2], "position"),
-    ):
-        inner = ColumnTransformer([("some", StandardScaler(), columns)])
-        model = make_pipeline(inner, Ridge())
-        for kind in (BackwardEliminationSelector, ForwardSelector):
-            with pytest.raises(ValueError, match=message + ".*make_column_selector"):
-                kind(model).fit(Z, y)
 
 
 def test_sparse_missing_values_and_inverse():

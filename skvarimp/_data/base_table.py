@@ -103,6 +103,18 @@ class Table:
         """
         raise NotImplementedError
 
+    def held(self, donors, source):
+        """The table with some columns held at one value each.
+
+        Parameters
+        ----------
+        donors : dict
+            Column -> the row of `source` whose value it holds.
+        source : Table
+            With the same columns.
+        """
+        raise NotImplementedError
+
     def has_levels(self, j):
         """Whether column j holds no numbers, so that only its own values exist."""
         return self.column(j).dtype.kind not in "fiuc"
@@ -196,6 +208,14 @@ class ArrayTable(Table):
         copies = [self.native[order, j] for j, order in orders]
         return ArrayTable(np.column_stack([self.native, *copies]))
 
+    def held(self, donors, source):
+        """See `Table.held`."""
+        columns, rows = list(donors), list(donors.values())
+        constants = source.native[rows, columns]
+        X = self.native.astype(np.result_type(self.native, constants))
+        X[:, columns] = constants
+        return ArrayTable(X)
+
     def numeric(self):
         """See `Table.numeric`."""
         if self.native.dtype.kind in "fbiu":
@@ -271,6 +291,19 @@ class SparseTable(Table):
         copies.has_sorted_indices = False
         copies.sort_indices()
         return SparseTable(self._like(sparse.hstack([self.csc, copies], format="csc")))
+
+    def held(self, donors, source):
+        """See `Table.held`."""
+        others = np.setdiff1d(np.arange(self.n_columns), list(donors))
+        ones = np.ones(len(others), dtype=self.native.dtype)
+        square = self.n_columns, self.n_columns
+        row = np.zeros((1, self.n_columns), dtype=source.native.dtype)
+        for j, donor in donors.items():
+            row[0, j] = source.column(j)[donor]
+        constants = sparse.csr_array(row)[np.zeros(self.n_samples, dtype=np.intp)]
+        keep = sparse.csr_array((ones, (others, others)), shape=square)
+        kept = sparse.csr_array(self._csr) @ keep
+        return SparseTable(self._like(type(self._csr)(kept + constants)))
 
     def _like(self, X):
         """In the format of X as given, index type included (some models insist).

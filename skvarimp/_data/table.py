@@ -210,6 +210,20 @@ class FrameTable(Table):
             wide = wide.set_axis(range(wide.shape[1]), axis=1)
         return FrameTable(wide)
 
+    def held(self, donors, source):
+        """See `Table.held`."""
+        parts = [
+            source._rows(
+                source.frame.select(self._labels[j]), np.full(self.n_samples, row)
+            )
+            for j, row in donors.items()
+        ]
+        if len(parts) < self.n_columns:
+            parts.append(self.frame.drop([self._labels[j] for j in donors]))
+        parts = [nw.maybe_reset_index(part) for part in parts]
+        frame = nw.concat(parts, how="horizontal").select(self._labels)
+        return FrameTable(self.handed_out(frame))
+
     def numeric(self):
         """See `Table.numeric`."""
         if self._array is not None:

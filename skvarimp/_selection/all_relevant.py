@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import binom, false_discovery_control, rankdata
@@ -15,8 +15,8 @@ from skvarimp._display.selection import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._running.tasks import Progress, in_order
-from skvarimp._selection.checks import check_copies_reach
 from skvarimp._selection.refits import RefittingSelector, cloned, generator, seeds_of
+from skvarimp._selection.removal import Removal, check_copies_reach, with_lists
 from skvarimp._types import AnyEstimator, Axes, Importance, RandomState
 
 TENTATIVE, SELECTED, REJECTED = 0, 1, -1
@@ -53,6 +53,10 @@ class AllRelevantSelector(RefittingSelector):
         more rounds, fewer columns stay tentative.
     alpha : float, default=0.05
         Significance level of the two-sided tests.
+    removal : {"auto", "drop", "constant"}, default="auto"
+        What becomes of rejected columns, as in `BackwardEliminationSelector`. A
+        `ColumnTransformer` inside the estimator that asks for a column by name is
+        also given its copies, in a clone; it may not ask by position.
     n_jobs : int, default=None
         Number of joblib workers over rounds. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -139,6 +143,7 @@ class AllRelevantSelector(RefittingSelector):
     max_iter: int = 100
     n_iter_no_change: int = 5
     alpha: float = 0.05
+    removal: Literal["auto", "drop", "constant"] = "auto"
     n_jobs: int | None = None
     random_state: RandomState = None
 
@@ -149,7 +154,8 @@ class AllRelevantSelector(RefittingSelector):
                 "AllRelevantSelector shuffles rows and needs at least two, got "
                 f"n_samples = {table.n_samples}."
             )
-        check_copies_reach(self.estimator)
+        check_copies_reach(self.estimator, table)
+        removal = Removal.of(self.removal, self.estimator, table)
         if refits.passed.groups is not None:
             raise TypeError(
                 "AllRelevantSelector splits no rows and takes no `groups`. Leave them "
@@ -159,13 +165,13 @@ class AllRelevantSelector(RefittingSelector):
         decisions = Decisions(
             table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
         )
-        stopped = False
+        stopped, shared = False, (refits, removal)
         with Progress([self], self.max_iter, "round") as progress:
             # as many rounds at once as surely bring no decision before the last
             while not stopped and (n_more := decisions.next_batch()):
                 left = decisions.left()
                 tasks = [(seed, left) for seed in seeds[decisions.n_rounds :][:n_more]]
-                for _, found in in_order(_of_round, tasks, (refits,), self.n_jobs):
+                for _, found in in_order(_of_round, tasks, shared, self.n_jobs):
                     decisions.add(left, *found)
                     stopped = progress.step()
                     if stopped:
@@ -208,7 +214,7 @@ class AllRelevantSelector(RefittingSelector):
         return AllRelevantDisplay.from_selector(self, ax=ax, **kwargs)
 
 
-def _of_round(task, refits):
+def _of_round(task, refits, removal):
     """Importances of the columns left, and the largest of their copies.
 
     Parameters
@@ -217,19 +223,27 @@ def _of_round(task, refits):
         Seed and the positions of the columns left.
     refits : Refits
         With all columns.
+    removal : Removal
+        Of the rejected columns.
     """
     seed, left = task
     random = np.random.default_rng(seed)
-    table = refits.table.select(left)
-    copied = np.resize(np.arange(len(left)), max(len(left), FEWEST_COPIES))
-    orders = [(j, random.permutation(table.n_samples)) for j in copied]
+    part, places = removal.part(refits, left), removal.places(left)
+    n_samples, n_columns = part.table.n_samples, part.table.n_columns
+    copied = np.resize(places, max(len(left), FEWEST_COPIES))
+    orders = [(j, random.permutation(n_samples)) for j in copied]
+    wide = part.table.beside_copies(orders)
+    names = wide.column_names()
+    both = {names[j]: [names[j]] for j in places}
+    for j, copy in zip(copied, names[n_columns:]):
+        both[names[j]].append(copy)
+    estimator = with_lists(part.estimator, both)
     importance = refits.importance
     if isinstance(importance, BaseImportance):
         importance = cloned(importance, random)
-    wide = table.beside_copies(orders)
-    wide = replace(refits, table=wide, importance=importance)
+    wide = replace(part, estimator=estimator, table=wide, importance=importance)
     values = wide.refitted(None, None, random).importances
-    return values[: len(left)], values[len(left) :].max()
+    return values[places], values[n_columns:].max()
 
 
 class Decisions:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -117,53 +116,6 @@ def check_refittable(estimator):
             f"refitted, got {estimator!r:.60}. For one model fitted already use the "
             "importance's own `fit`."
         )
-
-
-def check_named_columns(estimator, table, dropped):
-    """Raise where a ColumnTransformer asks for a column that was dropped.
-
-    Also where it asks by position: positions shift when a column goes.
-    """
-    if len(dropped) == 0:
-        return
-    gone = {table.column_names()[j] for j in dropped}
-    for part, columns in _parts_that_name_columns(estimator):
-        names = [column for column in columns if isinstance(column, str)]
-        lost = sorted(gone.intersection(names))
-        if lost:
-            what = f"asks for the dropped column {lost[0]!r} by name"
-        elif len(names) < len(columns):
-            what = "asks for columns by position, which shifts when others go"
-        else:
-            continue
-        raise ValueError(
-            f"The ColumnTransformer inside the estimator {what} (its part {part!r}). "
-            "Select columns by type with make_column_selector instead."
-        )
-
-
-def check_copies_reach(estimator):
-    """Raise where a ColumnTransformer would not see copies of columns."""
-    for part, _ in _parts_that_name_columns(estimator):
-        raise ValueError(
-            "The ColumnTransformer inside the estimator asks for the columns of its "
-            f"part {part!r} by name or position, so that their shuffled copies would "
-            "not reach the model. Select columns by type with make_column_selector "
-            "instead."
-        )
-
-
-def _parts_that_name_columns(estimator):
-    """(name, list of columns) of the parts of ColumnTransformers in an estimator."""
-    inside = [estimator]
-    if hasattr(estimator, "get_params"):
-        inside += estimator.get_params(deep=True).values()
-    for transformer in inside:
-        if isinstance(transformer, ColumnTransformer):
-            for part, _, columns in transformer.transformers:
-                if not callable(columns):
-                    several = np.iterable(columns) and not isinstance(columns, str)
-                    yield part, list(columns) if several else [columns]
 
 
 @dataclass

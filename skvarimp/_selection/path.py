@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -34,6 +34,7 @@ from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._selection.checks import router_of
 from skvarimp._selection.refits import Refits, RefittingSelector
+from skvarimp._selection.removal import Removal
 from skvarimp._types import (
     AnyEstimator,
     Axes,
@@ -61,6 +62,8 @@ class Path:
     ----------
     refits : Refits
         With all columns.
+    removal : Removal
+        Of the columns that are not in a subset.
     scorer : callable
     splits : list of (ndarray, ndarray)
     n_jobs : int or None
@@ -73,6 +76,7 @@ class Path:
     """
 
     refits: Refits
+    removal: Removal
     scorer: Callable
     splits: list
     n_jobs: int | None
@@ -82,7 +86,7 @@ class Path:
 
     def folds(self, columns, with_importance):
         """Some columns' score on each fold, and the mean importances or None."""
-        shared = self.refits, self.scorer, columns, with_importance
+        shared = self.refits, self.removal, self.scorer, columns, with_importance
         folds = in_order(_fold, self.splits, shared, self.n_jobs)
         scores, importances = zip(*(fold for _, fold in folds))
         mean = np.mean(importances, axis=0) if with_importance else None
@@ -104,11 +108,11 @@ class Path:
 
 
 @users_code()
-def _fold(split, refits, scorer, columns, with_importance):
+def _fold(split, refits, removal, scorer, columns, with_importance):
     """Score of some columns on a fold, and their importances or None."""
     train, held_out = split
-    estimator = refits.part(train, columns).fitted()
-    unseen = refits.part(held_out, columns)
+    estimator = removal.part(refits, columns, train).fitted()
+    unseen = removal.part(refits, columns, held_out)
     score = scorer(estimator, unseen.table.native, unseen.y, **unseen.passed.score)
     if not is_finite_number(score):
         raise ValueError(
@@ -118,9 +122,10 @@ def _fold(split, refits, scorer, columns, with_importance):
     if not with_importance:
         return float(score), None
     rows = refits.rows_to_measure(train, held_out)
-    part = unseen if rows is held_out else refits.part(rows, columns)
+    part = unseen if rows is held_out else removal.part(refits, columns, rows)
     with config_context(working_memory=_working_memory(refits.table)):
-        return float(score), part.measured(estimator).importances
+        importances = part.measured(estimator).importances
+    return float(score), importances[removal.places(columns)]
 
 
 def _working_memory(table):
@@ -175,6 +180,7 @@ class PathSelector(Delegating, RefittingSelector):
     min_features_to_select: int = 1
     scoring: Scoring = None
     cv: CrossValidation | Literal["one_split"] = ONE_SPLIT
+    removal: Literal["auto", "drop", "constant"] = "auto"
     n_jobs: int | None = None
     random_state: RandomState = None
 
@@ -195,15 +201,17 @@ class PathSelector(Delegating, RefittingSelector):
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
-        path = Path(refits, self._scorer(), splits, self.n_jobs, self._changes)
+        removal = Removal.of(self.removal, self.estimator, table)
+        how = self._scorer(), splits, self.n_jobs, self._changes
+        path = Path(refits, removal, *how)
         with Progress([self], self._most_steps(table.n_columns), "step") as progress:
             for step in self._walk(path):
                 path.visit(*step)
                 if progress.step():
                     break
         self._keep(path.steps)
-        kept = table.select(np.flatnonzero(self.support_))
-        self.estimator_ = replace(refits, table=kept).fitted()
+        self._removal = removal
+        self.estimator_ = removal.part(refits, np.flatnonzero(self.support_)).fitted()
 
     def _scorer(self):
         # `check_scoring` would name itself in the error for an unknown name
@@ -278,8 +286,8 @@ class PathSelector(Delegating, RefittingSelector):
         )
 
     def _selected(self, X):
-        """The selected columns in X's own container."""
-        return as_table(X).select(np.flatnonzero(self.support_)).native
+        """X in its own container, without the columns that are not selected."""
+        return self._removal.rest(as_table(X), np.flatnonzero(self.support_)).native
 
     def plot_path(self, ax: Axes | None = None, **kwargs: Any) -> SelectionPathDisplay:
         """Draw the score against the number of features.

@@ -65,7 +65,8 @@ class Refits:
     def part(self, rows, columns=None):
         """The same on some rows (None: all of them), and on some columns."""
         if rows is None:
-            return self
+            table = self.table if columns is None else self.table.select(columns)
+            return replace(self, table=table)
         table = self.table
         table = table.take(rows) if columns is None else table.part(rows, columns)
         y = None if self.y is None else self.y[rows]

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from skvarimp._data.table import as_table
 from skvarimp._measures.base import BaseImportance
 from skvarimp._models.delegation import Delegating
-from skvarimp._selection.checks import check_named_columns, importance_constraint
+from skvarimp._selection.checks import importance_constraint
 from skvarimp._selection.path import PathSelector
 from skvarimp._selection.refits import RefitsEstimator
 
@@ -68,6 +68,15 @@ class BackwardEliminationSelector(PathSelector):
         "one_split": one split with 30% held out, stratified for classifiers; else
         folds, over which scores and importances are averaged. None: 5 folds, as
         everywhere in scikit-learn.
+    removal : {"auto", "drop", "constant"}, default="auto"
+        What becomes of columns that are not in a subset. "drop": they are removed from
+        X, and their names from the lists of every `ColumnTransformer` inside the
+        estimator, which is cloned for it. "constant": each keeps its place but holds
+        one value, the median of numbers or the most frequent of other values, in the
+        rows to fit, to score and to predict. "auto": "constant" where a
+        `ColumnTransformer` asks for columns by position, or for columns that X has not,
+        or where a parameter such as `categories` or `monotonic_cst` lists something
+        for each column; else "drop".
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
@@ -86,6 +95,7 @@ class BackwardEliminationSelector(PathSelector):
         The score that was good enough.
     estimator_ : estimator
         Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
+        With removal="constant" it has all columns, those not kept with their constants.
     path_ : dict
         One entry per step in each of `n_features`, `score`, `fold_scores`, `dropped`
         (columns dropped to come to this step) and `seconds`; the first step has all
@@ -137,7 +147,6 @@ class BackwardEliminationSelector(PathSelector):
             yield columns, dropped, True
             keep = self._kept(path.importances)
             dropped, columns = columns[~keep], columns[keep]
-            check_named_columns(self.estimator, table, dropped)
         yield columns, dropped, False
 
     def _kept(self, importances):
@@ -183,6 +192,8 @@ class ForwardSelector(PathSelector):
         "one_split": one split with 30% held out, stratified for classifiers; else
         folds, over which scores and importances are averaged. None: 5 folds, as
         everywhere in scikit-learn.
+    removal : {"auto", "drop", "constant"}, default="auto"
+        As in `BackwardEliminationSelector`.
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
@@ -243,7 +254,6 @@ class ForwardSelector(PathSelector):
         high = importances >= self.importance_threshold * importances.max()
         n_used = self.min_features_to_select
         last = max(int(high.sum()), n_used)
-        check_named_columns(self.estimator, table, order[n_used:])
         yield np.sort(order[:n_used]), order[:n_used], False
         while n_used < last:
             start = n_used

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,13 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skvarimp._data.entries import resolve_features
-from skvarimp._data.table import as_table
 from skvarimp._data.validation import StrOptions, check_weights
-from skvarimp._data.values import as_columns, is_missing
+from skvarimp._data.values import as_columns
 from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
 from skvarimp._response.losses import LOSSES, make_loss, refused_loss
-from skvarimp._selection.checks import check_named_columns, check_refittable
+from skvarimp._selection.checks import check_refittable
+from skvarimp._selection.removal import Removal
 from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import AnyEstimator, CrossValidation, Features, Matrix, RandomState
@@ -36,7 +35,7 @@ def leave_out_importances(
     loss: Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
     | Callable[[Any, Any], ArrayLike] = "auto",
     cv: CrossValidation = 5,
-    removal: Literal["constant", "drop"] = "constant",
+    removal: Literal["auto", "drop", "constant"] = "constant",
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     params: Mapping[str, ArrayLike] | None = None,
@@ -70,10 +69,12 @@ callable, default="auto"
         Folds; an integer: so many, stratified for classifiers; None: 5. A row held
         out several times counts once, with its mean difference; a row never held out
         does not count.
-    removal : {"constant", "drop"}, default="constant"
+    removal : {"auto", "drop", "constant"}, default="constant"
         "constant": each column keeps its place but holds one value, the median of
-        numbers or the most frequent of other values, so that a pipeline finds the
-        columns it names. "drop": the columns are removed.
+        numbers or the most frequent of other values. "drop": the columns are removed
+        from X, and their names from the lists of every `ColumnTransformer` inside the
+        estimator. "auto": "drop" where that works, else "constant", as in
+        `BackwardEliminationSelector`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for the estimator, which must take them, and for the mean of the
         differences; a pipeline needs metadata routing for it.
@@ -178,26 +179,20 @@ callable, default="auto"
         caller,
         locals(),
         loss=[StrOptions({"auto", *LOSSES}), Callable],
-        removal=[StrOptions({"constant", "drop"})],
+        removal=[StrOptions({"auto", "drop", "constant"})],
     )
     reason = refused_loss(loss, estimator, "auto")
     if reason:
         raise ValueError(reason)
     table = refits.table
     entries = resolve_features(features, table.names, table.n_columns)
-    for entry in entries if removal == "drop" else ():
-        if len(entry.columns) == table.n_columns:
-            raise ValueError(
-                f"removal='drop' would leave no column without {entry.name!r}. Use "
-                "removal='constant'."
-            )
-        check_named_columns(estimator, table, entry.columns)
+    how = Removal.of(removal, estimator, table, entries)
     splits = refits.seeded_splits(splitter, random_state)
     left_out = [None, *entries]
-    together = _has_closed_form(estimator, table, removal)
+    together = _has_closed_form(estimator, table, how)
     batches = [left_out] if together else [[one] for one in left_out]
     tasks = [(*split, batch) for split in splits for batch in batches]
-    arguments = (refits, loss, removal)
+    arguments = (refits, loss, how)
     found = iter(run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks))
     by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
@@ -220,7 +215,7 @@ def _losses_of_task(task, refits, loss, removal):
         other; None: nothing. Several follow in closed form from one fit.
     refits : Refits
     loss : str or callable
-    removal : {"constant", "drop"}
+    removal : Removal
     """
     train, held_out, seed, left_out = task
     y = refits.y[held_out]
@@ -230,11 +225,13 @@ def _losses_of_task(task, refits, loss, removal):
             return _row_losses(*predictions, loss, y)
     losses = []
     for entry in left_out:
-        part = refits
+        rest, unseen = refits.part(train), refits.table.take(held_out)
         if entry is not None:
-            part = replace(refits, table=_removed(refits.table, entry, removal))
-        estimator = part.part(train).fitted(seed)
-        outputs = Model(estimator)(part.table.take(held_out).native, "held-out rows")
+            columns = _others(refits, entry)
+            rest = removal.part(refits, columns, train)
+            unseen = removal.rest(unseen, columns)
+        estimator = rest.fitted(seed)
+        outputs = Model(estimator)(unseen.native, "held-out rows")
         losses.append(_row_losses(estimator, outputs.T[:, :, np.newaxis], loss, y))
     return np.hstack(losses)
 
@@ -245,28 +242,9 @@ def _row_losses(estimator, outputs, loss, y):
     return of_rows(y[:, np.newaxis], outputs)
 
 
-def _removed(table, entry, removal):
-    """The table without an entry's columns, or with a constant in each."""
-    if removal == "drop":
-        rest = np.setdiff1d(np.arange(table.n_columns), entry.columns)
-        return table.select(rest)
-    rows = np.arange(table.n_samples)
-    for j in entry.columns:
-        donors = np.full(table.n_samples, _typical_row(table, j))
-        table = as_table(table.moved(rows, (j,), donors=donors))
-    return table
-
-
-def _typical_row(table, j):
-    """A row that holds the (lower) median of a column, or its most frequent value."""
-    codes, donors = table.factorize((j,))
-    counts = np.bincount(codes, minlength=len(donors)).astype(np.float64)
-    missing = [is_missing(value) for value in table.column(j)[donors]]
-    if not all(missing):
-        counts[missing] = 0.0
-    if table.is_categorical(j):
-        return donors[counts.argmax()]
-    return donors[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
+def _others(refits, entry):
+    """Positions of the columns without those of an entry."""
+    return np.setdiff1d(np.arange(refits.table.n_columns), entry.columns)
 
 
 def _mean_of_rows(splits, losses, shape):
@@ -283,7 +261,7 @@ def _has_closed_form(estimator, table, removal):
     """Whether the predictions without each entry may follow from one fit."""
     if type(estimator) not in (LinearRegression, Ridge) or estimator.positive:
         return False
-    if not estimator.fit_intercept and removal == "constant":
+    if not estimator.fit_intercept and removal.constants is not None:
         return False  # a constant column acts as an intercept
     if isinstance(estimator, Ridge) and (
         estimator.solver not in CLOSED_FORM_SOLVERS or np.ndim(estimator.alpha) > 0
@@ -349,8 +327,9 @@ def _agrees(refits, train, held_out, entry, outputs):
     """Whether a refit without one entry predicts the same."""
     if len(entry.columns) == refits.table.n_columns:
         return True
-    without = replace(refits, table=_removed(refits.table, entry, "drop"))
-    estimator = without.part(train).fitted(0)
-    refitted = as_columns(estimator.predict(without.table.take(held_out).native)).T
+    columns = _others(refits, entry)
+    estimator = refits.part(train, columns).fitted(0)
+    unseen = refits.part(held_out, columns).table
+    refitted = as_columns(estimator.predict(unseen.native)).T
     gap = np.abs(refitted - outputs).max()
     return gap <= AGREES * np.abs(refitted).max()
