@@ -9,7 +9,8 @@ class Recorder:
     A step is a task of one name: an "entry", a "refit", a "step" of a selection.
     """
 
-    def __init__(self, stop_after=None, fail_after=None, step="entry"):
+    def __init__(self, stop_after=None, fail_after=None, step="entry", error=None):
+        self.error = error or RuntimeError("the callback failed")
         pytest.importorskip("sklearn.callback")  # new in scikit-learn 1.9
         self.stop_after, self.fail_after, self.step = stop_after, fail_after, step
         self.events, self.contexts = [], []
@@ -31,8 +32,9 @@ class Recorder:
         """See `FitCallback`."""
         self.events.append(f"end {context.task_name}")
         self.contexts.append(context)
-        if self.fail_after is not None and self.steps >= self.fail_after:
-            raise RuntimeError("the callback failed")
+        of_step = context.task_name == self.step
+        if of_step and self.fail_after is not None and self.steps >= self.fail_after:
+            raise self.error
         return self.stop_after is not None and self.steps >= self.stop_after
 
     @property

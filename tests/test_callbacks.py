@@ -84,7 +84,7 @@ def test_stop_after_two_entries(importance):
         np.testing.assert_array_equal(importance.importances_[known], complete[known])
         message = f"{6 - known.sum()} of 6 entries have no importance"
     else:
-        message = "before a callback stopped the draws"
+        message = "before the draws were stopped"
         assert np.all(importance.n_draws_[known] >= 100)
         np.testing.assert_allclose(importance.importances_, complete, rtol=0.5)
     assert any(message in str(w.message) for w in caught)
@@ -133,7 +133,7 @@ def test_comparing_tells_each_measure():
     assert recorder.steps == other.steps == 2 * 2 * n_entries
     assert recorder.events.count("teardown") == 4
     stopping = Recorder(stop_after=2)
-    with pytest.warns(ImportanceWarning, match="A callback stopped"):
+    with pytest.warns(ImportanceWarning, match="was stopped"):
         table = compare_importances(model, X, None, measures[:1], callbacks=stopping)
     assert np.isnan(table.iloc[:, 0]).sum() == n_entries - 2
     assert not hasattr(measures[0], "_skl_callbacks")

@@ -225,7 +225,7 @@ def test_callbacks(function, capsys):
     function(LINEAR, X, Y, OBSERVED, callbacks=[bar], **few(function))
     assert "100%" in capsys.readouterr().out
     for after in (1, 2):
-        with pytest.warns(ImportanceWarning, match="A callback stopped"):
+        with pytest.warns(ImportanceWarning, match="was stopped"):
             found = function(
                 LINEAR, X, Y, OBSERVED, callbacks=Recorder(after, step="refit")
             )

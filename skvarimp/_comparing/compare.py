@@ -13,7 +13,7 @@ from skvarimp._data.validation import check_no_data
 from skvarimp._measures.base import BaseImportance, require_pandas
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._running.guards import no_overflow
+from skvarimp._running.guards import no_overflow, undivided
 from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.tasks import set_callbacks
 from skvarimp._selection.checks import named
@@ -120,6 +120,7 @@ def compare_importances(
 
 
 @no_overflow()
+@undivided
 def fit_measures(measures, estimator, X, y, sample_weight):
     """Fit measures on one model; those on the response engine share its walks.
 

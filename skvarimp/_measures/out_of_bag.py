@@ -70,7 +70,7 @@ class OutOfBag:
     def outcome(self, plan, measure):
         """Mean loss gained over the trees, exact over their donors or from draws.
 
-        Where a callback stops the fit, a warning says over how many trees it is the
+        Where the fit is stopped, a warning says over how many trees it is the
         mean.
         """
         entries, n_trees = plan.entries, len(self.trees)
@@ -98,7 +98,7 @@ class OutOfBag:
                 noise = noise + more**2
         if done < n_trees:
             warn(
-                "A callback stopped PermutationImportance: its importances are means "
+                "PermutationImportance was stopped: its importances are means "
                 f"over {done} of {n_trees} trees."
             )
         importances, self.baseline = gains / done, base_sum / done

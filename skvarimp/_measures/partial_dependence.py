@@ -193,7 +193,7 @@ default="auto"
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
         for entry, curve in zip(plan.entries, outcomes[-1].curves):
-            if curve is None:  # a callback stopped before
+            if curve is None:  # stopped before
                 continue
             values = self._grid_and_deciles(plan.problem, entry, request)
             averages = curve[0] if len(curve) == 1 else curve.T

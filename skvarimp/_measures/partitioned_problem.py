@@ -201,15 +201,15 @@ class PartitionedProblem(Problem):
         pool.names = self.table.names
         return pool
 
-    def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
+    def run(self, entries, requests, keep_rows=False, n_jobs=None, progress=None):
         """See `Problem.run`; the scheduler of Dask says where."""
         moves = self.global_moves(entries, requests)
         walk = self._walk(self.part_model(entries), entries, moves, requests)
         walk = after_means(walk, self.partitions)
         sums = self.partitions.passed(Sums.of, (walk,))
         outcomes = walk.finished(sums, [request.scales for request in requests])
-        if on_done is not None:
-            on_done(len(moves))
+        if progress is not None:
+            progress.step(len(moves))
         return outcomes
 
     def _walk(self, model, entries, moves, requests):

@@ -197,14 +197,14 @@ class Problem:
         """Mean loss of the unmoved rows."""
         return float(self.weights @ loss_of_rows(loss, self.y, self.base))
 
-    def run(self, entries, requests, keep_rows=False, n_jobs=None, on_done=None):
+    def run(self, entries, requests, keep_rows=False, n_jobs=None, progress=None):
         """The outcomes of all requests, see `run_walk`."""
         response = self.response(entries)
         walk = self.walk(response, entries, requests, keep_rows)
-        return run_walk(walk, n_jobs, on_done)
+        return run_walk(walk, n_jobs, progress)
 
     def drawn(self, entries, request, draw, scale, measure):
-        """Yield (position, `Finished`) of each entry until a callback asks to stop.
+        """Yield (position, `Finished`) of each entry until something stops it.
 
         Parameters
         ----------

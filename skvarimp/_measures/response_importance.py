@@ -73,7 +73,7 @@ class ResponseImportance(BaseImportance):
         if not getattr(self, "keep_rows", False):
             return
         problem, influences = plan.problem, outcome.influences
-        if influences is None:  # a callback stopped before the first entry
+        if influences is None:  # stopped before the first entry
             influences = np.full((len(problem.weights), len(plan.entries)), np.nan)
         store_rows(self, Rows.of(problem, influences, outcome.contributions))
 
@@ -225,17 +225,17 @@ def _walked(measures, plans):
     keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
     how = keep_rows, max((m.n_jobs for m in measures), key=effective_n_jobs)
     with Progress(measures, len(entries) * len(merged)) as progress:
-        found = problem.run(entries, list(merged.values()), *how, progress.step)
+        found = problem.run(entries, list(merged.values()), *how, progress)
     found = dict(zip(merged, found))
     return [found[key][reductions] for key, reductions in places]
 
 
 def warn_stopped(measure, missing=None):
-    """Say so where a callback left entries, those that are NaN, without importance."""
+    """Say so where a stop left entries, those that are NaN, without importance."""
     missing = int(np.isnan(measure.importances_).sum()) if missing is None else missing
     if missing:
         warn(
-            f"A callback stopped {type(measure).__name__}: {missing} of "
+            f"{type(measure).__name__} was stopped: {missing} of "
             f"{len(measure.importances_)} entries have no importance (NaN)."
         )
 

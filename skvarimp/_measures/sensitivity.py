@@ -276,9 +276,9 @@ default=None
             draw = partial(donor_draws, walk, kind, scale, seeds, self.n_jobs)
         size = float(np.mean(np.ptp(problem.base, axis=1) / scale))
         filters = Filters(n, len(problem.base), self.tol, cap, size)
-        with Progress([self], n) as progress:
-            stopped = draw_in_rounds(filters, draw, progress.step)
-        self._warn_imprecise(filters, stopped)
+        with Progress([self], n) as progress, progress.until_interrupted():
+            draw_in_rounds(filters, draw, progress)
+        self._warn_imprecise(filters, progress.stopped)
         errors = filters.standard_errors(problem.total_weight)
         drawn = filters.errors, filters.n_draws
         outcome = Outcome(filters.importances, errors, [None] * n, *drawn)
@@ -296,7 +296,7 @@ default=None
             return
         why = f"within n_repeats={self.n_repeats} ({filters.cap} draws per entry)"
         if stopped:
-            why = "before a callback stopped the draws"
+            why = "before the draws were stopped"
         warn(
             f"tol={self.tol} was not reached for {rough} of {len(filters.batches)} "
             f"entries {why}; `monte_carlo_errors_` says how precise they are. Use a "

@@ -1,6 +1,6 @@
 """One walk through the engine: tasks to joblib, states merged, numbers finished."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -132,7 +132,7 @@ class Outcome:
     Attributes
     ----------
     importances : ndarray of shape (n_entries, n_outputs)
-        NaN for entries that a callback stopped before.
+        NaN for entries that a stop came before.
     standard_errors : ndarray of shape (n_entries,)
         NaN where there is none.
     curves : list of (ndarray of shape (n_outputs, n_cells) or None)
@@ -192,7 +192,7 @@ class Outcome:
             getattr(self, name)[:, entries] = values
 
 
-def run_walk(walk, n_jobs=None, on_done=None):
+def run_walk(walk, n_jobs=None, progress=None):
     """Compute every reduction of a walk.
 
     Parameters
@@ -200,8 +200,8 @@ def run_walk(walk, n_jobs=None, on_done=None):
     walk : Walk
     n_jobs : int or None
         Through joblib; any backend. The numbers do not depend on it.
-    on_done : callable or None
-        Called with the number of moves finished; returns True to stop.
+    progress : Progress or None
+        Of as many steps as there are moves; may stop the walk.
 
     Returns
     -------
@@ -210,7 +210,8 @@ def run_walk(walk, n_jobs=None, on_done=None):
     """
     walk = replace(walk, final=True)
     outcomes = Outcome.all_empty(walk.n_entries, walk.scales)
-    with closing(merged_states(walk, n_jobs)) as merged:
+    until = nullcontext() if progress is None else progress.until_interrupted()
+    with until, closing(merged_states(walk, n_jobs)) as merged:
         for positions, states in merged:
             entries = [p % walk.n_entries for p in positions]
             if not isinstance(states[0], Finished):
@@ -218,7 +219,7 @@ def run_walk(walk, n_jobs=None, on_done=None):
             request = positions[0] // walk.n_entries
             for outcome, finished in zip(outcomes[request], states):
                 outcome.store(entries, finished)
-            if on_done is not None and on_done(len(positions)):
+            if progress is not None and progress.step(len(positions)):
                 break
     return outcomes
 

@@ -197,7 +197,7 @@ class Filters:
         return self.tol * self._mean.max()
 
 
-def draw_in_rounds(filters, draw, on_done=None):
+def draw_in_rounds(filters, draw, progress):
     """Draw round by round until every filter rests; the largest importance counts.
 
     Parameters
@@ -205,13 +205,8 @@ def draw_in_rounds(filters, draw, on_done=None):
     filters : Filters
     draw : callable
         draw(wanted, number of the round) yields (entry, Batch).
-    on_done : callable or None
-        Called with 1 as an entry comes to rest; returns True to stop.
-
-    Returns
-    -------
-    bool
-        Whether `on_done` stopped it.
+    progress : Progress
+        An entry that comes to rest is a step; may stop the draws.
     """
     resting = np.zeros(len(filters.batches), dtype=bool)
     number = 0
@@ -219,16 +214,16 @@ def draw_in_rounds(filters, draw, on_done=None):
         wanted = filters.wanted()
         now = (wanted == 0) & ~resting
         resting |= now
-        if now.any() and on_done is not None and on_done(int(now.sum())):
-            return True
+        if now.any() and progress.step(int(now.sum())):
+            return
         if not wanted.any():
-            return False
+            return
         with closing(draw(wanted, number)) as batches:
             for e, batch in batches:
                 rests = filters.add(e, batch) and not resting[e]
                 resting[e] |= rests
-                if rests and on_done is not None and on_done(1):
-                    return True
+                if rests and progress.step():
+                    return
         number += 1
 
 

@@ -11,6 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+import joblib
 import numpy as np
 import sklearn
 
@@ -97,6 +98,15 @@ _NOT_THE_USER = (
 )
 
 
+def code_down_to_the_user():
+    """Code of the functions under way: of ours from the caller on, then the user's."""
+    frame, codes = sys._getframe(1), []
+    while frame.f_back and frame.f_code.co_filename.startswith(_NOT_THE_USER):
+        codes.append(frame.f_code)
+        frame = frame.f_back
+    return [*codes, frame.f_code]
+
+
 def warn(message, category=ImportanceWarning):
     """Warn at the innermost line that is the user's.
 
@@ -106,10 +116,32 @@ def warn(message, category=ImportanceWarning):
     category : type
         One of `skvarimp.exceptions`.
     """
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_code.co_filename.startswith(_NOT_THE_USER):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=len(code_down_to_the_user()))
+
+
+# Functions whose work is kept as a whole or not at all, by their code.
+_undivided = set()
+# Where calls come from that fit many models: searches, pipelines, parallel loops.
+_LIBRARIES = tuple(str(Path(m.__file__).parent) for m in (sklearn, joblib))
+
+Work = TypeVar("Work", bound=Callable[..., Any])
+
+
+def undivided(function: Work) -> Work:
+    """Let an interrupt within a function end all of it; see `is_part_of_other_work`."""
+    _undivided.add(function.__code__)
+    return function
+
+
+def is_part_of_other_work():
+    """Whether the running fit serves an `undivided` function or another library.
+
+    An interrupt then ends the whole: what one of many fits has done so far would
+    otherwise be taken for its result.
+    """
+    *ours, users = code_down_to_the_user()
+    in_one_piece = not _undivided.isdisjoint(ours)
+    return in_one_piece or users.co_filename.startswith(_LIBRARIES)
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])

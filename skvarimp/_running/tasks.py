@@ -2,11 +2,16 @@
 
 import warnings
 from collections import deque
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from skvarimp._running.guards import no_overflow
+from skvarimp._running.guards import (
+    is_part_of_other_work,
+    no_overflow,
+    undivided,
+    warn,
+)
 from skvarimp._running.private_sklearn import callback_context, with_callbacks
 from skvarimp._running.shared import Shared
 
@@ -71,6 +76,7 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
                 results.close()
 
 
+@undivided
 def _guarded(shared, task):
     function, arguments = shared.parts()
     # here, where a worker does not share the caller's settings
@@ -94,13 +100,18 @@ def set_callbacks(on, callbacks):
         on.set_callbacks(*(callbacks if several else [callbacks]))
 
 
-def steps_of(measures, function, tasks, arguments, n_jobs, task_name="entry"):
-    """Yield (task, function(task, *arguments)) until a callback asks to stop.
+def steps_of(measures, function, tasks, arguments, n_jobs, task_name="entry", least=1):
+    """Yield (task, function(task, *arguments)) until a callback or Ctrl-C stops it.
 
-    Each task is one step of the progress that the callbacks of the measures see.
+    Each task is one step of the progress that the callbacks of the measures see. With
+    fewer than `least` steps done, an interrupt is raised.
     """
     results = in_order(function, tasks, arguments, n_jobs)
-    with Progress(measures, len(tasks), task_name) as progress, closing(results):
+    with (
+        Progress(measures, len(tasks), task_name) as progress,
+        progress.until_interrupted(least),
+        closing(results),
+    ):
         for task, result in results:
             yield task, result
             if progress.step():
@@ -108,10 +119,19 @@ def steps_of(measures, function, tasks, arguments, n_jobs, task_name="entry"):
 
 
 class Progress:
-    """Drives the callbacks of measures that share work of `n_steps` steps."""
+    """Drives the callbacks of measures that share work of `n_steps` steps.
+
+    Attributes
+    ----------
+    n_done : int
+        Steps done so far.
+    stopped : bool
+        Whether a callback asked to stop, or an interrupt did.
+    """
 
     def __init__(self, measures, n_steps, task_name="entry"):
-        self.task_name = task_name
+        self.n_steps, self.task_name = n_steps, task_name
+        self.n_done, self.stopped = 0, False
         contexts = [(one, callback_context(one, n_steps)) for one in measures]
         self.contexts = [pair for pair in contexts if pair[1] is not None]
 
@@ -122,13 +142,34 @@ class Progress:
 
     def step(self, n_done=1):
         """Report steps done; returns whether a callback asks to stop."""
+        self.n_done += n_done
         stop = False
         for measure, context in self.contexts:
             for _ in range(n_done):
                 step = context.subcontext(task_name=self.task_name)
                 step.call_on_fit_task_begin(estimator=measure)
                 stop |= bool(step.call_on_fit_task_end(estimator=measure))
+        self.stopped |= stop
         return stop
+
+    @contextmanager
+    def until_interrupted(self, least=1):
+        """Let Ctrl-C end a block as a callback's stop does, with a warning.
+
+        With fewer than `least` steps done in the block the interrupt is raised, and
+        also where the work is part of other work: that ends as a whole.
+        """
+        before = self.n_done
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.n_done < before + least or is_part_of_other_work():
+                raise
+            self.stopped = True
+            warn(
+                f"Interrupted after {self.n_done} of {self.n_steps} steps, "
+                f"{self.task_name} by {self.task_name}. What they found is kept."
+            )
 
     def __exit__(self, *failure):
         for measure, context in self.contexts:

@@ -165,16 +165,15 @@ class AllRelevantSelector(RefittingSelector):
         decisions = Decisions(
             table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
         )
-        stopped, shared = False, (refits, removal)
-        with Progress([self], self.max_iter, "round") as progress:
+        shared, most = (refits, removal), self.max_iter
+        with Progress([self], most, "round") as progress, progress.until_interrupted():
             # as many rounds at once as surely bring no decision before the last
-            while not stopped and (n_more := decisions.next_batch()):
+            while not progress.stopped and (n_more := decisions.next_batch()):
                 left = decisions.left()
                 tasks = [(seed, left) for seed in seeds[decisions.n_rounds :][:n_more]]
                 for _, found in in_order(_of_round, tasks, shared, self.n_jobs):
                     decisions.add(left, *found)
-                    stopped = progress.step()
-                    if stopped:
+                    if progress.step():
                         break
                 decisions.decide()
         self.support_ = decisions.state == SELECTED

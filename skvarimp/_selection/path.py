@@ -204,7 +204,8 @@ class PathSelector(Delegating, RefittingSelector):
         removal = Removal.of(self.removal, self.estimator, table)
         how = self._scorer(), splits, self.n_jobs, self._changes
         path = Path(refits, removal, *how)
-        with Progress([self], self._most_steps(table.n_columns), "step") as progress:
+        most = self._most_steps(table.n_columns)
+        with Progress([self], most, "step") as progress, progress.until_interrupted():
             for step in self._walk(path):
                 path.visit(*step)
                 if progress.step():

@@ -83,8 +83,8 @@ def importance_across_folds(
         Seed of every `random_state` that is None inside the estimator, the importance
         and the splitter; each refit gets its own.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one stops
-        the work, the folds done so far are returned.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one, or
+        Ctrl-C, stops the work, the folds done so far are returned, with a warning.
 
     Returns
     -------

@@ -90,8 +90,8 @@ callable, default="auto"
         Seed of every `random_state` that is None inside the estimator and the splitter.
         All refits in a fold, with and without an entry, get the same seed.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one stops
-        the work, the folds completed so far are returned.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one, or
+        Ctrl-C, stops the work, the folds completed so far are returned, with a warning.
 
     Returns
     -------
@@ -186,14 +186,15 @@ callable, default="auto"
         raise ValueError(reason)
     table = refits.table
     entries = resolve_features(features, table.names, table.n_columns)
-    how = Removal.of(removal, estimator, table, entries)
+    removed = Removal.of(removal, estimator, table, entries)
     splits = refits.seeded_splits(splitter, random_state)
     left_out = [None, *entries]
-    together = _has_closed_form(estimator, table, how)
+    together = _has_closed_form(estimator, table, removed)
     batches = [left_out] if together else [[one] for one in left_out]
     tasks = [(*split, batch) for split in splits for batch in batches]
-    arguments = (refits, loss, how)
-    found = iter(run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks))
+    arguments = (refits, loss, removed)
+    how = n_jobs, callbacks, len(batches)
+    found = iter(run_refits(_losses_of_task, tasks, arguments, *how))
     by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
     return LeaveOutImportances.of(

@@ -100,7 +100,7 @@ class LeaveOutImportances:
         used = ~np.isnan(losses[:, 0]) & (weights > 0)
         weight, values = weights[used], differences[used]
         total = weight.sum()
-        if total == 0.0:  # a callback stopped before the end of the first fold
+        if total == 0.0:  # stopped before the end of the first fold
             unknown = np.full(len(entry_names), np.nan)
             nothing = entry_names, unknown, unknown, differences, np.nan
             return cls(*nothing, frame_library=frame_library)

@@ -100,8 +100,9 @@ def null_importances(
         Seed of the shuffles, and of every `random_state` that is None inside the
         estimator, the importance and the splitter; each refit gets its own.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each permutation. If one
-        stops the work, the permutations done so far are returned.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each permutation. If one,
+        or Ctrl-C, stops the work, the permutations done so far are returned, with a
+        warning.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def null_importances(
     seeds = seeds_of(generator(random_state), 1 + n_permutations)
     tasks = [(number > 0, seed) for number, seed in enumerate(seeds)]
     arguments = (refits, splitter, blocks, n_repeats)
-    found = run_refits(_of_permutation, tasks, arguments, n_jobs, callbacks)
+    found = run_refits(_of_permutation, tasks, arguments, n_jobs, callbacks, least=2)
     warn_if_stopped(caller, len(found) - 1, n_permutations, "permutations")
     names, actual = found[0]
     null = np.array([values for _, values in found[1:]]).reshape(-1, len(names))
@@ -343,7 +344,7 @@ class NullImportances:
             for arrays).
         """
         null = self.null
-        if len(null) == 0:  # a callback stopped before the first of them
+        if len(null) == 0:  # stopped before the first of them
             null = np.full((1, len(self.entry_names)), np.nan)
         columns = {
             "importance": self.importances,

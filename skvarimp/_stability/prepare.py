@@ -77,18 +77,19 @@ class Refitting(CallbackSupportMixin, BaseEstimator):
     """What callbacks are told about: functions have no `set_callbacks`."""
 
 
-def run_refits(function, tasks, arguments, n_jobs, callbacks):
+def run_refits(function, tasks, arguments, n_jobs, callbacks, least=1):
     """The results of function(task, *arguments), in order.
 
-    Fewer than tasks where a callback asks to stop.
+    Fewer than tasks where a callback asks to stop, or an interrupt after the first
+    `least` tasks, without which there is no result.
     """
     runner = Refitting()
     set_callbacks(runner, callbacks)
-    done = steps_of([runner], function, tasks, arguments, n_jobs, "refit")
+    done = steps_of([runner], function, tasks, arguments, n_jobs, "refit", least)
     return within_callbacks([runner], lambda: [result for _, result in done])
 
 
 def warn_if_stopped(caller, n_done, n_planned, what):
-    """Say how much is missing where a callback stopped a function."""
+    """Say how much is missing where a callback or an interrupt stopped a function."""
     if n_done < n_planned:
-        warn(f"A callback stopped {caller}: {n_done} of {n_planned} {what} done.")
+        warn(f"{caller} was stopped: {n_done} of {n_planned} {what} done.")

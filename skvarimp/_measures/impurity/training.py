@@ -82,7 +82,7 @@ def _search(measure, criterion, rules, tally, training):
     tables, compiled = tally.trees.tables, use_compiled()
     columns = SortedColumns(tally.trees.matrix(training[0]), tally.trees.nominal)
     trainings = tally.trees.trainings(*training)
-    with Progress([measure], len(tables)) as progress:
+    with Progress([measure], len(tables)) as progress, progress.until_interrupted():
         results = in_order(
             search_batch,
             batches(tables, trainings, len(columns)),
@@ -93,13 +93,13 @@ def _search(measure, criterion, rules, tally, training):
         for _, of_batch in results:
             for of_tree in of_batch:
                 tally.add(*of_tree)
-            stop = progress.step(len(of_batch))
-            if stop and tally.n_trees < len(tables):
-                warn(
-                    f"A callback stopped ImpurityImportance after {tally.n_trees} "
-                    f"of {len(tables)} trees; the average is over those."
-                )
+            if progress.step(len(of_batch)):
                 break
+    if tally.n_trees < len(tables):
+        warn(
+            f"ImpurityImportance was stopped after {tally.n_trees} of {len(tables)} "
+            "trees; the average is over those."
+        )
 
 
 class Tally:

@@ -277,7 +277,7 @@ default="auto"
         return [self.pairs_[p] for p in np.argsort(self.ranking_)[:k]]
 
     def _strengths(self, plan):
-        """Statistic of each set and output; NaN from where a callback stopped."""
+        """Statistic of each set and output; NaN from where it was stopped."""
         problem, entries = plan.problem, plan.entries
         sets = [[entries[e] for e in members] for members in plan.own]
         joint = [together(members) for members in sets] or entries
@@ -300,10 +300,11 @@ default="auto"
             if not sets:
                 return statistic.left(list(alone.values()))[np.newaxis]
             tasks = ((members, *map(alone.get, members)) for members in sets)
-            for s, (_, result) in enumerate(in_order(_of_set, tasks, *how)):
-                strengths[s] = result
-                if progress.step():
-                    break
+            with progress.until_interrupted():
+                for s, (_, result) in enumerate(in_order(_of_set, tasks, *how)):
+                    strengths[s] = result
+                    if progress.step():
+                        break
         return strengths
 
     def _path(self, table, path, joint):
