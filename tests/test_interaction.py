@@ -19,7 +19,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 from tree_models import path_of_trees
 
@@ -99,7 +99,15 @@ def smooth(X):
 BOOSTING = GradientBoostingRegressor(n_estimators=15, random_state=0).fit(X, Y)
 THREE = GradientBoostingClassifier(n_estimators=4, random_state=0)
 THREE.fit(X, np.digitize(Y, [11, 17]))
+# one column of X moves several columns of the trees, another a single one
+BINNED = make_pipeline(
+    make_column_transformer(
+        (KBinsDiscretizer(4, strategy="uniform"), [0, 3]), remainder="passthrough"
+    ),
+    DecisionTreeRegressor(random_state=0),
+).fit(X, Y)
 MODELS = {
+    "bins": (BINNED, lambda X: BINNED.predict(X)[:, None]),
     "boosting": (BOOSTING, lambda X: BOOSTING.predict(X)[:, None]),
     "three classes": (THREE, THREE.predict_proba),
     "callable": (smooth, smooth),

@@ -12,7 +12,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, SplineTransformer
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, SplineTransformer
+from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import ImportanceDisplay, InteractionImportance
 
@@ -34,6 +35,9 @@ def three_classes(X, Y):
 
 
 MODELS = {
+    "bins": make_pipeline(
+        KBinsDiscretizer(4, strategy="uniform"), DecisionTreeRegressor(random_state=0)
+    ).fit(X, Y),
     "boosting": GradientBoostingRegressor(n_estimators=15, random_state=0).fit(X, Y),
     "kernel": KernelRidge(kernel="rbf", gamma=1.0).fit(X, Y),
     "network": three_classes(X, Y),

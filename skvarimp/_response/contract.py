@@ -221,7 +221,8 @@ class Response:
         """Mean curves of many moves of the same rows.
 
         A response that can prepare for all moves at once overrides this. Parameters as
-        in `mean_curves`; `n_columns` is how many columns move at once, at most.
+        in `mean_curves`; `n_columns` is how many columns of X move at once, at most.
+        Behind steps that make several columns of one, more columns may move.
 
         Returns
         -------

@@ -178,12 +178,12 @@ class Averaged:
     features : sequence of int
         Which may move.
     order : int
-        How many of them at once, at most.
+        How many of them at once; moves of more features take no masses.
     """
 
     def __init__(self, response, table, rows, weights, features, order):
         self.response, self.table = response, table
-        self.rows, self.weights = rows, weights
+        self.rows, self.weights, self.order = rows, weights, order
         self.means, self._members = self._means(features, order), {}
 
     def _means(self, features, order):
@@ -204,6 +204,9 @@ class Averaged:
         features, codes = response.grid_codes(self.table, move)
         if not features:
             return np.zeros((response.n_outputs, move.n_cells))
+        of_group = self.table, self.rows, self.weights, features, codes
+        if len(features) > self.order:
+            return response.mean_of_group(*of_group)
         members = []
         for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
             key = feature, of_feature.tobytes()
@@ -213,9 +216,7 @@ class Averaged:
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
         means = self.means or self._means(features, len(features))
         if means is None or n_cells > numbers_at_once(HELD):
-            return response.mean_of_group(
-                self.table, self.rows, self.weights, features, codes
-            )
+            return response.mean_of_group(*of_group)
         mean = means.mean(members)
         return mean[(slice(None), *(member.cell_of_value for member in members))]
 
