@@ -140,3 +140,18 @@ def test_bad_names(data, names, message):
     model = LinearRegression().fit(data, Y)
     with pytest.raises(ValueError, match=message):
         SensitivityImportance().fit(model, data, Y, feature_names=names)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_first_column_without_a_name(frame):
+    """An empty name is one that data frames take."""
+    data = frame({"": X["a"].to_numpy(), "b": X["b"].to_numpy()})
+    model = RandomForestRegressor(3, random_state=0).fit(X[["a", "b"]].to_numpy(), Y)
+    measure = SensitivityImportance(scale=None)
+
+    def f(rows):
+        return model.predict(np.asarray(rows))
+
+    named = measure.fit(f, data).importances_
+    assert measure.entry_names_ == ["", "b"]
+    assert np.array_equal(named, measure.fit(f, X[["a", "b"]]).importances_)

@@ -193,6 +193,8 @@ def test_errors():
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(IRIS, SPECIES)
     with pytest.raises(ValueError, match="X is not the training data"):
         SurrogateTreePredictor(tree).fit(IRIS + 0.3, SPECIES)
+    with pytest.raises(ValueError, match="X has 2 columns, but the estimator was"):
+        SurrogateTreePredictor(tree).fit(IRIS[:, :2], SPECIES)
     with pytest.raises(NotFittedError):
         SurrogateTreePredictor(tree).predict(IRIS)
     with pytest.raises(ValueError, match="infinity"):

@@ -40,6 +40,8 @@ class FrameTable(Table):
         types = set(self.types())
         if len(types) != 1 or not self._series(0).dtype.is_numeric():
             return None
+        if not self._labels[0]:  # narwhals makes no frame of an array then
+            return None
         if isinstance(types.pop(), np.dtype):
             return self.frame.to_numpy()
         if self.frame.implementation.is_pandas_like():

@@ -129,6 +129,11 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self.estimator_, "n_features_in_"):
             self.estimator_ = clone(self.estimator_)
             self.estimator_.fit(X, y, sample_weight=sample_weight)
+        if matrix.shape[1] != self.estimator_.n_features_in_:
+            raise ValueError(
+                f"X has {matrix.shape[1]} columns, but the estimator was fitted on "
+                f"{self.estimator_.n_features_in_}. Pass its training data."
+            )
         weight = check_weights(sample_weight, len(matrix))
         trees = reader(self.estimator_)
         columns = SortedColumns(matrix)
