@@ -21,6 +21,7 @@ COLUMNS = [2, 3, 1, 4, 0]
 # Fill of one column: rng, n -> array. The plain ones first.
 COLUMN_KINDS = {
     "normal": lambda rng, n: rng.standard_normal(n),
+    "gridded": lambda rng, n: rng.integers(0, 4, n).astype(float),
     "counts": lambda rng, n: rng.integers(0, 3, n).astype(float),
     "binary": lambda rng, n: rng.integers(0, 2, n).astype(float),
     "constant": lambda rng, n: np.full(n, 1.0),
@@ -41,7 +42,7 @@ COLUMN_KINDS = {
     "minus_infinite": lambda rng, n: np.where(rng.random(n) < 0.2, -np.inf, 2.0),
     "single_range": lambda rng, n: 1e39 * rng.standard_normal(n),
 }
-PLAIN = list(COLUMN_KINDS)[:4]
+PLAIN = list(COLUMN_KINDS)[:5]
 
 
 def objects(values):
@@ -156,6 +157,8 @@ def datasets(draw, plain=False):
         n, p = max(n, 5), max(p, 1)
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
     pool = PLAIN if plain or draw(st.booleans()) else list(COLUMN_KINDS)
+    if chance(draw, 4):  # distances and sums of all columns are tied
+        pool = ["gridded"]
     kinds = tuple(chosen(draw, pool) for _ in range(p))
     containers = list(CONTAINERS)
     container = chosen(draw, containers[:4] if plain else containers)

@@ -43,7 +43,7 @@ def tolerance(scores, threshold=0.0):
 
 
 def any_close(*masks):
-    """The places that any of some masks marks as close calls; None: no places."""
+    """The places that any of some masks marks as in doubt; None: no places."""
     masks = [mask for mask in masks if mask is not None]
     return reduce(np.logical_or, masks) if masks else None
 

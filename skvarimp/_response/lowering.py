@@ -198,7 +198,7 @@ def probe(response, model, table, base, weights, entries, walked=True):
     """
     black_box = BlackBoxResponse(model, len(base))
     rows = spread_over(len(weights), ROWS)
-    some = [entries[e] for e in spread_over(len(entries), ENTRIES)]
+    some = list(_some_of_each_size(entries))
     moves = [_probe_move(response, table, weights, entry) for entry in some]
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
     blocks = [(rows, move) for move in moves]
@@ -217,6 +217,17 @@ def probe(response, model, table, base, weights, entries, walked=True):
         alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
         if alone and hasattr(inner, "critical_values"):
             probe(inner, of_model, behind, base, weights, alone, walked=False)
+
+
+def _some_of_each_size(entries):
+    """Yield a few entries, some of each number of columns that move together."""
+    by_size = {}
+    for entry in entries:
+        by_size.setdefault(len(entry.columns), []).append(entry)
+    at_most = max(1, ENTRIES // len(by_size))
+    for of_size in by_size.values():
+        for e in spread_over(len(of_size), at_most):
+            yield of_size[e]
 
 
 def _compare_curves(response, moves, fast, own, base):

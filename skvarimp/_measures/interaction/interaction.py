@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, combinations
 from numbers import Integral
 from typing import Any, Literal
 
@@ -281,15 +281,16 @@ default="auto"
         problem, entries = plan.problem, plan.entries
         sets = [[entries[e] for e in members] for members in plan.own]
         joint = [together(members) for members in sets] or entries
-        response = problem.response(joint)
+        used = list(dict.fromkeys(chain(*sets))) or entries
+        moved = _parts(used, joint, sets)
+        response = problem.response(moved)
         self.response_path_ = self._path(problem.table, response.path, joint)
         n_outputs = len(problem.base)
-        statistic = self._statistic(problem, response, joint, sets)
+        statistic = self._statistic(problem, moved, joint, sets)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
         n_jobs = self.n_jobs if problem.partitions is None else None
         how = (statistic,), n_jobs, response.prefer
-        used = list(dict.fromkeys(chain(*sets))) or entries
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
@@ -318,14 +319,14 @@ default="auto"
             return black_box
         return f"{path}; {n_predicted} of {len(joint)} pairs: {black_box}"
 
-    def _statistic(self, problem, response, joint, sets):
+    def _statistic(self, problem, moved, joint, sets):
         n_columns = max(len(entry.columns) for entry in joint)
         on_grid = Request(self.grid, [], [], self._categorical(problem))
         request = on_grid if self.statistic == "conditional_std" else None
         if problem.partitions is not None:
-            return InPartitions(problem, response, n_columns, joint, sets, request)
+            return InPartitions(problem, moved, n_columns, joint, sets, request)
         rows = problem.table, problem.weights, problem.base
-        curves = MeanCurves(response, problem.model, *rows, n_columns)
+        curves = MeanCurves(problem.response(moved), problem.model, *rows, n_columns)
         if request is None:
             return JointH(curves)
         return ConditionalStd(curves, partial(problem.move, request=request))
@@ -363,6 +364,12 @@ default="auto"
                 + IN_UNITS
             ),
         }.get(self.statistic_, "interaction")
+
+
+def _parts(used, joint, sets):
+    """All parts of sets of entries, as one entry each: H compares their curves."""
+    pairs = chain(*(combinations(members, 2) for members in sets if len(members) > 2))
+    return list(dict.fromkeys([*used, *map(together, pairs), *joint]))
 
 
 def _alone(entry, statistic):

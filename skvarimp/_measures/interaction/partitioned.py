@@ -30,8 +30,8 @@ class InPartitions:
     Attributes
     ----------
     problem : PartitionedProblem
-    response : Response
-        Of the few rows that stand for all.
+    moved : list of Entry
+        All whose curves are asked for.
     n_columns : int
         How many columns move at once, at most.
     joint : list of Entry
@@ -42,7 +42,7 @@ class InPartitions:
     """
 
     problem: object
-    response: object
+    moved: list
     n_columns: int
     joint: list
     sets: list
@@ -66,8 +66,8 @@ class InPartitions:
         problem.foreseen = entries = list(dict.fromkeys(chain(*self.sets)))
         moves = problem.global_moves(entries, [self.request], by_cells=False)
         pairs = [[entries.index(entry) for entry in pair] for pair in self.sets]
-        model, weight = problem.part_model(entries), problem.count(entries).weight
-        arguments = model, moves, weight, self.n_columns, pairs
+        weight = problem.count(entries).weight
+        arguments = self._model, moves, weight, self.n_columns, pairs
         curves = problem.partitions.passed(_joint_curves, arguments)
         for joint, (j, k) in zip(curves, pairs):
             yield conditional_std(joint, moves[j].move, moves[k].move)
@@ -94,7 +94,7 @@ class InPartitions:
 
         By cells where the model is trees.
         """
-        by_cells = isinstance(self.response, TreeResponse)
+        by_cells = isinstance(self.problem.response(self.moved), TreeResponse)
         arguments = self._model, entries, (by_cells,)
         count = self.problem.partitions.passed(Count.of, arguments)
         observed = [count.observed[entry, by_cells] for entry in entries]
@@ -118,7 +118,7 @@ class InPartitions:
 
     @property
     def _model(self):
-        return self.problem.part_model(self.joint)
+        return self.problem.part_model(self.moved)
 
     def left(self, singles):
         """See `JointH.left`."""

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._compiled import use_compiled
+from skvarimp._models.links import any_close
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.shapes.basis import Basis, absolute, relative
@@ -162,12 +163,12 @@ class ScoreResponse(Response):
         tied : ndarray of shape (...), default=None
         """
         with np.errstate(over="ignore"):
-            outputs, doubtful = self.link(scores)
+            outputs, close = self.link(scores)
             total = outputs.sum()
-        if tied is not None:
-            doubtful = tied if doubtful is None else tied | doubtful
+        infinite = None
         if not np.isfinite(total):  # the model itself says what is wrong
-            doubtful = ~np.all(np.isfinite(outputs), axis=0)
+            infinite = ~np.all(np.isfinite(outputs), axis=0)
+        doubtful = any_close(close, tied, infinite)
         if doubtful is not None and doubtful.any():
             rows, cells = (np.broadcast_to(a, doubtful.shape) for a in (rows, cells))
             asked = table, rows[doubtful], move, cells[doubtful]

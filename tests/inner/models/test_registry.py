@@ -40,6 +40,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from skvarimp import InteractionImportance, SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.registry import READERS, REGISTRY
@@ -104,7 +105,7 @@ SEVERAL_OUTPUTS = (
 )
 
 
-def wrapper(name):
+def wrapper(name, X, y):
     """An estimator around others, or its parameters."""
     tree = DecisionTreeRegressor(max_depth=3)
     return {
@@ -123,7 +124,7 @@ def wrapper(name):
             "estimator": Ridge(),
             "param_distributions": {"alpha": [0.1, 1.0]},
         },
-        "FrozenEstimator": FrozenEstimator(LinearRegression().fit(X, POSITIVE)),
+        "FrozenEstimator": FrozenEstimator(LinearRegression().fit(X, y)),
         "FixedThresholdClassifier": FixedThresholdClassifier(
             LogisticRegression(), threshold=0.3
         ),
@@ -155,29 +156,28 @@ def wrapper(name):
     }[name]
 
 
-def fitted(lowering):
+def fitted(lowering, X=X, y=POSITIVE):
     """A small fitted instance of a registered type."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short fits; types on their way out
-        model = unfitted(lowering)
+        model = unfitted(lowering, X, y)
         if "random_state" in model.get_params():
             model.set_params(random_state=0)
         classes = [0.6] if "Threshold" in lowering.name else [0.4, 0.7]
-        y = np.digitize(POSITIVE, np.quantile(POSITIVE, classes))
-        y = y if is_classifier(model) else POSITIVE
+        y = np.digitize(y, np.quantile(y, classes)) if is_classifier(model) else y
         if lowering.name.startswith(SEVERAL_OUTPUTS):
-            second = X[:, 0] - X[:, 3]
+            second = X[:, 0] - X[:, -1]
             second = second > 0 if is_classifier(model) else second
             y = y > 0 if lowering.name == "ClassifierChain" else y
             y = np.column_stack([y, second])
         return model.fit(X, y)
 
 
-def unfitted(lowering):
+def unfitted(lowering, X, y):
     """A small instance of a registered type."""
     kind = lowering.type
     if lowering.name in WRAPPERS:
-        made = wrapper(lowering.name)
+        made = wrapper(lowering.name, X, y)
         return made if not isinstance(made, dict) else kind(**made)
     parameters = {}
     for part, small in SMALL.items():
@@ -239,3 +239,25 @@ def test_fast_response_equals_black_box(lowering):
         np.testing.assert_allclose(
             one.standard_errors, other.standard_errors, rtol=1e-6, atol=1e-9 * scale
         )
+
+
+# a step is as long as the radius of models of neighbours within a radius
+GRIDDED = 3.0 * np.random.default_rng(0).integers(0, 4, (20, 2))
+OF_GRID = 1.0 + GRIDDED[:, 0] * GRIDDED[:, 1] + np.arange(20) % 3
+
+
+@pytest.mark.parametrize("lowering", OURS, ids=lambda x: f"{x.package}.{x.name}")
+def test_gridded_data_equal_black_box(lowering):
+    """Ties of distances and of scores; columns alone and, for H, together."""
+    model = fitted(lowering, GRIDDED, OF_GRID)
+    for measure in (
+        SensitivityImportance(scale=None, estimation="exact"),
+        InteractionImportance(statistic="h", pairs=[(0, 1)]),
+    ):
+        measure.fit(model, GRIDDED)
+        fast, size = measure.importances_per_output_, 1.0
+        response = make_problem(model, GRIDDED, None, None, "auto").model
+        slow = measure.fit(response, GRIDDED).importances_per_output_
+        if isinstance(measure, SensitivityImportance):
+            size = np.abs(response(GRIDDED)).max()
+        np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-12 * size)

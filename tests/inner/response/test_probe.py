@@ -25,6 +25,7 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses import linear
 from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._response.responses.scores import ScoreResponse
 from skvarimp._response.shapes.line import kinked_curves
 from skvarimp.exceptions import ResponseWarning
 
@@ -105,6 +106,22 @@ def test_a_probe_runs_the_closed_forms(monkeypatch):
     with pytest.warns(ResponseWarning, match="differs from its own .* Pairs"):
         measure.fit(model, X)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+
+
+def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
+    """Friedman's H compares joint curves with those of each column alone."""
+    model, scores_at = SVR().fit(X, Y), ScoreResponse.scores_at
+    measure = InteractionImportance(statistic="h")
+    right = measure.fit(model, X).importances_
+
+    def misreckoned(self, table, rows, columns, values):
+        scores = scores_at(self, table, rows, columns, values)
+        return scores * 1.001 if len(columns) == 1 else scores
+
+    monkeypatch.setattr(ScoreResponse, "scores_at", misreckoned)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        measure.fit(model, X)
+    np.testing.assert_allclose(measure.importances_, right, rtol=1e-9)
 
 
 def test_rounding_and_another_number_are_said_apart(monkeypatch):

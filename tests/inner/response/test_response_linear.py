@@ -38,7 +38,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
-from skvarimp._response.grid import Move
+from skvarimp._response.grid import Move, make_move
 from skvarimp._response.responses.many_columns import line_batches
 from skvarimp._response.shapes import basis
 from skvarimp._response.shapes.line import distances_to, mean_distances
@@ -379,3 +379,22 @@ def test_entry_without_columns():
     rows = np.arange(N)
     ice = response.curves(problem.table, rows, nothing, problem.base)
     assert np.array_equal(ice, np.repeat(problem.base[:, :, None], 3, axis=2))
+
+
+def test_a_jump_is_asked_for_beside_an_overflow():
+    """Where the link is infinite and where it may jump, the model itself is asked."""
+    model = Ridge().fit(X, Y)
+    problem, response = problem_of(model, X)
+    entry = Entry("x0", (0,))
+    move = make_move(problem.table, problem.weights, entry, "deciles")
+
+    def wrong_at_the_ends(scores):
+        outputs, order = scores.copy(), np.argsort(scores[0], axis=None)
+        outputs[0].flat[order[0]] = np.inf
+        outputs[0].flat[order[-1]] += 1.0
+        return outputs, outputs[0] == scores[0].max() + 1.0
+
+    right = response.curves(problem.table, np.arange(N), move, problem.base)
+    response.link = wrong_at_the_ends
+    ice = response.curves(problem.table, np.arange(N), move, problem.base)
+    np.testing.assert_allclose(ice, right, rtol=1e-12)
