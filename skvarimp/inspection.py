@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import SparseTable, as_table
 from skvarimp._inspection import PermutedScores, Responses
-from skvarimp._measures.interaction.statistics import takes_numbers
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.private_sklearn import SLOW_PARTS, check_arguments
@@ -272,7 +271,8 @@ def fast_curves(original, kind, *given):
         return original(*given)
     table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
     entry = Entry("moved", columns, len(columns) > 1)
-    if len(set(columns)) < len(columns) or not takes_numbers(table, entry):
+    takes_numbers = all(map(table.takes_numbers, columns))
+    if len(set(columns)) < len(columns) or not takes_numbers:
         return original(*given)
     grid = grid.astype(np.float64)
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":

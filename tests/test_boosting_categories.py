@@ -7,6 +7,19 @@ from boosting_checks import check_curves, declined, library_of, weights
 from boosting_models import CAT, LGBM, XGB, categorical_frame, frame
 from response_oracle import check_equal
 
+from skvarimp import InteractionImportance
+
+
+def check_pairs(model, X):
+    """Levels and numbers that meet, by codes and by the model as a bare function."""
+    X = X[:30]
+    imp = InteractionImportance(grid="all", pairs=[(0, 1), (1, 2)]).fit(model, X)
+    assert "black box" not in imp.response_path_
+    fast = imp.importances_
+    imp.fit(model.predict, X)
+    size = np.finfo(np.float32).eps * np.abs(model.predict(X)).max()
+    np.testing.assert_allclose(fast, imp.importances_, rtol=0, atol=10 * size)
+
 
 @pytest.mark.parametrize("one_hot", [1, 100], ids=["sets", "one each"])
 def test_categories_of_xgboost(one_hot):
@@ -31,6 +44,7 @@ def test_categories_of_xgboost(one_hot):
     texts = pl.from_pandas(X.drop(columns="size"))
     model = xgb.XGBRegressor(**options).fit(texts, y)
     check_curves(model, texts)
+    check_pairs(model, texts)
     X["colour"] = X["colour"].cat.rename_categories({"red": "rosé"})
     model = xgb.XGBRegressor(**options).fit(X, y)
     assert "ASCII" in declined(model, X)
@@ -45,6 +59,7 @@ def test_categories_of_lightgbm(one_hot):
     model = lgbm.LGBMRegressor(**options, cat_smooth=1.0).fit(X, y)
     groups = ["colour", "size", "number", ["colour", "number"], ["colour", "size"]]
     check_equal(model, X, weights(len(X)), features=groups, grids=["all", 3])
+    check_pairs(model, X)
     loaded = lgbm.Booster(model_str=model.booster_.model_to_string())
     check_equal(loaded, X, features=groups, grids=["all"])
     turned = X["colour"].cat.reorder_categories(sorted(X["colour"].cat.categories))
@@ -77,6 +92,7 @@ def test_categories_of_catboost(policy, container):
     ).fit(X, y)
     # integers of "size" have no numbers in between, that equal steps would need
     check_equal(model, X, weights(len(X)), features=[0, 1, 3, [1, 0]], grids=["all"])
+    check_pairs(model, X)
     groups = [0, 1, 2, 3, [1, 0], [1, 2], [2, 3, 4]]
     check_curves(model, X, features=groups)
     check_curves(model, X[: len(X) // 2], features=groups)

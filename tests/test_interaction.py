@@ -1,6 +1,6 @@
 """`InteractionImportance` against literal loops and what must hold for every model."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import joblib
 import matplotlib.pyplot as plt
@@ -13,13 +13,15 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from tree_models import path_of_trees
 
@@ -329,6 +331,82 @@ def test_strings_and_numbers_meet(container):
     assert 0.1 < h.importances_[0] < 1
 
 
+def native_categories():
+    """A frame with gaps, a level that was not trained on, and numbers as levels."""
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {
+            "color": pd.Categorical(random.choice(["red", "green", "blue", None], 60)),
+            "size": np.where(random.rand(60) < 0.1, np.nan, random.rand(60).round(1)),
+            "class": pd.Categorical(random.choice([3, 1, 2], 60)),
+            "flag": random.rand(60) > 0.5,
+        }
+    )
+    y = (frame["color"] == "red") * 3 * frame["size"].fillna(2) + frame["flag"]
+    y += frame["class"].cat.codes * (frame["color"] == "blue")
+    return frame, y, (frame["color"] != "green").to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("kind", "grid", "compiled"),
+    [
+        ("values", "deciles", "1"),
+        ("values", "all", "0"),
+        ("labels", "deciles", "0"),
+        ("labels", "all", "1"),
+        ("behind steps", "deciles", "1"),
+    ],
+)
+def test_native_categories_meet_by_codes(kind, grid, compiled, monkeypatch):
+    """Each level meets each number on the way down the trees, and in a plain loop."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", compiled)
+    frame, y, trained = native_categories()
+    options = {"max_iter": 8, "min_samples_leaf": 3, "random_state": 0}
+    model = HistGradientBoostingRegressor(**options)
+    if kind == "labels":
+        model, y = HistGradientBoostingClassifier(**options), y > y.mean()
+    if kind == "behind steps":
+        keep = make_column_transformer(
+            (StandardScaler(), ["size"]),
+            remainder="passthrough",
+            verbose_feature_names_out=False,
+        )
+        model = make_pipeline(keep.set_output(transform="pandas"), model)
+    model.fit(frame[trained], y[trained])
+    imp = InteractionImportance(grid=grid, response_method="predict")
+    imp.fit(model, frame)
+    steps = "column-wise steps, " * (kind == "behind steps")
+    assert imp.response_path_ == steps + path_of_trees()
+    sizes = frame["size"].dropna()
+    levels = {
+        "color": ["blue", "green", "red", None],
+        "size": [*(deciles(sizes) if grid == "deciles" else np.unique(sizes)), np.nan],
+        "class": [1, 2, 3],
+        "flag": [False, True],
+    }
+
+    for p, pair in enumerate(imp.pairs_):
+        cells = list(product(*(levels[name] for name in pair)))
+        many = pd.concat([frame] * len(cells), ignore_index=True)
+        for name, values in zip(pair, zip(*cells)):
+            put = pd.Series(values, dtype=frame[name].dtype)
+            many[name] = put.repeat(len(frame)).to_numpy()
+            many[name] = many[name].astype(frame[name].dtype)
+        F = model.predict(many).reshape(len(cells), -1).mean(axis=1)
+        first, second = pair
+        F = F.reshape(len(levels[first]), len(levels[second]))
+
+        def spread(F, name):
+            flat = F.std(axis=1, ddof=1) if name == "size" else np.ptp(F, axis=1)
+            return flat.std(ddof=1)
+
+        expected = (spread(F, second) + spread(F.T, first)) / 2
+        # labels: the two indicators move alike
+        np.testing.assert_allclose(
+            imp.importances_per_output_[p], expected, rtol=1e-9, atol=1e-13
+        )
+
+
 def test_declared_categories_change_the_flatness():
     """A numeric column named as categorical takes the range along it."""
     imp = InteractionImportance(categorical_features=[3], pairs=[(0, 3)])
@@ -500,28 +578,3 @@ def test_fitted_matrix_does_not_read_parameters():
     assert display.label == "Friedman's H"
     assert display.ax_.get_xlabel() == ""
     plt.close(display.figure_)
-
-
-def test_the_path_says_which_pairs_are_predicted():
-    """Pairs with text columns ask the model itself, whatever serves the others."""
-    random = np.random.RandomState(0)
-    frame = pd.DataFrame(
-        {
-            "colour": random.choice(["red", "green"], 60),
-            "shape": random.choice(["round", "flat"], 60),
-            "size": random.randn(60),
-            "weight": random.randn(60),
-        }
-    )
-    encode = make_column_transformer(
-        (OneHotEncoder(), ["colour", "shape"]), remainder="passthrough"
-    )
-    model = make_pipeline(encode, Ridge()).fit(frame, random.randn(60))
-    imp = InteractionImportance().fit(model, frame)
-    fast, black_box = imp.response_path_.split("; ")
-    assert "black box" not in fast
-    assert black_box == "5 of 6 pairs: black box (values that are no numbers)"
-    imp = InteractionImportance(features=["colour", "shape"]).fit(model, frame)
-    assert imp.response_path_ == "black box (values that are no numbers)"
-    imp = InteractionImportance(features=["size", "weight"]).fit(model, frame)
-    assert imp.response_path_ == fast

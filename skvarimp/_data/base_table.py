@@ -72,8 +72,9 @@ class Table:
         ----------
         rows : ndarray of shape (n,)
         columns : tuple of int
-        donors : ndarray of shape (n,) or None
-            Rows whose values are taken, jointly for all columns.
+        donors : ndarray of shape (n,) or (n, len(columns)), or None
+            Rows whose values are taken, jointly for all columns or for each its own.
+            -1 throughout a column: its `values` are taken.
         values : ndarray of shape (n, len(columns)) or None
             Numbers to put instead.
         """
@@ -192,8 +193,11 @@ class ArrayTable(Table):
         """See `Table.moved`."""
         X = self.native[rows]
         if donors is not None:
-            X[:, columns] = self.native[np.ix_(donors, columns)]
-            return X
+            of_donors = self.native[donors.reshape(len(rows), -1), columns]
+            if values is None:
+                X[:, columns] = of_donors
+                return X
+            values = np.where(donors < 0, values, of_donors)
         if X.dtype.kind in "biu":  # an integer column moved to 0.25 stays 0.25
             X = X.astype(np.float64)
         X[:, columns] = values
@@ -268,7 +272,9 @@ class SparseTable(Table):
         """See `Table.moved`."""
         columns = np.asarray(columns)
         if donors is not None:
-            values = np.column_stack([self.column(j)[donors] for j in columns])
+            each = np.broadcast_to(donors.T, (len(columns), len(rows)))
+            found = np.stack([self.column(j)[d] for j, d in zip(columns, each)], axis=1)
+            values = found if values is None else np.where(donors < 0, values, found)
         X = self._csr[rows]
         keep = ~np.isin(X.indices, columns)
         kept = np.concatenate([[0], np.cumsum(keep)])[X.indptr]

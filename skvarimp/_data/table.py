@@ -154,7 +154,7 @@ class FrameTable(Table):
     def moved_together(self, moves):
         """See `Table.moved_together`."""
         library = self.frame.implementation
-        among_donors = all(donors is not None for _, _, donors, _ in moves)
+        among_donors = all(values is None for *_, values in moves)
         if self._array is not None and (among_donors or self._array.dtype == float):
             array = ArrayTable(self._array).moved_together(moves)
             schema = self._labels
@@ -168,10 +168,12 @@ class FrameTable(Table):
             start = part.stop
             for member, j in enumerate(columns):
                 source = sources.setdefault(j, rows.copy())
-                if donors is not None:
-                    source[part] = donors
+                of_column = donors if np.ndim(donors) < 2 else donors[:, member]
+                if of_column is not None and np.all(of_column >= 0):
+                    source[part] = of_column
                 else:
-                    given.setdefault(j, []).append((part, values[:, member]))
+                    numbers = values[:, member].astype(np.float64, copy=False)
+                    given.setdefault(j, []).append((part, numbers))
         parts = []  # frames to be put side by side
         for j, source in sources.items():
             label = self._labels[j]

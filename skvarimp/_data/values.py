@@ -54,6 +54,17 @@ def spread_over(n, at_most):
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.intp))
 
 
+def side_by_side(columns, n_rows):
+    """One column itself; others as one array, of objects unless all are numbers."""
+    if len(columns) == 1:
+        return columns[0]
+    numeric = all(c.dtype.kind in "fbiu" for c in columns)
+    values = np.empty((n_rows, len(columns)), dtype=np.float64 if numeric else object)
+    for j, column in enumerate(columns):
+        values[:, j] = column
+    return values
+
+
 def factorized(values, levels=None):
     """Codes and first positions of the distinct values; missing values are one.
 

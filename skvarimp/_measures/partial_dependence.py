@@ -362,7 +362,7 @@ def joint_dependence(plan, request):
     problem, entries, pairs = plan.problem, plan.entries, plan.own
     joint = [together([entries[j], entries[k]]) for j, k in pairs]
     rows = problem.table, problem.weights, problem.base
-    curves = MeanCurves(problem.response(joint), problem.model, *rows, n_columns=2)
+    curves = MeanCurves(problem.response(joint), *rows, n_columns=2)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:

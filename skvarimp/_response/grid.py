@@ -9,7 +9,7 @@ import numpy as np
 
 from skvarimp._data.entries import Entry, check_known
 from skvarimp._data.table import ArrayTable
-from skvarimp._data.values import begins_value, is_missing
+from skvarimp._data.values import begins_value, is_missing, side_by_side
 from skvarimp._running.memory import Memo, working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
@@ -26,8 +26,9 @@ class Move:
     values : ndarray of shape (n_cells,) or (n_cells, n_columns)
         The distinct values, ascending for one numeric column, NaN last; object dtype
         where they are not numbers.
-    donors : ndarray of shape (n_cells,) or None
-        Rows of the table that hold the values; None for values of the grid's own.
+    donors : ndarray of shape (n_cells,) or (n_cells, n_columns), or None
+        Rows of the table that hold the values, for each column its own if there are
+        several; None, or -1 throughout a column, for values of the grid's own.
     probabilities : ndarray of shape (n_cells,)
         Sum to 1.
     codes : ndarray of shape (n_samples,) or None
@@ -73,8 +74,15 @@ class Move:
         return bool(np.all(order[1:] > order[:-1]))
 
     def rows_of_values(self, cells):
-        """Numeric values of the given cells as (len(cells), n_columns)."""
+        """Values of the given cells as (len(cells), n_columns)."""
         return self.values.reshape(self.n_cells, -1)[cells]
+
+    @property
+    def donors_of_columns(self):
+        """Donors of each column, (n_cells, n_columns), -1 where there are none."""
+        shape = self.n_cells, len(self.entry.columns)
+        donors = -1 if self.donors is None else self.donors.reshape(self.n_cells, -1)
+        return np.broadcast_to(donors, shape)
 
     def at_cells(self, cells, **others):
         """The move through some of its cells; `others` are fields that change, too."""
@@ -158,17 +166,6 @@ def distinct_values(table, weights, entry):
         return move.values, move.probabilities
     values, counts = _masses(column, weights)
     return values, counts / len(column)
-
-
-def side_by_side(columns, n_rows):
-    """One column itself; others as one array, of objects unless all are numbers."""
-    if len(columns) == 1:
-        return columns[0]
-    numeric = all(c.dtype.kind in "fbiu" for c in columns)
-    values = np.empty((n_rows, len(columns)), dtype=np.float64 if numeric else object)
-    for j, column in enumerate(columns):
-        values[:, j] = column
-    return values
 
 
 def _summary(column, weights, entry, grid):
@@ -310,12 +307,12 @@ def _given_group(table, entry, grid, categorical):
 
 
 def product_move(first, second):
-    """Two numeric moves at once: every value of one with every value of the other.
+    """Two moves at once: every value of one with every value of the other.
 
     Parameters
     ----------
     first, second : Move
-        On columns not shared, with numeric values.
+        On columns not shared.
 
     Returns
     -------
@@ -324,11 +321,12 @@ def product_move(first, second):
     """
     k, l = np.divmod(np.arange(first.n_cells * second.n_cells), second.n_cells)
     both = first.rows_of_values(k), second.rows_of_values(l)
-    values = np.hstack(both).astype(np.float64)
+    values = side_by_side([column for rows in both for column in rows.T], len(k))
+    donors = np.hstack([first.donors_of_columns[k], second.donors_of_columns[l]])
     probabilities = first.probabilities[k] * second.probabilities[l]
     entry = first.entry.together_with(second.entry)
     categorical = first.categorical and second.categorical
-    return Move(entry, values, None, probabilities, None, categorical)
+    return Move(entry, values, donors, probabilities, None, categorical)
 
 
 def _entries_with_values(entries, grid):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skvarimp._data.table import FrameTable
-from skvarimp._data.values import spread_over
+from skvarimp._data.values import side_by_side, spread_over
 from skvarimp._models.array_forms import Additive, Layers, LowDegree
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
 from skvarimp._models.registry import read
@@ -18,7 +18,7 @@ from skvarimp._models.training_rows import KernelSum, Neighbours, WithinRadius
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import Response
 from skvarimp._response.engine import Walk, run_walk
-from skvarimp._response.grid import Move, Moves, make_move, side_by_side
+from skvarimp._response.grid import Move, Moves, make_move
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs
 from skvarimp._response.responses.black_box import BlackBoxResponse

@@ -31,7 +31,6 @@ from skvarimp._measures.interaction.statistics import (
     MeanCurves,
     OverallInteraction,
     check_affordable,
-    takes_numbers,
     together,
 )
 from skvarimp._measures.problem import Plan, Request
@@ -284,7 +283,7 @@ default="auto"
         used = list(dict.fromkeys(chain(*sets))) or entries
         moved = _parts(used, joint, sets)
         response = problem.response(moved)
-        self.response_path_ = self._path(problem.table, response.path, joint)
+        self.response_path_ = response.path
         n_outputs = len(problem.base)
         statistic = self._statistic(problem, moved, joint, sets)
         if sets and response.additive:
@@ -308,17 +307,6 @@ default="auto"
                         break
         return strengths
 
-    def _path(self, table, path, joint):
-        """How the responses are computed: by the model where values are no numbers."""
-        n_predicted = sum(not takes_numbers(table, entry) for entry in joint)
-        at_rows = self.statistic != "conditional_std"
-        if at_rows or not n_predicted or path.startswith("black box"):
-            return path
-        black_box = "black box (values that are no numbers)"
-        if n_predicted == len(joint):
-            return black_box
-        return f"{path}; {n_predicted} of {len(joint)} pairs: {black_box}"
-
     def _statistic(self, problem, moved, joint, sets):
         n_columns = max(len(entry.columns) for entry in joint)
         on_grid = Request(self.grid, [], [], self._categorical(problem))
@@ -326,7 +314,7 @@ default="auto"
         if problem.partitions is not None:
             return InPartitions(problem, moved, n_columns, joint, sets, request)
         rows = problem.table, problem.weights, problem.base
-        curves = MeanCurves(problem.response(moved), problem.model, *rows, n_columns)
+        curves = MeanCurves(problem.response(moved), *rows, n_columns)
         if request is None:
             return JointH(curves)
         return ConditionalStd(curves, partial(problem.move, request=request))

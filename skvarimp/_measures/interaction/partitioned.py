@@ -155,7 +155,7 @@ def _mean_curves(part, model, moves, weight, n_columns):
     response, table, moves, n_donors = moves_on(part, model, moves)
     weights = np.concatenate([np.zeros(n_donors), part.weights / weight])
     base = unmoved_response(model.model, table)
-    return MeanCurves(response, model.model, table, weights, base, n_columns), moves
+    return MeanCurves(response, table, weights, base, n_columns), moves
 
 
 def _joint_curves(part, *arguments):

@@ -8,21 +8,14 @@ import numpy as np
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.statistics import centred, divided, variance
-from skvarimp._data.table import as_table
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.reductions import Reduction, flatness
-from skvarimp._response.responses.black_box import BlackBoxResponse, moved_rows
 from skvarimp._response.states import Finished, State
 from skvarimp._running.memory import Memo, working_bytes
 
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20
 MOST_VALUES = 1e10  # responses of one entry
-
-
-def takes_numbers(table, entry):
-    """Whether all columns of an entry may be moved to any number."""
-    return all(table.takes_numbers(j) for j in entry.columns)
 
 
 @dataclass
@@ -33,7 +26,6 @@ class MeanCurves:
     ----------
     response : Response
         Serves the pairs' columns jointly.
-    model : Model
     table : Table
     weights : ndarray of shape (n_samples,)
     base : ndarray of shape (n_outputs, n_samples)
@@ -42,7 +34,6 @@ class MeanCurves:
     """
 
     response: object
-    model: object
     table: object
     weights: np.ndarray
     base: np.ndarray
@@ -62,24 +53,10 @@ class MeanCurves:
     def on_grid(self, first, second):
         """Mean response with two entries moved at once.
 
-        result[o, k, l] has the first at its cell k, the second at its cell l. Where
-        values are no plain numbers, the first is moved in X's own container, and the
-        model itself asked for the curves of the second.
+        result[o, k, l] has the first at its cell k, the second at its cell l.
         """
-        if takes_numbers(self.table, first.entry.together_with(second.entry)):
-            curve = self.of(product_move(first, second))
-            return curve.reshape(-1, first.n_cells, second.n_cells)
-        rows = np.arange(len(self.weights))
-        curves = []
-        for cell in range(first.n_cells):
-            cells = np.full(len(rows), cell)
-            table = as_table(moved_rows(self.table, rows, first, cells))
-            base = np.ascontiguousarray(self.model(table.copy()).T)
-            black_box = BlackBoxResponse(self.model, len(base))
-            curve = black_box.mean_curves(table, rows, self.weights, second, base)
-            shift = (base - self.base) @ self.weights
-            curves.append(curve + shift[:, np.newaxis])
-        return np.stack(curves, axis=1)
+        curve = self.of(product_move(first, second))
+        return curve.reshape(-1, first.n_cells, second.n_cells)
 
 
 @dataclass

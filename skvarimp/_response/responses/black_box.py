@@ -108,10 +108,11 @@ def moved_rows(table, rows, move, cells):
 
 def _moved_call(move, rows, cells):
     """The arguments of `Table.moved`: rows, columns, donors, values."""
-    columns = move.entry.columns
-    if move.donors is not None:
-        return rows, columns, move.donors[cells], None
-    return rows, columns, None, move.rows_of_values(cells)
+    columns, donors = move.entry.columns, move.donors
+    donors = None if donors is None else donors[cells]
+    if donors is not None and np.all(donors >= 0):
+        return rows, columns, donors, None
+    return rows, columns, donors, move.rows_of_values(cells)
 
 
 def _all_cells(rows, move):

@@ -12,11 +12,11 @@ import numpy as np
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
-from skvarimp._data.values import begins_value
+from skvarimp._data.values import begins_value, side_by_side
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.contract import Costs, Response
-from skvarimp._response.grid import side_by_side
+from skvarimp._response.responses.black_box import moved_rows
 from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse
 from skvarimp._response.shapes.steps import Steps, settled
@@ -163,18 +163,20 @@ class Transformed:
     def move(self, raw, table, move):
         """The move of the model columns; the same cells in the same order."""
         entry = self.entry(move.entry)
-        behind, rows = table, move.donors
-        if rows is None:  # the grid's own values: put into copies of one row
-            rows = np.zeros(move.n_cells, dtype=np.intp)
-            values = move.rows_of_values(slice(None))
-            behind = self._transform(raw.moved(rows, move.entry.columns, values=values))
-            rows = np.arange(move.n_cells)
+        behind, rows, donors = table, move.donors, move.donors
+        if rows is None or rows.ndim == 2:  # put into copies of one row
+            cells = np.arange(move.n_cells)
+            behind = self._transform(moved_rows(raw, np.zeros_like(cells), move, cells))
+            rows = cells
+        if donors is not None and donors.ndim == 2:
+            place = {j: m for m, j in enumerate(move.entry.columns)}
+            donors = donors[:, [place[self.source[j]] for j in entry.columns]]
         columns = [behind.column(j)[rows] for j in entry.columns]
         values = side_by_side(columns, len(rows))
         floats = values.dtype.kind == "f"
         if move.donors is None and floats and not np.isfinite(values).all():
             self.model(behind.copy())  # it may refuse these
-        return replace(move, entry=entry, values=values)
+        return replace(move, entry=entry, values=values, donors=donors)
 
 
 def _n_distinct(values):

@@ -1,15 +1,19 @@
 """Every grid against its definition, written out literally."""
 
+import container_rows
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from literal import sensitivity
+from scipy import sparse
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
-from skvarimp._response.grid import distinct_values, make_move
+from skvarimp._data.table import as_table, is_frame
+from skvarimp._data.values import is_missing
+from skvarimp._response.grid import distinct_values, make_move, product_move
+from skvarimp._response.responses.black_box import moved_rows
 
 N = 17
 RANDOM = np.random.RandomState(0)
@@ -370,3 +374,45 @@ def test_grids_of_single_precision_hold_what_the_model_is_given(grid):
     values = imp.curves_["x0"][0]
     assert np.isin(values, np.concatenate(seen)).all()
     assert np.array_equal(values, values.astype(np.float32))
+
+
+CONTAINERS = {
+    "pandas": container_rows.frame("pandas"),
+    "pandas extension": container_rows.frame("pandas extension"),
+    "polars": container_rows.frame("polars"),
+    "objects": container_rows.frame("pandas").to_numpy(dtype=object),
+    "array": X,
+    "integers": np.arange(60).reshape(12, 5) % 7,
+    "truths": np.arange(60).reshape(12, 5) % 7 > 3,
+    "sparse": sparse.csr_array(np.arange(60).reshape(12, 5) % 3.0),
+}
+
+
+@pytest.mark.parametrize("second_grid", ["all", 3])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_two_entries_move_at_once(container, second_grid):
+    """Every value of one meets every value of the other; levels keep their type."""
+    table = as_table(CONTAINERS[container])
+    n = table.n_samples
+    first, second = (
+        make_move(table, np.full(n, 1 / n), entry, grid)
+        for entry, grid in [
+            (Entry("pair", (0, 1)), "all"),
+            (Entry("last", (table.n_columns - 1,)), second_grid),
+        ]
+    )
+    both = product_move(first, second)
+    rows, cells = (a.ravel() for a in np.indices((n, both.n_cells)))
+    moved = as_table(moved_rows(table, rows, both, cells))
+    k, l = np.divmod(cells, second.n_cells)
+    values = first.rows_of_values(k), second.rows_of_values(l)
+    expected = {j: table.column(j)[rows] for j in range(table.n_columns)}
+    expected |= dict(zip(both.entry.columns, np.hstack(values).astype(object).T))
+    for j, of_column in expected.items():
+        for found, value in zip(moved.column(j), of_column):
+            missing = is_missing(found), is_missing(value)
+            assert missing == (True, True) or found == value
+        if j in both.entry.columns and table.has_levels(j):
+            assert moved.has_levels(j)
+    if is_frame(table.native):
+        assert list(moved.types())[:2] == list(table.types())[:2]

@@ -12,7 +12,7 @@ import numpy as np
 
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import ArrayTable
-from skvarimp._data.values import spread_over
+from skvarimp._data.values import numbers_if_possible, spread_over
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -94,14 +94,18 @@ class TreeResponse(Response):
             if j in self._feature_of
         ]
         features = [u for u, _ in members]
-        if move.donors is not None:
-            return features, self.codes(table)[np.ix_(move.donors, features)]
-        values = move.rows_of_values(slice(None))
-        if isinstance(table, ArrayTable) and table.native.dtype.kind == "f":
-            values = values.astype(table.native.dtype)  # as they are put into X
-        codes = [self.trees.codes(u, values[:, m]) for u, m in members]
-        shape = (move.n_cells, len(features))
-        return features, np.array(codes, dtype=np.int32).T.reshape(shape)
+        codes = np.empty((move.n_cells, len(features)), dtype=np.int32)
+        donors, values = move.donors_of_columns, move.rows_of_values(slice(None))
+        single = isinstance(table, ArrayTable) and table.native.dtype.kind == "f"
+        for of_feature, (u, m) in zip(codes.T, members):
+            if np.all(donors[:, m] >= 0):
+                of_feature[:] = self.codes(table)[donors[:, m], u]
+                continue
+            numbers = numbers_if_possible(values[:, m])
+            if single:  # as they are put into X
+                numbers = numbers.astype(table.native.dtype)
+            of_feature[:] = self.trees.codes(u, numbers)
+        return features, codes
 
     def keys(self, table, entry):
         """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
