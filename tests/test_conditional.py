@@ -362,6 +362,7 @@ def test_a_copy_counts_only_where_the_model_uses_it():
     assert np.all(conditional.explained_ > 0.8)
 
 
+@pytest.mark.thorough
 def test_level_on_a_few_draws():
     """As benchmarks/conditional_level.py: the copy's interval seldom lies above 0."""
     above = {None: 0, "subgroups": 0}

@@ -135,6 +135,7 @@ def sent(monkeypatch):
     return counts
 
 
+@pytest.mark.thorough
 def test_x_is_sent_once_and_not_per_task(client, sent):
     """Twenty tasks more cost less than one more X: tasks carry no data."""
     wide = np.random.default_rng(0).standard_normal((6000, 24))

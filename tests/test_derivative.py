@@ -235,6 +235,7 @@ def test_integer_weights_equal_repeated_rows():
         )
 
 
+@pytest.mark.thorough
 def test_standard_errors_cover_the_population_value():
     """f = x + x^2 of a standard normal x: E (1 + 2x)^2 = 5, importance sqrt(5)."""
     inside = []

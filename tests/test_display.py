@@ -462,6 +462,7 @@ def test_axes_name_the_quantity(name):
     assert QUANTITIES[name] in label.replace("\n", " ")
 
 
+@pytest.mark.thorough
 def test_neither_matplotlib_nor_pandas_is_needed_to_fit():
     """Without them everything else works and the error says what to install."""
     code = """

@@ -80,6 +80,7 @@ def straight():
     return model
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("parameters", "fixed", "population"),
     [

@@ -173,6 +173,7 @@ def test_fractional_weights_need_the_empirical_covariance():
             )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("standardize", [False, True])
 def test_standard_errors_are_of_the_importance(standardize):
     """sum over rows of (dQ / d weight)^2, the derivative taken numerically."""

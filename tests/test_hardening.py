@@ -295,6 +295,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 def test_a_failing_model_leaves_no_process(tmp_path):
     """Its own error comes out, and the process ends with all that it started."""

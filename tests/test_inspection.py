@@ -347,6 +347,7 @@ FILES = {
 }
 
 
+@pytest.mark.thorough
 def test_own_tests_of_scikit_learn(tmp_path):
     """scikit-learn's test files with only the import changed; no exception is needed.
 

@@ -161,6 +161,7 @@ def test_additive_models_are_known(name):
         assert InteractionImportance().fit(model, X).importances_.max() > 0.001
 
 
+@pytest.mark.thorough
 def test_additive_pairs_take_no_time():
     """100 000 pairs of a linear model of 20 000 rows."""
     rows = np.random.default_rng(0).normal(size=(20_000, 400))

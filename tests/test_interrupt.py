@@ -50,6 +50,7 @@ def group_is_gone(group, seconds=10.0):
     return False
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 def test_interrupt_keeps_what_is_done_and_leaves_no_process():
     """SIGINT to the main process only, while two workers are busy."""

@@ -188,6 +188,7 @@ def test_known_truth():
     assert found.baseline == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_intervals_and_p_values():
     """150 samples; benchmarks/leave_out_coverage.py takes 500 and more."""
     inside, rejected = [], []

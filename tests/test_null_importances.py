@@ -102,6 +102,7 @@ def critical(n):
     return stats.kstwobign.isf(1e-3) / np.sqrt(n)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_permutations", [4, 19])
 def test_p_values_on_noise_are_uniform(n_permutations):
     """Of each entry, and of the smallest family-wise one; others are found out."""
@@ -138,6 +139,7 @@ def test_p_values_of_discrete_importances_are_never_too_small():
     assert np.mean(strict <= 0.2 + 1e-9) > 0.2 + 3 * np.sqrt(0.16 / 300)
 
 
+@pytest.mark.thorough
 def test_p_values_with_folds_strata_and_weights_are_uniform():
     """Splits are made anew, y is shuffled within centres, weights go along."""
     centre = np.arange(15) % 2
@@ -290,6 +292,7 @@ def test_false_discovery_rate():
     assert np.all(found.fdr_pvalues >= found.pvalues)
 
 
+@pytest.mark.thorough
 def test_nulls_that_exceed_most_importances_are_warned_of():
     """A forest overfits shuffled targets; held-out permutation importance does not."""
     random = np.random.default_rng(0)

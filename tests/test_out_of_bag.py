@@ -90,6 +90,7 @@ def test_out_of_bag_of_two_label_columns_and_sparse_rows():
     np.testing.assert_allclose(of_sparse, dense, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("relative", [False, True])
 def test_out_of_bag_standard_errors_are_the_derivative_by_the_rows(relative):
     """With the trees held fixed, summed over all trees a row is out of."""

@@ -242,6 +242,7 @@ def test_memory_does_not_grow_with_the_outputs(n_outputs):
     assert peak <= 64 * 2**20 / 4
 
 
+@pytest.mark.thorough
 def test_standard_errors_from_joined_groups_are_unbiased():
     """Where memory allows only few groups of rows: less exact, but not smaller."""
     ratios = []

@@ -689,6 +689,7 @@ def client():
         yield client
 
 
+@pytest.mark.thorough
 def test_on_a_cluster(client, frame):
     """Frames and weights, on two processes."""
     X, y, weight = frame
@@ -743,6 +744,7 @@ class Deadly:
         return X[:, 0] * X[:, 1]
 
 
+@pytest.mark.thorough
 def test_a_killed_worker_changes_nothing(client, numbers, tmp_path):
     """Dask computes its partitions again."""
     X, _, _ = numbers
@@ -754,6 +756,7 @@ def test_a_killed_worker_changes_nothing(client, numbers, tmp_path):
     np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals to a thread are POSIX")
 def test_an_interrupted_fit_leaves_nothing_running():
     """Its tasks are forgotten by the scheduler."""

@@ -4,6 +4,8 @@ import importlib
 import subprocess
 import sys
 
+import pytest
+
 import skvarimp
 
 SURFACE = {
@@ -58,6 +60,7 @@ def test_public_names():
         assert all(hasattr(module, member) for member in expected)
 
 
+@pytest.mark.thorough
 def test_import_is_light():
     """Nothing optional is imported: a second, most of it scikit-learn's.
 

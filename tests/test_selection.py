@@ -133,6 +133,7 @@ def test_progress_knows_the_number_of_steps(kind, step, least):
     assert some.steps == len(selector.path_["score"]) < some.max_subtasks
 
 
+@pytest.mark.thorough
 @BOTH
 def test_recovers_informative_columns(kind):
     """Friedman 1 with a kernel machine, and a classification with noise columns."""

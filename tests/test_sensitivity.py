@@ -104,6 +104,7 @@ def test_sampled_converges_to_exact(contrast):
     assert np.all(drawn.n_draws_ == 600 * len(Z))
 
 
+@pytest.mark.thorough
 def test_monte_carlo_intervals_cover_the_exact_value():
     """Nominal 95% intervals at ten repeats cover in 90 to 99% of 300 runs."""
     model, Z = knn(40)
@@ -118,6 +119,7 @@ def test_monte_carlo_intervals_cover_the_exact_value():
     assert 0.90 <= np.mean(inside) <= 0.99
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("contrast", ["pairs", "observed"])
 def test_standard_errors_cover_the_population_value(contrast):
     """f = x0 + x0 x1, standard normal inputs, 300 samples of 200 rows."""

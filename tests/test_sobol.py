@@ -178,6 +178,7 @@ def analytic(name):
     return lambda X: X @ SLOPES, lambda rng, n: rng.normal(size=(n, 3)), shares, shares
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Ishigami", "g", "linear"])
 def test_analytic_indices(name):
     """Within three standard errors of the true values at 2000 rows."""

@@ -240,6 +240,7 @@ def test_skewed_draws_keep_the_tolerance():
     assert np.all(np.mean(kept, axis=0) >= 0.9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimation", ["sampled", "rows"])
 def test_stopped_estimates_cover_the_exact_value(estimation):
     """Nominal 95% intervals cover in 88 to 99%, wherever the data stop the draws."""

@@ -42,6 +42,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.thorough
 def test_idle_workers_that_leave_do_not_hang_the_fit(tmp_path):
     """joblib warns then; as an error the warning would end the thread that serves."""
     script = tmp_path / "idle.py"
