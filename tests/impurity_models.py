@@ -16,4 +16,5 @@ FEW = {"n_estimators": 4, "random_state": 0}
 
 def short(value):
     """A readable parameter name."""
+    value = value[0] if isinstance(value, tuple) else value
     return type(value).__name__ if hasattr(value, "fit") else ""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -125,8 +126,9 @@ def literal_loss(f, loss, y, features=FEATURES):
     return [literal(f, X, columns, LABELS, WEIGHTS, of_part) for columns in lists]
 
 
-@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize(
+    ("name", "contrast"), each(REGRESSORS, ["pairs", "observed", "range"])
+)
 def test_sensitivity_is_the_loop_within_parts(name, contrast):
     """Of every family, with weights and groups; and as the black box says."""
     model = clone(REGRESSORS[name]).fit(X, Y)
@@ -155,8 +157,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize(("name", "loss"), each(REGRESSORS, LOSSES))
 def test_loss_is_the_loop_within_parts(name, loss):
     """Of every family, with weights and groups."""
     model = clone(REGRESSORS[name]).fit(X, Y)
@@ -169,8 +170,9 @@ def test_loss_is_the_loop_within_parts(name, loss):
     np.testing.assert_allclose(measure.importances_, expected, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("loss", ["log_loss", "zero_one", "squared_error"])
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("name", "loss"), each(CLASSIFIERS, ["log_loss", "zero_one", "squared_error"])
+)
 def test_losses_of_probabilities_are_the_loop_within_parts(name, loss):
     """Links, smooth and with jumps, of one and of several outputs."""
     y = CLASSES > 0 if name == "two classes" else CLASSES
@@ -243,8 +245,10 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("model", [REGRESSORS["trees"], LinearRegression(), SVR()])
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize(
+    ("name", "model"),
+    each(MEASURES, [REGRESSORS["trees"], LinearRegression(), SVR()]),
+)
 def test_one_part_is_the_marginal_measure(name, model):
     """To 1e-12, of exact and drawn numbers and their errors: the same donors."""
     model = clone(model).fit(X, Y)
@@ -260,8 +264,10 @@ def test_one_part_is_the_marginal_measure(name, model):
     np.testing.assert_allclose(one.explained_, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["pairs", "observed", "range", "squared", "absolute"])
-@pytest.mark.parametrize("family", REGRESSORS)
+@pytest.mark.parametrize(
+    ("family", "name"),
+    each(REGRESSORS, ["pairs", "observed", "range", "squared", "absolute"]),
+)
 def test_parts_by_the_column_itself_leave_nothing(family, name):
     """Each part holds one value of the column: exactly 0."""
     labels = {"x0": X[:, 0], "x3": X[:, 3]}

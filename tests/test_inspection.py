@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import sklearn
 import sklearn.inspection as original
+from combinations import one_per
 from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
@@ -22,7 +23,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import _scorer, get_scorer_names, make_scorer
+from sklearn.metrics import _scorer, get_scorer, get_scorer_names, make_scorer
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -112,8 +113,14 @@ def test_permutation_importance(model, y):
     )
 
 
-@pytest.mark.parametrize("name", sorted(get_scorer_names()))
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name",
+    one_per(
+        lambda name: repr(getattr(get_scorer(name), "_response_method", name)),
+        zip(sorted(get_scorer_names())),
+    ),
+)
 def test_every_scorer(name):
     """Of those that serve a regressor, a classifier, or two classes of labels."""
     served = 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each, pairwise
 from scipy import sparse
 from sklearn import config_context
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
@@ -88,8 +89,7 @@ def fitted(name, model="callable", X=X, weights=WEIGHTS, y=None, **parameters):
     return measure.fit(estimator, X, y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize(("name", "model"), each(MEASURES, MODELS))
 def test_means_and_norms(name, model):
     """Weighted means: of psi 0, of psi^2 n SE^2, of the rows' own the importance."""
     imp = fitted(name, model)
@@ -115,8 +115,9 @@ def test_means_and_norms(name, model):
     assert not hasattr(plain, "influences_")
 
 
-@pytest.mark.parametrize("model", ["callable", "logistic", "forest"])
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(
+    ("name", "model"), each(EXACT, ["callable", "logistic", "forest"])
+)
 def test_order_weights_workers_and_kernels_change_nothing(name, model, monkeypatch):
     """Rows in another order, integer weights as repeated rows, two jobs, no kernels."""
     counts = RANDOM.randint(0, 4, N)
@@ -190,9 +191,10 @@ FIRM = {
 }
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("model", ["linear", "softmax", "callable"])
-@pytest.mark.parametrize("how", FIRM)
+@pytest.mark.parametrize(
+    ("how", "model", "container"),
+    pairwise(FIRM, ["linear", "softmax", "callable"], [np.asarray, sparse.csr_array]),
+)
 def test_influences_on_firm(how, model, container):
     """Weighted mean 0 and the standard error's norm; the errors stay the same."""
     estimator, y = MODELS[model]

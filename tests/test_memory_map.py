@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import sklearn
+from combinations import each
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -77,8 +78,7 @@ def fitted(mapped):
 PATHS = ["black box", "linear", "logistic", "trees", "histogram", "kernel", "network"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("name", list(MEASURES))
+@pytest.mark.parametrize(("path", "name"), each(PATHS, MEASURES))
 def test_no_copy_of_a_mapped_x(path, name, mapped, fitted):
     """The peak of memory is below X's size, for any family and measure."""
     y = np.asarray(mapped[:, 0] + mapped[:, 1])

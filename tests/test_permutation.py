@@ -5,6 +5,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from combinations import pairwise
 from literal_permutation import (
     FOREST,
     LOGISTIC,
@@ -119,9 +120,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("relative", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "weighted", "relative"), pairwise(CASES, [False, True], [False, True])
+)
 def test_exact_equals_a_double_loop(case, weighted, relative):
     """Four losses and callables, ties, weights, a group, ratios; every family."""
     model, y, loss, losses = CASES[case]

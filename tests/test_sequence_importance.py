@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_sequence import (
@@ -51,10 +52,13 @@ def check_enumeration(alphabet, length, d, kind, orders, order, seed=0):
 KINDS = ["uniform", "homogeneous", "per position"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [0, 1, 2, 3])
-@pytest.mark.parametrize("orders", [(1, 2, 3, 4, 5, 6), (2,), (1, 4), (6,)], ids=str)
-@pytest.mark.parametrize("order", [1, 2, 3, 6])
+@pytest.mark.parametrize(
+    ("kind", "d", "orders", "order"),
+    pairwise(
+        KINDS, [0, 1, 2, 3], [(1, 2, 3, 4, 5, 6), (2,), (1, 4), (6,)], [1, 2, 3, 6]
+    ),
+    ids=str,
+)
 def test_two_letters_of_length_six(kind, d, orders, order):
     """Orders below and above those of the weights and of the chain's memory."""
     check_enumeration("AB", 6, d, kind, orders, order)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
+from combinations import each
 from scipy import sparse
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
@@ -100,8 +101,7 @@ def literal(f, X, columns, weights):
 
 
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "weighted"), each(MODELS, [False, True]))
 def test_equals_the_double_loop(name, weighted):
     """Every kind of response, with weights, ties, a constant column and a group."""
     model = MODELS[name]

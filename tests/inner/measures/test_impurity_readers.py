@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from combinations import each
 from impurity_models import FEW, LABELS, WEIGHT, XC, XR, YC, YR, N, short
 from literal_surrogates import impurity
 from scipy import sparse
@@ -122,10 +123,12 @@ def fitted(model, X, y, sample_weight):
         return clone(model).fit(X, y, sample_weight=sample_weight)
 
 
-@pytest.mark.parametrize("sample_weight", [None, WEIGHT], ids=["", "weighted"])
-@pytest.mark.parametrize(("model", "X", "y"), REBUILT, ids=short)
-def test_rebuilt_training_explains_every_node(model, X, y, sample_weight):
+@pytest.mark.parametrize(
+    ("case", "sample_weight"), each(REBUILT, [None, WEIGHT]), ids=short
+)
+def test_rebuilt_training_explains_every_node(case, sample_weight):
     """Weight, and impurity where targets are rebuilt, of each node follow from them."""
+    model, X, y = case
     model = fitted(model, X, y, sample_weight)
     trees = read_trees(model)
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
@@ -160,10 +163,12 @@ WITH_IMPORTANCES = [
 ]
 
 
-@pytest.mark.parametrize("sample_weight", [None, WEIGHT], ids=["", "weighted"])
-@pytest.mark.parametrize(("model", "X", "y"), WITH_IMPORTANCES, ids=short)
-def test_sklearn_convention_is_feature_importances(model, X, y, sample_weight):
+@pytest.mark.parametrize(
+    ("case", "sample_weight"), each(WITH_IMPORTANCES, [None, WEIGHT]), ids=short
+)
+def test_sklearn_convention_is_feature_importances(case, sample_weight):
     """Each class's own order of normalising, also with trees that never split."""
+    model, X, y = case
     model = fitted(model, X, y, sample_weight)
     imp = ImpurityImportance(convention="sklearn").fit(model)
     np.testing.assert_allclose(

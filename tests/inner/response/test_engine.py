@@ -3,6 +3,7 @@
 import joblib
 import numpy as np
 import pytest
+from combinations import pairwise
 from literal import curve, mean_curve, sensitivity
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -103,9 +104,10 @@ def cases():
 CASES = [(*case, remembered(f)) for *case, f in cases()]
 
 
-@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("case", CASES, ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("case", "weighted", "contrast"),
+    pairwise(CASES, [False, True], ["pairs", "observed", "range"]),
+)
 def test_exact_equals_double_loop(case, weighted, contrast):
     """Every entry, groups included, to 1e-10 relative and 1e-12 of the scale."""
     _, model, method, f = case

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each
 from response_oracle import check_equal
 from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -42,8 +43,11 @@ CASES = [
 EACH = [(model, X, method) for model, X, methods in CASES for method in methods]
 
 
-@pytest.mark.parametrize("case", EACH, ids=lambda c: f"{c[0]!r:.40}-{c[2]}")
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    ("case", "y"),
+    each(EACH, [TWO, THREE]),
+    ids=lambda c: f"{c[0]!r:.40}-{c[2]}" if isinstance(c, tuple) else f"{len(set(c))}",
+)
 def test_equal_to_the_black_box(case, y):
     """Every reduction, grid, group and weight."""
     model, X, method = case

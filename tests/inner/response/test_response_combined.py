@@ -5,6 +5,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
+from combinations import each, one_per
 from response_oracle import check_equal
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA, FactorAnalysis, FastICA, TruncatedSVD
@@ -155,33 +156,42 @@ def fitted(model, y):
         return model.fit(X, y)
 
 
+def short(value):
+    """A readable parameter name."""
+    return "" if isinstance(value, np.ndarray) else f"{value!r:.60}"
+
+
 def checked(model, method, weights):
     """The response, equal to the black box for columns and a group."""
     return check_equal(model, X, weights, method, [0, 1, 2, 3, [0, 2]], ["all", 3])
 
 
 @pytest.mark.parametrize(
-    ("case", "weights"),
-    list(zip(REGRESSORS, cycle([None, WEIGHTS]))),
-    ids=lambda x: f"{x[0]!r:.50}" if isinstance(x, tuple) else "",
+    ("model", "path", "weights"),
+    one_per(
+        lambda model, path, weights: (type(model), path),
+        [(*case, w) for case, w in zip(REGRESSORS, cycle([None, WEIGHTS]))],
+    ),
+    ids=short,
 )
-def test_regressors(case, weights):
+def test_regressors(model, path, weights):
     """Sums of one kind of form are that form; others are combined."""
-    model, path = case
     assert checked(fitted(model, Y), "auto", weights).path.startswith(path)
 
 
-@pytest.mark.parametrize(("model", "method"), LABELS, ids=lambda x: f"{x!r:.50}")
 @pytest.mark.parametrize(
-    ("y", "weights"), [(TWO, WEIGHTS), (THREE, None)], ids=["two", "three"]
+    ("case", "target"), each(LABELS, [(TWO, WEIGHTS), (THREE, None)]), ids=short
 )
-def test_classifiers(model, method, y, weights):
+def test_classifiers(case, target):
     """Probabilities, scores and labels of several members."""
+    model, method = case
+    y, weights = target
     checked(fitted(model, y), method, weights)
 
 
-@pytest.mark.parametrize("model", THRESHOLDS, ids=lambda x: f"{x!r:.60}")
-@pytest.mark.parametrize("method", ["predict", "auto"])
+@pytest.mark.parametrize(
+    ("model", "method"), each(THRESHOLDS, ["predict", "auto"]), ids=short
+)
 def test_thresholds(model, method):
     """Of either class, on probabilities and decisions, also in a pipeline."""
     checked(fitted(model, TWO), method, WEIGHTS)

@@ -5,6 +5,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
+from combinations import one_per
 from mixed_columns import curved_target, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
@@ -113,7 +114,12 @@ def name_of(case):
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 @pytest.mark.parametrize(
-    ("case", "weights"), list(zip(cases(), cycle([None, WEIGHTS]))), ids=name_of
+    ("case", "weights"),
+    one_per(  # test_registry has every class
+        lambda case, weights: str(case[0].kernel),
+        zip(cases(), cycle([None, WEIGHTS])),
+    ),
+    ids=name_of,
 )
 def test_equals_black_box(case, weights):
     """Every reduction, grid and group, for every response method."""
