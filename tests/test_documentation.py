@@ -65,6 +65,7 @@ PAGES = sorted(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES)
 def test_first_code_block_runs_as_pasted(page):
     """By itself, and in less CPU time than a reader waits."""

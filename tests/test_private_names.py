@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import skvarimp
 
 ROOT = Path(skvarimp.__file__).parent
@@ -57,6 +59,7 @@ def foreign_names(sources):
     }
 
 
+@pytest.mark.thorough
 def test_only_readers_name_private_attributes_of_models():
     """A new version of a library that renames one breaks one file, which warns."""
     sources = {path: path.read_text("utf8") for path in ROOT.rglob("*.py")}

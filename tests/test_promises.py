@@ -7,6 +7,7 @@ leave to other threads, leakage in growing selections.
 import numpy as np
 import pandas as pd
 import pytest
+from combinations import each
 from response_oracle import check_equal
 from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
@@ -112,8 +113,9 @@ NOISE, COINS = RANDOM.randn(150, 5), RANDOM.randint(0, 2, 150)
 BOTH = pytest.mark.parametrize("kind", [BackwardEliminationSelector, ForwardSelector])
 
 
-@BOTH
-@pytest.mark.parametrize("cv", [None, 4])
+@pytest.mark.parametrize(
+    ("kind", "cv"), each([BackwardEliminationSelector, ForwardSelector], [None, 4])
+)
 def test_neighbours_are_not_asked_about_themselves(kind, cv):
     """A nearest neighbour knows its own row; coins cannot be known."""
     nearest = KNeighborsClassifier(1)

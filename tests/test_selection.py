@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from callback_recorder import Recorder
+from combinations import pairwise
 from selection_data import BOTH, X, Y, assert_rule
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -35,9 +36,14 @@ def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
-@BOTH
-@pytest.mark.parametrize("threshold", [0.5, 0.95, 1.0])
-@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
+@pytest.mark.parametrize(
+    ("kind", "threshold", "scoring"),
+    pairwise(
+        [BackwardEliminationSelector, ForwardSelector],
+        [0.5, 0.95, 1.0],
+        [None, "neg_mean_squared_error"],
+    ),
+)
 def test_smallest_good_enough_subset(kind, threshold, scoring):
     """Also for negative scores, where 95% of the best means 5% worse."""
     tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
@@ -193,6 +199,7 @@ def test_rescaling_the_target_changes_nothing():
     assert np.array_equal(one.ranking_, other.ranking_)
 
 
+@pytest.mark.thorough
 def test_no_training_score_is_reported():
     """One nearest neighbour of itself would be right always; on noise it is not."""
     random = np.random.RandomState(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import one_per
 from scipy import sparse
 from selection_data import X, Y, assert_rule
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -96,11 +97,15 @@ BY_CALLABLE = (FirstColumn(), lambda model, X, y: np.arange(X.shape[1])[::-1])
 
 @pytest.mark.parametrize(
     ("form", "model", "importance"),
-    [
-        *((form, *BY_CALLABLE) for form in ("C", "F", "csr", "csc")),
-        *((form, STEEP, None) for form in ("C", "F", "csr", "csc")),
-        ("C", FirstColumn(), DRAWS),
-    ],
+    one_per(
+        lambda form, *_: form,
+        [
+            *((form, *BY_CALLABLE) for form in ("C", "csr")),
+            *((form, STEEP, None) for form in ("F", "csc", "C", "csr")),
+            *((form, *BY_CALLABLE) for form in ("F", "csc")),
+            ("C", FirstColumn(), DRAWS),
+        ],
+    ),
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_memory_of_narrowing_data(form, model, importance):

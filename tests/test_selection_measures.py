@@ -94,6 +94,7 @@ def test_measures_that_drive_a_regressor(importance, model):
         assert 3 in selector.get_support(indices=True)
 
 
+@pytest.mark.thorough
 def test_searches_and_nested_parameters():
     """The measure's parameters are tunable; cloning and pickling keep all."""
     selector = BackwardEliminationSelector(

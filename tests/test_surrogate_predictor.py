@@ -201,22 +201,25 @@ def test_errors():
         SurrogateTreePredictor(tree).fit(np.where(IRIS > 7, np.inf, IRIS), SPECIES)
 
 
-def forest_weights(estimator):
-    """A bootstrap draws by weight: equal to repetition in expectation only."""
-    if isinstance(estimator.estimator, RandomForestClassifier):
-        reason = "weights are probabilities of the bootstrap's draw"
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
-    return {}
-
-
 @parametrize_with_checks(
     [
         SurrogateTreePredictor(DecisionTreeClassifier(random_state=0)),
         SurrogateTreePredictor(DecisionTreeRegressor(random_state=0)),
-        SurrogateTreePredictor(RandomForestClassifier(n_estimators=3, random_state=0)),
-    ],
-    expected_failed_checks=forest_weights,
+    ]
 )
 def test_scikit_learn_conformance(estimator, check):
     """Takes part in scikit-learn's estimator protocol."""
+    check(estimator)
+
+
+@pytest.mark.thorough
+@parametrize_with_checks(
+    [SurrogateTreePredictor(RandomForestClassifier(n_estimators=3, random_state=0))],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "a bootstrap draws by weight: "
+        "equal to repetition in expectation only"
+    },
+)
+def test_scikit_learn_conformance_of_forests(estimator, check):
+    """The same with several trees."""
     check(estimator)

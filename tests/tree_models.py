@@ -1,5 +1,7 @@
 """Fitted trees and ensembles of every kind, for the tests of their responses."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
@@ -256,14 +258,19 @@ MODELS = {
 }
 
 
+@cache
+def of_session(name, missing):
+    """The fitted model of `fitted`."""
+    model, target, _ = MODELS[name]
+    X, y, _ = data(missing=missing)
+    X[:, 5] = 0.0  # constant: no tree can split on it
+    return clone(model).fit(X, y if target is None else target(y))
+
+
 def fitted(name, missing=False):
     """(model, X, method); column 5 is not used."""
-    model, target, method = MODELS[name]
-    X, y, _ = data(missing=missing)
-    y = y if target is None else target(y)
-    X_train = X.copy()
-    X_train[:, 5] = 0.0  # constant: no tree can split on it
-    return clone(model).fit(X_train, y), X, method
+    X, _, _ = data(missing=missing)
+    return of_session(name, missing), X, MODELS[name][2]
 
 
 def path_of_trees():

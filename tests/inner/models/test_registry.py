@@ -6,6 +6,7 @@ Those of boosting libraries are visited where these are used, in
 
 import importlib
 import warnings
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -156,8 +157,14 @@ def wrapper(name, X, y):
     }[name]
 
 
-def fitted(lowering, X=X, y=POSITIVE):
-    """A small fitted instance of a registered type."""
+@cache
+def fitted(lowering):
+    """A small instance of a registered type, fitted once for all tests."""
+    return fitted_to(lowering, X, POSITIVE)
+
+
+def fitted_to(lowering, X, y):
+    """A small instance of a registered type, fitted to some data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short fits; types on their way out
         model = unfitted(lowering, X, y)
@@ -249,7 +256,7 @@ OF_GRID = 1.0 + GRIDDED[:, 0] * GRIDDED[:, 1] + np.arange(20) % 3
 @pytest.mark.parametrize("lowering", OURS, ids=lambda x: f"{x.package}.{x.name}")
 def test_gridded_data_equal_black_box(lowering):
     """Ties of distances and of scores; columns alone and, for H, together."""
-    model = fitted(lowering, GRIDDED, OF_GRID)
+    model = fitted_to(lowering, GRIDDED, OF_GRID)
     for measure in (
         SensitivityImportance(scale=None, estimation="exact"),
         InteractionImportance(statistic="h", pairs=[(0, 1)]),

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from combinations import each
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import InteractionImportance
@@ -44,8 +45,7 @@ def fitted(name):
         return model.fit(X, target)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "weighted"), each(MODELS, [True, False]))
 def test_equals_the_model_itself(name, weighted, served):
     """H at the rows and on a grid, with ties, weights and a constant column."""
     model, rows = fitted(name), X.copy()

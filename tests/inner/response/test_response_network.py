@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from combinations import each
 from mixed_columns import curved_target, fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
@@ -42,25 +43,31 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("activation", "layers"), SHAPES, ids=str)
-def test_equals_black_box(activation, layers):
+OUTPUTS = {
+    "one": (MLPRegressor(), Y, "predict"),
+    "two": (MLPRegressor(), np.column_stack([Y, Y**2]), "predict"),
+    "rates": (MLPRegressor(loss="poisson"), np.exp(Y / 3), "predict"),
+    "2 classes": (MLPClassifier(), TWO, "predict_proba"),
+    "2 classes, labels": (MLPClassifier(), TWO, "predict"),
+    "3 classes": (MLPClassifier(), THREE, "predict_proba"),
+    "3 classes, labels": (MLPClassifier(), THREE, "predict"),
+    "label columns": (MLPClassifier(), LABELS, "predict_proba"),
+    "label columns, labels": (MLPClassifier(), LABELS, "predict"),
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "outputs", "weighted"), each(SHAPES, OUTPUTS, [False, True]), ids=str
+)
+def test_equals_black_box(shape, outputs, weighted):
     """All activations, depths, outputs and response methods; every reduction."""
-    shape = {"hidden_layer_sizes": layers, "activation": activation, **SHORT}
-    cases = [
-        (MLPRegressor(**shape), Y, "predict"),
-        (MLPRegressor(**shape), np.column_stack([Y, Y**2]), "predict"),
-        (MLPRegressor(**shape, loss="poisson"), np.exp(Y / 3), "predict"),
-    ]
-    for y in (TWO, THREE, LABELS):
-        cases += [(MLPClassifier(**shape), y, m) for m in ("predict_proba", "predict")]
-    if len(layers) > 1:  # what is done with the outputs is the same for every depth
-        cases = cases[1::2]
+    activation, layers = shape
+    model, y, method = OUTPUTS[outputs]
+    model.set_params(hidden_layer_sizes=layers, activation=activation, **SHORT)
+    weights = WEIGHTS if weighted else None
+    response = check_equal(fitted_quietly(model, X, y), X, weights, method, ENTRIES)
     linear = activation == "identity" or layers == ()
-    for c, (model, y, method) in enumerate(cases):
-        weights = WEIGHTS if c % 2 else None
-        fitted, n_full = fitted_quietly(model, X, y), 2 if len(layers) == 1 else 1
-        response = check_equal(fitted, X, weights, method, ENTRIES, n_full=n_full)
-        assert response.path == ("linear" if linear else "network")
+    assert response.path == ("linear" if linear else "network")
 
 
 SPARSE = np.zeros((N, 8))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import each, one_per
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from literal import mean_curve, sensitivity
@@ -49,7 +50,9 @@ from skvarimp._models.model import Model
 from skvarimp._response.lowering import lowered
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", one_per(lambda name: type(MODELS[name][0]), zip(MODELS))
+)
 def test_every_model_equals_its_own_predictions(name):
     """All reductions, grids, groups and weights; what is unused is exactly 0."""
     model, X, method = fitted(name)
@@ -75,8 +78,7 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize("name", MISSING)
-@pytest.mark.parametrize("trained", [True, False], ids=["seen", "not seen"])
+@pytest.mark.parametrize(("name", "trained"), each(MISSING, [True, False]), ids=str)
 def test_missing_values_go_where_each_split_sends_them(name, trained):
     """Missing values in training or not; a value of the grid like any other."""
     model, X, method = fitted(name, missing=trained)

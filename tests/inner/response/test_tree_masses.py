@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from combinations import each
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
@@ -70,13 +71,13 @@ def by_double_loop(name, weighted, columns):
     return np.reshape(np.transpose(means), (-1, np.prod(shape)))
 
 
-KINDS = [pytest.param(0, id="kinds of rows"), pytest.param(10**6, id="every row")]
+KINDS = [0, 10**6]  # kinds of rows, every row
 
 
-@pytest.mark.parametrize("least", KINDS)
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "weighted", "least"), each(MODELS, [False, True], KINDS)
+)
 def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch):
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
@@ -132,9 +133,8 @@ def test_numbers_of_sets():
         assert [masses.set_number(ranks) for ranks in every] == list(range(len(every)))
 
 
-@pytest.mark.parametrize("least", KINDS)
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "least"), each(MODELS, KINDS))
 def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypatch):
     """The same numbers, curves and influences as from each row's own steps.
 
