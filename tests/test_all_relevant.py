@@ -36,12 +36,19 @@ TREE = DecisionTreeRegressor(min_samples_leaf=5)
 @parametrize_with_checks(
     [
         AllRelevantSelector(DecisionTreeClassifier(max_depth=3), max_iter=3),
-        AllRelevantSelector(LinearRegression(), max_iter=3),
     ]
 )
 @pytest.mark.filterwarnings("ignore:No features were selected")
 def test_scikit_learn_conventions(estimator, check):
     """All of scikit-learn's own checks."""
+    check(estimator)
+
+
+@pytest.mark.thorough
+@parametrize_with_checks([AllRelevantSelector(LinearRegression(), max_iter=3)])
+@pytest.mark.filterwarnings("ignore:No features were selected")
+def test_scikit_learn_conventions_of_regressors(estimator, check):
+    """The same around a regressor."""
     check(estimator)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import pairwise
 from container_rows import N, columns, frame, pipeline, target
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
@@ -72,10 +73,10 @@ def rebuilt(X, rows):
     return pd.DataFrame(data).astype(X.dtypes.to_dict())
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("contrast", ["pairs", "observed"])
 @pytest.mark.parametrize(
-    "model", [Ridge(), KNeighborsRegressor(4)], ids=["linear", "black box"]
+    ("library", "contrast", "model"),
+    pairwise(LIBRARIES, ["pairs", "observed"], [Ridge(), KNeighborsRegressor(4)]),
+    ids=str,
 )
 def test_pipelines_over_frames(library, contrast, model):
     """A column transformer in front of a fast and of a slow model, all donors."""

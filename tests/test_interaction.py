@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import each
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
@@ -121,8 +122,7 @@ MODELS = {
 PAIRS = [(0, 1), (0, 3), (2, 3)]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "weighted"), each(MODELS, [False, True]))
 def test_h_equals_a_literal_loop(name, weighted):
     """Pairs and overall, tree ensembles among them, with ties and weights."""
     model, f = MODELS[name]
@@ -145,8 +145,7 @@ def test_h_equals_a_literal_loop(name, weighted):
     assert imp.entry_names_ == ["x0", "x3"]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "weighted"), each(MODELS, [False, True]))
 def test_conditional_std_equals_a_literal_loop(name, weighted):
     """On deciles of the distinct values, and on every value."""
     model, f = MODELS[name]

@@ -5,6 +5,7 @@ from itertools import combinations, product
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from combinations import each
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import GradientBoostingRegressor, VotingRegressor
@@ -83,8 +84,7 @@ def literal_total(f, X, w):
     return w @ rest**2 / (w @ base**2)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "weighted"), each(MODELS, [False, True]))
 def test_three_and_all_equal_a_literal_loop(name, weighted):
     """With ties, weights and several outputs."""
     model, f = MODELS[name], outputs(MODELS[name])

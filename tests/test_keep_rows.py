@@ -151,7 +151,9 @@ def test_influences_by_hand():
     np.testing.assert_allclose(imp.influences_[:, 0], [4 / 9, -2 / 9, -2 / 9])
 
 
-@pytest.mark.parametrize("model", ["callable", "softmax", "forest"])
+@pytest.mark.parametrize(
+    "model", ["callable", "softmax", pytest.param("forest", marks=pytest.mark.thorough)]
+)
 def test_curves_too_large_to_keep_are_formed_twice(model):
     """The influences on partial dependence do not depend on the memory."""
     plenty = fitted("dependence", model)

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
+from combinations import pairwise
 from refit_cases import LABELS, LINEAR, X, Y
 from scipy import sparse, stats
 from sklearn import config_context
@@ -101,17 +102,19 @@ def test_definition(estimator, y, loss, removal):
     assert found.entry_names == ["x0", "x3", "x1+x2"]
 
 
-@pytest.mark.parametrize("removal", ["constant", "drop"])
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize(
-    "pair",
-    [
-        (Ridge(2.0), RefittedRidge(2.0)),
-        (Ridge(1e-4, solver="svd"), RefittedRidge(1e-4, solver="svd")),
-        (Ridge(1.0, fit_intercept=False), RefittedRidge(1.0, fit_intercept=False)),
-        (LinearRegression(), RefittedLinear()),
-    ],
-    ids=str,
+    ("pair", "weights", "removal"),
+    pairwise(
+        [
+            (Ridge(2.0), RefittedRidge(2.0)),
+            (Ridge(1e-4, solver="svd"), RefittedRidge(1e-4, solver="svd")),
+            (Ridge(1.0, fit_intercept=False), RefittedRidge(1.0, fit_intercept=False)),
+            (LinearRegression(), RefittedLinear()),
+        ],
+        [None, WEIGHTS],
+        ["constant", "drop"],
+    ),
+    ids=lambda value: "" if isinstance(value, np.ndarray) else str(value),
 )
 def test_closed_form_equals_refits(pair, weights, removal):
     """To 1e-10, with weights, groups of columns and several outputs."""

@@ -5,7 +5,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-from combinations import pairwise
+from combinations import each, pairwise
 from literal_permutation import (
     FOREST,
     LOGISTIC,
@@ -201,8 +201,9 @@ def test_sampled_converges_to_exact(model, y, loss, relative):
     assert drawn.set_params(n_repeats=1).fit(model, X, y).standard_errors_ is None
 
 
-@pytest.mark.parametrize("relative", [False, True])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize(
+    ("loss", "relative"), each(["squared_error", "absolute_error"], [True, False])
+)
 def test_standard_errors_are_the_derivative_by_the_rows(loss, relative):
     """SE^2 = sum_i (d importance / d weight_i)^2: rows and donors, delta method."""
     imp = PermutationImportance(loss=loss, relative=relative, estimation="exact")
@@ -339,8 +340,7 @@ def test_shares_a_walk_with_other_measures():
         )
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("compiled", ["1", "0"])
+@pytest.mark.parametrize(("n_classes", "compiled"), each([2, 3], ["1", "0"]))
 def test_probabilities_of_0_stay_0(n_classes, compiled, monkeypatch):
     """A sum of leaves that are all 0 is 0, on which 36 nats hang in the log loss."""
     monkeypatch.setenv("SKVARIMP_COMPILED", compiled)

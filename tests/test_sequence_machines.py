@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from combinations import each
 from literal_sequence import kernel
 from sequence_machines import LENGTH, data, fitted, fresh
 from sklearn.base import clone
@@ -15,13 +16,24 @@ from skvarimp.exceptions import ImportanceWarning
 from skvarimp.sequence import OligomerWeights, weighted_degree_kernel
 
 
-@pytest.mark.parametrize("machine", [SVC(C=2.0), NuSVC(nu=0.3), OneClassSVM(nu=0.4)])
+# degree, shift, normalize
+KERNELS = [
+    (3, 0, True),
+    (3, 0, False),
+    (3, 2, False),
+    (LENGTH, 1, False),
+    (1, 20, False),
+]
+
+
 @pytest.mark.parametrize(
-    ("degree", "shift", "normalize"),
-    [(3, 0, True), (3, 0, False), (3, 2, False), (LENGTH, 1, False), (1, 20, False)],
+    ("machine", "kernel"),
+    each([SVC(C=2.0), NuSVC(nu=0.3), OneClassSVM(nu=0.4)], KERNELS),
+    ids=str,
 )
-def test_machines_on_a_precomputed_kernel(machine, degree, shift, normalize):
+def test_machines_on_a_precomputed_kernel(machine, kernel):
     """Exact without normalisation or without shift, and no warning."""
+    degree, shift, normalize = kernel
     machine, X = fitted(machine, degree, shift, normalize)
     kernel_of = dict(degree=degree, shift=shift, normalize=normalize)
 

@@ -124,8 +124,10 @@ def test_equals_the_double_loop(name, weighted):
     assert imp.total_[4] == imp.first_order_[4] == 0.0
 
 
-@pytest.mark.parametrize("order", ["total", "first"])
-@pytest.mark.parametrize("name", ["callable", "ridge", "softmax", "svr", "forest"])
+@pytest.mark.parametrize(
+    ("name", "order"),
+    each(["callable", "ridge", "softmax", "svr", "forest"], ["total", "first"]),
+)
 def test_influences_are_derivatives_by_the_weights(order, name):
     """Of a row that gets a little more weight, whose value is in the grid as well."""
     kept = {"features": FEATURES, "order": order, "keep_rows": True}

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from combinations import each
 from literal_surrogates import bare_tree
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -180,8 +181,10 @@ def agree(first, second):
 
 @pytest.mark.parametrize(
     ("problem", "weighted"),
-    [(p, "none") for p in PROBLEMS]
-    + [(p, w) for p in WEIGHTED for w in ("whole", "fractions", "tenths", "wide")],
+    [
+        *((problem, "none") for problem in PROBLEMS),
+        *each(WEIGHTED, ["whole", "fractions", "tenths", "wide"]),
+    ],
 )
 def test_engines_agree(monkeypatch, problem, weighted):
     """Every kind of column, tree, weight and criterion; splits are the same ones."""

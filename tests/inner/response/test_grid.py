@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import pairwise
 from literal import sensitivity
 from scipy import sparse
 
@@ -230,9 +231,15 @@ def on_objects(X):
     )
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.parametrize("grid", ["all", "equidistant", "deciles", 2], ids=str)
-@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
+@pytest.mark.parametrize(
+    ("library", "grid", "contrast"),
+    pairwise(
+        ["pandas", "polars"],
+        ["all", "equidistant", "deciles", 2],
+        ["pairs", "observed", "range"],
+    ),
+    ids=str,
+)
 def test_categorical_entries_and_groups_take_all_levels(library, grid, contrast):
     """Under every named grid, jointly in a group, whatever the columns' types."""
     frame = mixed_frame(library)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import one_per
+from combinations import each, one_per
 from mixed_columns import fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
@@ -154,18 +154,21 @@ SPARSE[:, 2] = 3.0
 SPARSE[:, 3] = np.random.RandomState(3).randint(1, 3, N)  # no zeros
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize(
-    ("model", "y"),
-    [
-        (Ridge(), Y),
-        (PoissonRegressor(), np.exp(Y / 3)),
-        (LogisticRegression(), TWO),
-        (LogisticRegression(), THREE),
-    ],
+    ("case", "kind"),
+    each(
+        [
+            (Ridge(), Y),
+            (PoissonRegressor(), np.exp(Y / 3)),
+            (LogisticRegression(), TWO),
+            (LogisticRegression(), THREE),
+        ],
+        [sparse.csr_matrix, sparse.csc_array],
+    ),
 )
-def test_sparse(model, y, kind):
+def test_sparse(case, kind):
     """All-zero, dense, binary and general sparse columns; explicit zeros."""
+    model, y = case
     S = kind(SPARSE)
     S.data[::17] = 0.0
     for weights in (None, WEIGHTS):

@@ -81,18 +81,20 @@ SPARSE[:, 6] = -(RANDOM.rand(N) < 0.3).astype(float)
 SPARSE[:, 7] = RANDOM.randn(N)
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize(
-    ("model", "y"),
-    [
-        (MLPClassifier((5,), activation="tanh", **SHORT), TWO),
-        (MLPClassifier((5, 3), **SHORT), THREE),
-        (MLPRegressor(hidden_layer_sizes=(5,), **SHORT), np.column_stack([Y, -Y])),
-    ],
-    ids=["tanh", "two layers", "relu"],
+    ("case", "kind"),
+    each(
+        [
+            (MLPClassifier((5,), activation="tanh", **SHORT), TWO),
+            (MLPClassifier((5, 3), **SHORT), THREE),
+            (MLPRegressor(hidden_layer_sizes=(5,), **SHORT), np.column_stack([Y, -Y])),
+        ],
+        [sparse.csr_matrix, sparse.csc_array],
+    ),
 )
-def test_sparse(model, y, kind):
+def test_sparse(case, kind):
     """Columns of few values go together: binary, negative, without zeros, empty."""
+    model, y = case
     S = kind(SPARSE)
     S.data[::13] = 0.0  # explicit zeros
     features = [*range(8), [0, 1], [3, 4, 5]]

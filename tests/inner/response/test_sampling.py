@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each
 from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingRegressor,
@@ -412,8 +413,9 @@ FAST = {
 
 
 @pytest.mark.filterwarnings("ignore:lbfgs failed")
-@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize(
+    ("name", "contrast"), each(FAST, ["pairs", "observed", "range"])
+)
 def test_rows_through_fast_responses(name, contrast):
     """The same seed draws the same rows, so the numbers are the black box's."""
     y = response(X)[:, 0]
