@@ -15,7 +15,6 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from skvarimp.exceptions import ImportanceWarning
 from skvarimp.sequence import OligomerWeights, weighted_degree_kernel
 
-
 # degree, shift, normalize
 KERNELS = [
     (3, 0, True),
