@@ -312,8 +312,8 @@ class Permuted:
             moved = self._responses.table.moved(rows, (self._column,), donors=donors)
             found = getattr(self._estimator, method)(moved)
             if isinstance(found, list):  # probabilities of several columns of y
-                split = [np.split(np.asarray(part), n_parts) for part in found]
+                split = [np.split(np.array(part), n_parts) for part in found]
                 parts += [list(of_repeat) for of_repeat in zip(*split)]
             else:
-                parts += list(np.split(np.asarray(found), n_parts))
+                parts += list(np.split(np.array(found), n_parts))
         return parts if isinstance(parts[0], list) else np.array(parts)

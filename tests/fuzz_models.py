@@ -235,6 +235,17 @@ def without_columns(X):
     return np.empty((X.shape[0], 0))
 
 
+BUFFER = np.empty(2**16)
+
+
+def reused_buffer(X):
+    """Written into the array that the last call returned, as native code may do."""
+    response = bounded(X)
+    reused = BUFFER[: len(response)]
+    reused[:] = response
+    return reused
+
+
 def objects(X):
     """Numbers in an object array, one missing."""
     response = bounded(X).astype(object)
@@ -279,6 +290,7 @@ CALLABLES = [
     complex_numbers,
     three_dimensional,
     without_columns,
+    reused_buffer,
     objects,
     failing,
     Duck(),

@@ -338,6 +338,28 @@ def test_scorers_added_later_get_the_models_own_outputs(monkeypatch):
     np.testing.assert_array_equal(found.importances, expected.importances)
 
 
+class Reusing(Ridge):
+    """Writes each prediction into the array of the one before."""
+
+    def predict(self, X):
+        """As a wrapper of native code may."""
+        if not hasattr(self, "buffer"):
+            self.buffer = np.empty(len(X))
+        reused = self.buffer[: len(X)]
+        reused[:] = super().predict(X)
+        return reused
+
+
+def test_predictions_in_one_reused_array(monkeypatch):
+    """Those of several calls are collected before they are scored."""
+    model = Reusing().fit(X, Y)
+    expected = original.permutation_importance(model, X, Y, random_state=0)
+    monkeypatch.setattr("skvarimp._inspection.HELD", 2 * X.size)  # two repeats a call
+    model.buffer = np.empty(2 * len(X))
+    found = ours.permutation_importance(model, X, Y, random_state=0)
+    np.testing.assert_allclose(found.importances, expected.importances, atol=1e-12)
+
+
 def test_bad_input():
     """Refused as by scikit-learn."""
     with pytest.raises(ValueError, match="n_repeats"):

@@ -6,8 +6,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from container_rows import frame, pipeline, target
+from fuzz_models import Duck, bounded, reused_buffer, two_outputs
 from literal import sensitivity
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multioutput import MultiOutputClassifier
@@ -19,6 +20,7 @@ from skvarimp import (
     DerivativeImportance,
     FIRMImportance,
     ImpurityImportance,
+    InteractionImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -280,3 +282,73 @@ def test_models_of_three_kinds_are_on_one_scale():
         for model in models.values()
     ]
     assert max(raw) > 5 * min(raw)
+
+
+class Reusing:
+    """A model that writes every response into the same array."""
+
+    def __init__(self, function):
+        self.function = function
+        self.buffer = np.empty((2**15, 2))
+
+    def __call__(self, X):
+        """The function's response."""
+        response = self.function(X)
+        columns = self.buffer if response.ndim == 2 else self.buffer[:, 0]
+        reused = columns[: len(response)]
+        reused[:] = response
+        return reused
+
+
+class ReusingClassifier(Duck):
+    """A classifier whose probabilities are written into the same array."""
+
+    def __init__(self):
+        self.predict_proba = Reusing(super().predict_proba)
+
+
+BY_PARTS = np.arange(40) % 2
+MEASURES = {
+    "sensitivity": SensitivityImportance(),
+    "observed": SensitivityImportance(contrast="observed"),
+    "range": SensitivityImportance(contrast="range"),
+    "sampled": SensitivityImportance(estimation="sampled", random_state=0),
+    "rows": SensitivityImportance(estimation="rows", random_state=0),
+    "until precise": SensitivityImportance(
+        estimation="sampled", tol=0.1, random_state=0
+    ),
+    "subgroups": SensitivityImportance(conditional=BY_PARTS),
+    "permutation": PermutationImportance(estimation="exact"),
+    "absolute error": PermutationImportance(
+        loss="absolute_error", estimation="exact", keep_rows=True
+    ),
+    "shuffled": PermutationImportance(estimation="sampled", random_state=0),
+    "partial dependence": PartialDependenceImportance(),
+    "individual curves": PartialDependenceImportance(kind="individual"),
+    "derivative": DerivativeImportance(),
+    "accumulated": ALEImportance(),
+    "total": SobolImportance(),
+    "first": SobolImportance(order="first"),
+    "interaction": InteractionImportance(),
+    "H": InteractionImportance(statistic="h"),
+    "H of entries": InteractionImportance(statistic="h_overall"),
+    "firm": FIRMImportance(),
+    "firm of a line": FIRMImportance(method="linear"),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_models_that_return_one_reused_array(name):
+    """As a wrapper of native code may do; the numbers are those of fresh arrays."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    for reusing, fresh, y in (
+        (reused_buffer, bounded, X[:, 0]),
+        (Reusing(two_outputs), two_outputs, X[:, :2]),
+        (ReusingClassifier(), Duck(), np.where(X[:, 0] > 0, "yes", "no")),
+    ):
+        if name == "absolute error" and isinstance(fresh, Duck):
+            continue
+        found = clone(MEASURES[name]).fit(reusing, X, y).importances_
+        expected = clone(MEASURES[name]).fit(fresh, X, y).importances_
+        np.testing.assert_array_equal(found, expected)
+        assert np.ptp(found) > 0

@@ -280,11 +280,15 @@ def _of_text(outputs, X):
 
 
 def _numbers(raw):
-    """A response as float64, or an error that says it is none."""
+    """A response as float64, or an error that says it is none.
+
+    Always a copy: wrappers of native code may write the next response into the same
+    array.
+    """
     try:
         outputs = np.asarray(raw)
         if outputs.dtype.kind != "c":
-            return np.asarray(outputs, dtype=np.float64)
+            return np.array(outputs, dtype=np.float64)
     except (TypeError, ValueError):
         first = next(np.asarray(raw, dtype=object).flat, raw)
         raise ValueError(
