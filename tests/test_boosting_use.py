@@ -222,7 +222,7 @@ def test_a_booster_is_told_what_stands_for_missing_values(sparse):
     def model(X):
         return booster.predict(xgb.DMatrix(X, missing=-9.0))
 
-    imp = SensitivityImportance(scale=None, contrast="observed")
+    imp = SensitivityImportance(scale=None, contrast="observed", estimation="exact")
     expected = imp.fit(model, data).importances_
     assert not np.allclose(imp.fit(booster, data).importances_, expected)
     booster.set_attr(missing=-9.0)

@@ -44,8 +44,10 @@ MODELS = {
 }
 KEPT = {"features": FEATURES, "keep_rows": True}
 MEASURES = {
-    "pairs": SensitivityImportance(contrast="pairs", scale=None, **KEPT),
-    "observed": SensitivityImportance(contrast="observed", scale=None, **KEPT),
+    "pairs": SensitivityImportance(estimation="exact", scale=None, **KEPT),
+    "observed": SensitivityImportance(
+        contrast="observed", estimation="exact", scale=None, **KEPT
+    ),
     "range": SensitivityImportance(contrast="range", scale=None, **KEPT),
     "drawn donors": SensitivityImportance(
         estimation="sampled", scale=None, random_state=0, **KEPT

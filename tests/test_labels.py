@@ -36,8 +36,8 @@ class Renumbered(KMeans):
 @pytest.mark.parametrize(
     "measure",
     [
-        SensitivityImportance(),
-        SensitivityImportance(scale=None, contrast="observed"),
+        SensitivityImportance(estimation="exact"),
+        SensitivityImportance(scale=None, contrast="observed", estimation="exact"),
         FIRMImportance(),
     ],
     ids=["sensitivity", "observed", "firm"],

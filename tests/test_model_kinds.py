@@ -309,15 +309,15 @@ class ReusingClassifier(Duck):
 
 BY_PARTS = np.arange(40) % 2
 MEASURES = {
-    "sensitivity": SensitivityImportance(),
-    "observed": SensitivityImportance(contrast="observed"),
+    "sensitivity": SensitivityImportance(estimation="exact"),
+    "observed": SensitivityImportance(contrast="observed", estimation="exact"),
     "range": SensitivityImportance(contrast="range"),
     "sampled": SensitivityImportance(estimation="sampled", random_state=0),
     "rows": SensitivityImportance(estimation="rows", random_state=0),
     "until precise": SensitivityImportance(
         estimation="sampled", tol=0.1, random_state=0
     ),
-    "subgroups": SensitivityImportance(conditional=BY_PARTS),
+    "subgroups": SensitivityImportance(conditional=BY_PARTS, estimation="exact"),
     "permutation": PermutationImportance(estimation="exact"),
     "absolute error": PermutationImportance(
         loss="absolute_error", estimation="exact", keep_rows=True

@@ -18,6 +18,7 @@ from sklearn.linear_model import (
     RidgeClassifier,
     TweedieRegressor,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,6 +26,7 @@ from skvarimp import (
     ForwardSelector,
     InteractionImportance,
     NullImportances,
+    PermutationImportance,
     SensitivityImportance,
 )
 from skvarimp.exceptions import ResponseWarning
@@ -74,15 +76,40 @@ def test_ranges_are_shares_of_the_range():
     assert by_range.scale_ == pytest.approx(np.ptp(machine.decision_function(X)))
 
 
-@pytest.mark.parametrize(("n_columns", "estimation"), [(4, "exact"), (5, "sampled")])
-def test_a_million_evaluations_are_made_and_not_more(n_columns, estimation):
-    """500 rows at 500 values of 4 columns are a million."""
-    rows = np.random.RandomState(0).randn(500, n_columns)
-    measure = SensitivityImportance(
-        contrast="observed", n_repeats=1, random_state=0, estimation="auto"
-    )
-    measure.fit(lambda X: X[:, 0], rows)
-    assert measure.estimation_ == estimation
+@pytest.mark.parametrize(
+    ("measure", "most"),
+    [
+        (SensitivityImportance(), 60),  # ten draws of two donors each
+        (SensitivityImportance(contrast="observed"), 30),
+        (SensitivityImportance(contrast="observed", n_repeats=1), 3),
+        (PermutationImportance(), 30),
+        (PermutationImportance(n_repeats=20, loss="absolute_error"), 60),
+    ],
+)
+def test_an_unknown_model_is_asked_three_times_as_often_as_for_draws(measure, most):
+    """Each row at each of the values is exact; how long a call takes is not known."""
+    random = np.random.RandomState(0)
+    for n_values, estimation in ((most, "exact"), (most + 1, "sampled")):
+        column = np.arange(3 * n_values) % n_values
+        rows = np.column_stack([column, random.permutation(column)])
+        measure.set_params(random_state=0).fit(lambda X: X @ [1, 2], rows, column)
+        assert measure.estimation_ == estimation
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        PermutationImportance(n_repeats=1, random_state=0),
+        SensitivityImportance(n_repeats=1, random_state=0, scale=None),
+    ],
+)
+def test_what_many_classes_cost_is_known(measure):
+    """Curves of 600 probabilities take far longer than drawn rows; of 3 they do not."""
+    rows = np.random.RandomState(0).randn(1200, 2)
+    for n_classes, estimation in ((3, "exact"), (600, "sampled")):
+        y = np.arange(1200) % n_classes
+        model = GaussianNB().fit(rows, y)
+        assert measure.fit(model, rows[:300], y[:300]).estimation_ == estimation
 
 
 def test_errors_from_draws_are_not_inflated_by_drawing():

@@ -211,7 +211,8 @@ def steps(X):
 @pytest.fixture
 def sensitivity():
     """Pairs of all columns, rows kept."""
-    return SensitivityImportance(scale=None, keep_rows=True).fit(steps, X)
+    measure = SensitivityImportance(estimation="exact", scale=None, keep_rows=True)
+    return measure.fit(steps, X)
 
 
 def test_cohorts_add_up_to_the_importance(sensitivity):
@@ -320,7 +321,8 @@ def test_simultaneous_intervals_are_wider_for_heavy_tails():
     """One quantile for all entries; above that of normal influences, which is known."""
 
     def quantiles(X):
-        imp = SensitivityImportance(scale=None, keep_rows=True).fit(linear(1, 2, 3), X)
+        imp = SensitivityImportance(scale=None, estimation="exact", keep_rows=True)
+        imp.fit(linear(1, 2, 3), X)
         frame, n = rank_intervals(imp), len(X)
         error = imp.standard_errors_
         g = np.mean(imp.influences_**3, axis=0) / n**2 / error**3

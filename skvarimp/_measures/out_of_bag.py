@@ -7,7 +7,7 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._data.values import positions
 from skvarimp._measures.impurity.readers import READERS, read_trees
-from skvarimp._measures.problem import CHEAP_EVALUATIONS, Request, make_problem
+from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import Outcome, run_walk
 from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss
@@ -60,7 +60,7 @@ class OutOfBag:
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
         every = np.ones(len(entries), dtype=np.intp)
         exact = sum(problem.exact_cost(entries, kind, m, m * every) for m in n)
-        return exact <= max(CHEAP_EVALUATIONS, n_repeats * len(entries) * sum(n))
+        return exact <= problem.most_calls(entries, n_repeats * len(entries) * sum(n))
 
     @property
     def name(self):

@@ -50,8 +50,8 @@ callable, default="auto"
         it is always estimated from draws.
     estimation : {"auto", "exact", "sampled"}, default="auto"
         "exact": over all pairs of a row and a donor; "sampled": from random donors.
-        "auto" is exact if that is expected to cost no more, or takes at most a million
-        evaluations of the model.
+        "auto" is exact if that is expected to cost at most three times as much as
+        drawing or, where the model has a fast response, to take about a second.
     n_repeats : int, default=10
         Number of donors drawn for each row ("sampled").
     relative : bool, default=False

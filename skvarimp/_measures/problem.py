@@ -25,7 +25,9 @@ from skvarimp._response.unmoved import (
 )
 from skvarimp._running.tasks import steps_of
 
-CHEAP_EVALUATIONS = 1_000_000  # "auto" is exact up to here, whatever it costs
+# "auto" is exact up to this many times the cost of drawn numbers, or, by a fast
+# response, up to this many numbers written, which take about a second.
+TIMES_DRAWN, NUMBERS_OF_A_SECOND = 3.0, 5e7
 
 
 @dataclass
@@ -122,7 +124,9 @@ class Problem:
         return np.array([moves[e].cells_per_row for e in range(len(entries))])
 
     def exact_is_cheap(self, entries, request, drawn):
-        """Whether the exact numbers cost no more than drawn ones, or little.
+        """Whether the exact numbers cost at most three times drawn ones, or little.
+
+        Only the costs of fast responses are known; a black box may be slow.
 
         Parameters
         ----------
@@ -132,12 +136,19 @@ class Problem:
         drawn : float
             Cost of the drawn numbers of all entries, in calls of the model for one row.
         """
-        limit, (reduction,) = max(CHEAP_EVALUATIONS, drawn), request.reductions
+        limit, (reduction,) = self.most_calls(entries, drawn), request.reductions
         most = np.full(len(entries), self.n_rows)
         if self.exact_cost(entries, reduction, self.n_rows, most) <= limit:
             return True
         sizes = self.grid_sizes(entries, request)
         return self.exact_cost(entries, reduction, self.n_rows, sizes) <= limit
+
+    def most_calls(self, entries, drawn):
+        """What exact numbers may cost; as `drawn` in `exact_is_cheap`."""
+        most, response = TIMES_DRAWN * drawn, self.response(entries)
+        if isinstance(response, BlackBoxResponse):
+            return most
+        return max(most, NUMBERS_OF_A_SECOND / response.all_costs().call)
 
     def exact_cost(self, entries, reduction, n_rows, sizes):
         """Cost of all grid values, of which each entry has so many, at some rows."""

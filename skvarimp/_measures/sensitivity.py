@@ -54,8 +54,9 @@ class SensitivityImportance(ConditionalImportance):
         "exact": over all rows and grid values. "sampled": from draws of a row and its
         donors (not for the range). "rows": over rows drawn by their weights and the
         whole grid (Lemaire & Clérot, eqs. 4 and 5). "auto": "exact" if that is expected
-        to cost no more, or takes at most a million evaluations of the model; else
-        "sampled" ("rows" for the range). All estimate the same number.
+        to cost at most three times as much as drawing or, where the model has a fast
+        response, to take about a second; else "sampled" ("rows" for the range). All
+        estimate the same number.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
         Values the input moves through. "all": the observed values with their

@@ -22,10 +22,14 @@ from skvarimp._response.shapes.steps import StepCurves
 from skvarimp._response.states import Merging, State
 from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
 
+OUTPUT = 2.0  # what each further output adds to a call and to a value of a curve
+
 
 @dataclass(frozen=True)
 class Costs:
     """What a response costs. The unit is one number written: about 20 nanoseconds.
+
+    A response states them for one output; `of_outputs` adds the others.
 
     Attributes
     ----------
@@ -50,21 +54,25 @@ class Costs:
             return 0.0
         return n_rows * (self.row + self.cell * n_cells) / self.call
 
-    @staticmethod
-    def added(parts, n_outputs):
-        """Costs of several members and of one function of their outputs.
+    def of_outputs(self, n_outputs):
+        """The costs of several outputs, all of which are written.
 
-        Parameters
-        ----------
-        parts : list of Costs
-        n_outputs : int
+        A curve whose values cost nothing is known as steps, which `row` counts.
         """
+        more = OUTPUT * (n_outputs - 1)
+        cell = self.cell + more if self.cell else 0.0
+        joint = None if self.joint is None else self.joint + more
+        return Costs(self.call + more, self.row, cell, joint)
+
+    @staticmethod
+    def added(parts):
+        """Costs of several members and of one function of their outputs."""
         joint = [c.cell if c.joint is None else c.joint for c in parts]
         return Costs(
             sum(c.call for c in parts),
             sum(c.row for c in parts),
-            sum(c.cell for c in parts) + n_outputs,
-            sum(joint) + n_outputs,
+            sum(c.cell for c in parts) + 1.0,
+            sum(joint) + 1.0,
         )
 
 
@@ -247,12 +255,16 @@ class Response:
         return ()
 
     def costs(self):
-        """What curves cost, and a call of the model."""
+        """What curves of one output cost, and a call of the model."""
         return Costs()
+
+    def all_costs(self):
+        """What curves of all outputs cost, and a call of the model."""
+        return self.costs().of_outputs(self.n_outputs)
 
     def evaluations(self, n_rows, n_cells):
         """Cost of `curves` of one column, in calls of the model for one row."""
-        return self.costs().evaluations(n_rows, n_cells)
+        return self.all_costs().evaluations(n_rows, n_cells)
 
     def evaluations_for(self, reduction, n_rows, n_cells):
         """Cost of one reduction, where it differs from that of `curves`."""
@@ -260,7 +272,7 @@ class Response:
 
     def evaluations_of_group(self, n_rows, n_cells):
         """Cost of `curves` of columns that move together, of n_cells joint values."""
-        costs = self.costs()
+        costs = self.all_costs()
         if costs.joint is None:
             return self.evaluations(n_rows, n_cells)
         return n_rows * n_cells * costs.joint / costs.call

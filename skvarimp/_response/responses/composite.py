@@ -119,11 +119,11 @@ class CombinedResponse(ScoreResponse):
 
     def costs(self):
         """See `Response.costs`; the function is evaluated per cell or per step."""
-        costs = Costs.added([member.costs() for member in self.members], self.n_outputs)
+        costs = Costs.added([member.all_costs() for member in self.members])
         if not self.steps_alone:
             return costs
         # the members' steps are brought together and formed again
-        return replace(costs, row=2.5 * costs.row, cell=costs.cell - self.n_outputs)
+        return replace(costs, row=2.5 * costs.row, cell=costs.cell - 1.0)
 
 
 class Transformed:

@@ -121,10 +121,9 @@ class LinearResponse(ProjectionResponse):
     def costs(self):
         """See `Response.costs`."""
         call = 15.0 + 0.075 * self.weights.size
-        cell = 1.0 + 0.25 * (self.n_scores - 1)
         if self.steps_alone:
-            return Costs(call, 5.0 + LOOKS * self.n_scores, 0.0, cell)
-        return Costs(call, 5.0, cell)
+            return Costs(call, 5.0 + LOOKS * self.n_scores, 0.0, 1.0)
+        return Costs(call, 5.0, 1.0)
 
     def offers(self, n_cells):
         """See `ScoreResponse.offers`."""
@@ -214,7 +213,7 @@ class LinearResponse(ProjectionResponse):
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`."""
         if self.link is IDENTITY:
-            return 5.0 * (n_rows + n_cells) / self.costs().call
+            return 5.0 * (n_rows + n_cells) / self.all_costs().call
         return super().evaluations(n_rows, n_cells)
 
     def batches(self, walk, first, columns):
@@ -272,7 +271,7 @@ class AdditiveResponse(LinearResponse):
     def costs(self):
         """See `Response.costs`."""
         call = 15.0 + 0.5 * self.weights.size
-        return Costs(call, 5.0, 1.0 + 0.25 * self.n_scores)
+        return Costs(call, 5.0, 1.0)
 
     def batches(self, walk, first, columns):
         """See `ProjectionResponse.batches`; none."""

@@ -112,8 +112,8 @@ class NeighboursResponse(DistanceResponse):
     def costs(self):
         """See `Response.costs`; with few columns the nearest rows change often."""
         n_training, n_columns = self.form.rows.shape
-        call = 50.0 + 0.1 * n_training
-        cell = min(500.0 / n_columns**2, call) + (2.5 if self.form.by_distance else 0.0)
+        call = 50.0 + 0.03 * n_training * n_columns
+        cell = min(100.0 / n_columns**2, call) + (2.5 if self.form.by_distance else 0.0)
         return Costs(call, 2.5 * n_training, cell, call)
 
     def _found(self, table, rows, move):

@@ -263,7 +263,7 @@ class LowDegreeResponse(ProjectionResponse):
     def costs(self):
         """See `Response.costs`."""
         n_terms = len(self.form.coef)
-        return Costs(15.0 + 0.075 * n_terms, 0.2 * n_terms, 1.0 + 0.25 * self.n_scores)
+        return Costs(15.0 + 0.075 * n_terms, 0.2 * n_terms, 1.0)
 
 
 class NetworkResponse(ProjectionResponse):

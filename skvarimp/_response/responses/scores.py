@@ -236,8 +236,10 @@ class ScoreResponse(Response):
     def evaluations_for(self, reduction, n_rows, n_cells):
         """See `Response.evaluations_for`."""
         if reduction.needs in self.offers(n_cells):
-            return self.evaluations(n_rows, min(n_cells, TYPICAL_NODES))
-        return self.costs().evaluations(n_rows, n_cells)
+            # each block tries some rows at more nodes; of many outputs blocks are small
+            n_nodes = TYPICAL_NODES + 0.5 * (self.n_outputs - 1)
+            return self.evaluations(n_rows, min(n_cells, n_nodes))
+        return self.all_costs().evaluations(n_rows, n_cells)
 
     def tasks_of(self, walk, position):
         """See `Response.tasks_of`; all rows at once if no row's curve is formed."""

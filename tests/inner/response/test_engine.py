@@ -270,7 +270,7 @@ def test_calls_are_large_and_never_larger_than_stated():
         return X[:, 0]
 
     X = np.random.RandomState(0).randn(300, 2)
-    SensitivityImportance(scale=None).fit(counting, X)
+    SensitivityImportance(scale=None, estimation="exact").fit(counting, X)
     assert max(sizes) <= CALL_ROWS
     assert sum(sizes) == 300 + 2 * (300 * 300 - 300)
     assert np.median(sizes[1:]) > 20_000

@@ -114,24 +114,28 @@ def test_rows_use_fewer_evaluations_and_each_row_once():
 
 
 def test_auto_draws_rows_for_the_range():
-    """Exact up to a million evaluations or where rows would cost as much."""
+    """Exact where it costs at most three times as much."""
 
     def model(X):
         return X[:, 0]
 
-    small = np.random.RandomState(0).randn(900, 1)
+    small = np.random.RandomState(0).randn(300, 1)
     assert fitted("range", "all", small, model).estimation_ == "exact"
     large = np.random.RandomState(0).randn(3000, 1)
-    assert fitted("range", "auto", large, model).estimation_ == "exact"
+    assert fitted("range", "auto", large, model).estimation_ == "rows"
+    twice = fitted("range", "auto", large, model, n_repeats=2)  # 1200 of 3000 rows
+    assert twice.estimation_ == "exact"
     imp = fitted("range", "all", large, model)
     assert imp.estimation_ == "rows"
     assert imp.n_draws_.tolist() == [100]
     assert imp.importances_[0] == pytest.approx(np.ptp(large))
 
 
-def fitted(contrast, grid, X, model):
-    """With one repeat."""
-    imp = SensitivityImportance(contrast=contrast, grid=grid, scale=None, n_repeats=1)
+def fitted(contrast, grid, X, model, n_repeats=1):
+    """Unscaled."""
+    imp = SensitivityImportance(
+        contrast=contrast, grid=grid, scale=None, n_repeats=n_repeats, random_state=0
+    )
     return imp.fit(model, X)
 
 
