@@ -9,7 +9,6 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
@@ -122,5 +121,4 @@ PROBLEMS = [
     BenchmarkProblem(
         "logistic, 3 classes", LogisticRegression(), 5000, 20, n_classes=3
     ),
-    BenchmarkProblem("5 nearest neighbours", KNeighborsRegressor(), 500, 5),
 ]

@@ -29,8 +29,6 @@ FAMILIES = {
     "low_degree": "low degree",
     "training_rows": "kernel machine",
     "read_perceptron": "network",
-    "read_neighbours": "nearest neighbours",
-    "read_within_radius": "nearest neighbours",
     "read_pipeline": "column-wise steps, then that of the last step",
     "wrappers": "that of the estimators inside",
     "meta": "that of the estimators inside",

@@ -12,7 +12,6 @@ KERNELS = (
     "descent",
     "kinks",
     "masses",
-    "nearest",
     "one_turn",
     "pieces",
     "surrogates",

@@ -88,9 +88,6 @@ READERS = {
         "naive_bayes.read_categorical_naive_bayes": "CategoricalNB",
     },
     "sklearn.neighbors": {
-        "training_rows.read_neighbours": "KNeighborsRegressor KNeighborsClassifier",
-        "training_rows.read_within_radius": "RadiusNeighborsRegressor "
-        "RadiusNeighborsClassifier",
         "naive_bayes.read_nearest_centroid": "NearestCentroid",
     },
     "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
@@ -124,6 +121,15 @@ UNREAD = {
         "the score, which no form holds",
     },
     "sklearn.isotonic": {"IsotonicRegression": "it takes a single column"},
+    "sklearn.neighbors": dict.fromkeys(
+        (
+            "KNeighborsRegressor",
+            "KNeighborsClassifier",
+            "RadiusNeighborsRegressor",
+            "RadiusNeighborsClassifier",
+        ),
+        "it jumps wherever another training row comes near",
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from skvarimp._data.values import side_by_side, spread_over
 from skvarimp._models.array_forms import Additive, Layers, LowDegree
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
 from skvarimp._models.registry import read
-from skvarimp._models.training_rows import KernelSum, Neighbours, WithinRadius
+from skvarimp._models.training_rows import KernelSum
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import Response
 from skvarimp._response.engine import Walk, run_walk
@@ -29,7 +29,6 @@ from skvarimp._response.responses.composite import (
 )
 from skvarimp._response.responses.kernel import kernel_response
 from skvarimp._response.responses.linear import AdditiveResponse, LinearResponse
-from skvarimp._response.responses.neighbours import NeighboursResponse, RadiusResponse
 from skvarimp._response.responses.projection import LowDegreeResponse, NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._running.guards import warn
@@ -80,8 +79,6 @@ RESPONSES = {
     KernelSum: _kernel_sum,
     Layers: _of_numbers(_layers),
     LowDegree: _of_numbers(LowDegreeResponse),
-    Neighbours: _of_numbers(NeighboursResponse),
-    WithinRadius: _of_numbers(RadiusResponse),
     Combined: _combined,
     BehindSteps: _behind_steps,
     Trees: TreeResponse,

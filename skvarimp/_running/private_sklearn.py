@@ -48,8 +48,6 @@ except ImportError:
 # Attributes of fitted models that hold what no public attribute does.
 ATTRIBUTES = {
     "_baseline_prediction": "where histogram gradient boosting starts",
-    "_fit_method": "whether nearest neighbours take distances by products",
-    "_fit_X": "the training rows of nearest neighbours",
     "_gamma": "the number that gamma='scale' became",
     "_n_samples": "how many rows a forest was grown on",
     "_predictors": "the trees of histogram gradient boosting",
@@ -57,7 +55,6 @@ ATTRIBUTES = {
     "_probA": "the slope of Platt's probabilities (the public name warns)",
     "_probB": "the intercept of Platt's probabilities (the public name warns)",
     "_x_mean": "the mean of X that partial least squares subtracts",
-    "_y": "the training targets of nearest neighbours",
     "_y_train_mean": "the mean that a Gaussian process took from y",
     "_y_train_std": "the spread by which a Gaussian process divided y",
 }

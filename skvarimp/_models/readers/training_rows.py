@@ -1,15 +1,10 @@
-"""Models that keep training rows: kernel machines, and neighbours.
+"""Kernel machines: link(sum_m dual[q, m] k(x, s_m) + b_q)."""
 
-A kernel machine is link(sum_m dual[q, m] k(x, s_m) + b_q).
-"""
-
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
-from scipy import sparse
 from sklearn import gaussian_process as gp
 
 from skvarimp._data.base_table import dense
@@ -25,7 +20,7 @@ from skvarimp._models.label_links import (
     Sign,
 )
 from skvarimp._models.links import IDENTITY, PlattCoupling, Shares, Then
-from skvarimp._models.training_rows import KernelSum, Neighbours, Outliers, WithinRadius
+from skvarimp._models.training_rows import KernelSum
 from skvarimp._running.private_sklearn import private
 
 
@@ -274,51 +269,3 @@ def _power(pieces, exponent):
     (piece,) = pieces
     factor, gammas = piece.factor**exponent, piece.gammas * exponent
     return [replace(piece, factor=factor, gammas=gammas)]
-
-
-def read_neighbours(model, table):
-    """K nearest neighbours, uniform or weighted by distance."""
-    return _near_rows(model, Neighbours, n_neighbours=model.estimator.n_neighbors)
-
-
-def read_within_radius(model, table):
-    """Neighbours within a radius, uniform or weighted by distance."""
-    form = _near_rows(model, WithinRadius, radius=float(model.estimator.radius))
-    # what the model makes of a row without neighbours
-    far = form.rows.max(axis=0) + 2.0 * (form.radius + np.abs(form.rows).max())
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            outputs = model(far[np.newaxis])[0]
-    except ValueError:  # it refuses such a row
-        outputs = np.full(form.link.n_outputs(form.targets.shape[1]), np.nan)
-    return replace(form, link=Outliers(form.link, outputs))
-
-
-def _near_rows(model, kind, **own):
-    """The form of either kind of neighbours, with attributes of its own."""
-    estimator = model.estimator
-    if estimator.effective_metric_ not in ("euclidean", "l2"):
-        raise NotReadable(f"neighbours by the metric {estimator.effective_metric_!r}")
-    if estimator.weights not in ("uniform", "distance"):
-        raise NotReadable("neighbours are weighted by a function")
-    rows = private(estimator, "_fit_X")
-    if sparse.issparse(rows):
-        raise NotReadable("neighbours among sparse rows")
-    by_distance = estimator.weights == "distance"
-    targets, link = np.reshape(private(estimator, "_y"), (len(rows), -1)), IDENTITY
-    if model.classifier:  # indicators of all classes of each output
-        counts = tuple(map(len, model.class_lists))
-        of_outputs = zip(targets.T, map(np.arange, counts))
-        targets = np.column_stack([np.equal.outer(*output) for output in of_outputs])
-        labels = LargestScore(exact=not by_distance)  # votes, or weights of votes
-        link = EachOutput(counts, labels if model.method == "predict" else IDENTITY)
-    return kind(
-        rows=dense(rows),
-        targets=dense(targets),
-        by_distance=by_distance,
-        by_products=private(estimator, "_fit_method") == "brute",
-        link=link,
-        single=is_single(rows),
-        **own,
-    )

