@@ -16,21 +16,11 @@ from sklearn.ensemble import (
 from sklearn.linear_model import (
     Lasso,
     LogisticRegression,
-    PoissonRegressor,
     Ridge,
     RidgeClassifier,
 )
-from sklearn.multiclass import (
-    OneVsOneClassifier,
-    OneVsRestClassifier,
-    OutputCodeClassifier,
-)
-from sklearn.multioutput import (
-    ClassifierChain,
-    MultiOutputClassifier,
-    MultiOutputRegressor,
-    RegressorChain,
-)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVC, SVR, LinearSVC
 
@@ -96,26 +86,10 @@ MODELS = {
     "rest, labels": (OneVsRestClassifier(LOGISTIC), LABELS),
     "rest of ridges": (OneVsRestClassifier(RidgeClassifier()), THREE),
     "rest of regressors": (OneVsRestClassifier(Ridge()), THREE),
-    "one": (OneVsOneClassifier(LOGISTIC), THREE),
-    "one, 2": (OneVsOneClassifier(LOGISTIC), TWO),
-    "one of trees": (OneVsOneClassifier(FOREST), THREE),
-    "code": (OutputCodeClassifier(LOGISTIC, code_size=2, random_state=0), THREE),
-    "code, 2": (OutputCodeClassifier(FOREST, code_size=3, random_state=1), TWO),
     "outputs": (MultiOutputRegressor(TREES), VALUES),
     "outputs of lines": (MultiOutputRegressor(Ridge()), VALUES),
     "outputs of classes": (MultiOutputClassifier(LOGISTIC), LABELS),
     "outputs of trees": (MultiOutputClassifier(FOREST), LABELS),
-    "chain": (RegressorChain(Ridge(), order=[1, 0]), VALUES),
-    "chain of rates": (RegressorChain(PoissonRegressor()), np.exp(VALUES / 9.0)),
-    "chain of classes": (ClassifierChain(LOGISTIC, order=[1, 0]), LABELS),
-    "chain of shares": (
-        ClassifierChain(LOGISTIC, chain_method="predict_proba"),
-        np.where(LABELS, 3, -1),
-    ),
-    "chain of scores": (
-        ClassifierChain(LinearSVC(), chain_method="decision_function"),
-        LABELS,
-    ),
     "median": (AdaBoostRegressor(n_estimators=7, random_state=0), VALUE),
     "median of lines": (
         AdaBoostRegressor(Ridge(), n_estimators=4, random_state=0),
@@ -174,11 +148,7 @@ def test_equals_the_black_box(name):
         ("temperature", "predict_proba"),
         ("temperature, 3", "predict_proba"),
         ("rest", "predict_proba"),
-        ("one", "decision_function"),
         ("outputs of classes", "predict_proba"),
-        ("chain", "predict"),
-        ("chain of rates", "predict"),
-        ("chain of shares", "predict_proba"),
         ("median of lines", "predict"),
     ],
 )
@@ -194,8 +164,8 @@ def test_slopes_equal_differences(name, method):
 
 
 def test_what_falls_together_is_one_form():
-    """A stack of lines, the outputs of ridges and a chain of ridges are lines."""
-    for name in ("stack of lines", "outputs of lines", "chain"):
+    """A stack of lines and the outputs of ridges are lines."""
+    for name in ("stack of lines", "outputs of lines"):
         model, _, y = fitted(name)
         imp = SensitivityImportance(scale=None).fit(model, X, y)
         assert imp.response_path_ == "linear"

@@ -172,16 +172,10 @@ class PairwiseVotes(Link):
     confident : bool
         Whether c / (3 (\\|c\\| + 1)) is added, with c the sum of a class's scores.
         Votes alone have no gradient and are for labels.
-    threshold : float
-        Above it a pair's score votes for the first class.
-    sign : float
-        1; -1 for scores that are larger for the second class, which get its vote.
     """
 
     n_classes: int
     confident: bool = True
-    threshold: float = 0.0
-    sign: float = 1.0
 
     def n_outputs(self, n_scores):
         """One per class."""
@@ -189,14 +183,13 @@ class PairwiseVotes(Link):
 
     def __call__(self, scores):
         """See the module."""
-        sides, won = self._sides(), self.sign * scores > self.sign * self.threshold
+        sides, won = self._sides(), scores > 0
         votes = np.tensordot(sides > 0, won.astype(np.float64), 1)
         votes += np.tensordot(sides < 0, 1.0 - won, 1)
         if self.confident:
-            confidence = self.sign * np.tensordot(sides, scores, 1)
+            confidence = np.tensordot(sides, scores, 1)
             votes += confidence / (3.0 * (np.abs(confidence) + 1.0))
-        near = tolerance(scores, self.threshold)
-        return votes, np.any(np.abs(scores - self.threshold) <= near, axis=0)
+        return votes, np.any(np.abs(scores) <= tolerance(scores), axis=0)
 
     def _sides(self):
         """1 and -1 for the first and the second of each pair, (n_classes, n_pairs)."""
@@ -205,7 +198,7 @@ class PairwiseVotes(Link):
 
     def chain(self, scores, slopes):
         """See the module; votes are piecewise constant."""
-        sides = self.sign * self._sides()
+        sides = self._sides()
         confidence = sides @ scores
         # d c / (3 (|c| + 1)) = 1 / (3 (|c| + 1)^2)
         steepness = 1.0 / (3.0 * (np.abs(confidence) + 1.0) ** 2)

@@ -208,65 +208,6 @@ class ClippedLine(Link):
         return Shares().chain((np.clip(scores, -1.0, 1.0) + 1.0) / 2.0, changes)
 
 
-@dataclass(frozen=True)
-class PlattCoupling(Link):
-    """Probability of the second of two classes as LIBSVM finds it.
-
-    Platt's r = 1 / (1 + exp(A d + B)), d the decision for the first class, is not
-    what `predict_proba` gives: LIBSVM couples r and 1 - r by the iteration of Wu,
-    Lin & Weng (2004, algorithm 2), which stops at an error of 0.0025, short of r.
-
-    Parameters
-    ----------
-    slope, intercept : float
-        A and B.
-    """
-
-    slope: float
-    intercept: float
-    no_slope = "LIBSVM's coupling of probabilities has no formula"
-    SMALLEST = 1e-7  # LIBSVM's bound of r and 1 - r
-    ENOUGH = 0.0025  # its tolerance 0.005 / 2
-    MOST_SWEEPS = 100
-
-    def __call__(self, scores):
-        """See the module; scores are positive for the second class."""
-        r = logistic(self.slope * scores - self.intercept).ravel()
-        r = np.clip(r, self.SMALLEST, 1.0 - self.SMALLEST)
-        chances = np.full((2, len(r)), 0.5)
-        close = np.zeros(len(r), dtype=bool)
-        left = np.arange(len(r))
-        for _ in range(self.MOST_SWEEPS):
-            p, error = self._swept(chances[:, left], r[left])
-            close[left] |= np.abs(error - self.ENOUGH) < CLOSE
-            more = error >= self.ENOUGH
-            left = left[more]
-            if len(left) == 0:
-                break
-            chances[:, left] = p[:, more]
-        return chances[1].reshape(scores.shape), close.reshape(scores.shape[1:])
-
-    @staticmethod
-    def _swept(p, r):
-        """One sweep over both probabilities, (2, n), and the error before it."""
-        s = 1.0 - r
-        # gradients of (p s - q r)^2 / 2 by each, and their mean under (p, q)
-        gap = p[0] * s - p[1] * r
-        slopes, curvature = np.stack([s * gap, -r * gap]), np.stack([s * s, r * r])
-        mean = (p * slopes).sum(axis=0)
-        error = np.abs(slopes - mean).max(axis=0)
-        for t in (0, 1):
-            step = (mean - slopes[t]) / curvature[t]
-            p[t] += step
-            mean += step * (step * curvature[t] + 2.0 * slopes[t])
-            mean /= (1.0 + step) ** 2
-            slopes[t] += step * curvature[t]
-            slopes[1 - t] -= step * (r * s)
-            slopes /= 1.0 + step
-            p /= 1.0 + step
-        return p, error
-
-
 @dataclass(frozen=True, eq=False)
 class Then(Link):
     """One link after another."""

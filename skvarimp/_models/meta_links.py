@@ -86,54 +86,6 @@ class WeightedMedian(Link):
         return np.take_along_axis(slopes, which[:, :, np.newaxis], axis=0)
 
 
-@dataclass(frozen=True, eq=False)
-class Chain(Link):
-    """Outputs of scores, to each of which the scores before it add something.
-
-    t_k = scores_k + sum of weights_km h_m(t_m) over m < k, outputs links_k(t_k)
-
-    Parameters
-    ----------
-    steps : list of (ndarray of shape (k,), Link)
-        For each score its weights and h; the last h is the identity.
-    links : list of Link
-    order : ndarray of shape (n_scores,)
-        The score of each output.
-    """
-
-    steps: list
-    links: list
-    order: np.ndarray
-
-    @property
-    def smooth(self):
-        """See `Link`."""
-        return all(link.smooth for link in [*self.links, *(h for _, h in self.steps)])
-
-    def __call__(self, scores):
-        """See the module."""
-        outputs, handed_on, doubts = [], [], []
-        for score, link, (weights, hand_on) in zip(scores, self.links, self.steps):
-            score = score + sum(w * h for w, h in zip(weights, handed_on))
-            for function, found in ((link, outputs), (hand_on, handed_on)):
-                (output,), doubt = function(score[np.newaxis])
-                found.append(output)
-                doubts.append(doubt)
-        return np.stack(outputs)[self.order], any_close(*doubts)
-
-    def chain(self, scores, slopes):
-        """See `links.py`."""
-        outputs, handed_on, changes = [], [], []
-        for k, (weights, hand_on) in enumerate(self.steps):
-            score = scores[k] + sum(w * h for w, h in zip(weights, handed_on))
-            slope = slopes[k] + sum(w * c for w, c in zip(weights, changes))
-            score, slope = score[np.newaxis], slope[np.newaxis]
-            outputs.append(self.links[k].chain(score, slope)[0])
-            handed_on.append(hand_on(score)[0][0])
-            changes.append(hand_on.chain(score, slope)[0])
-        return np.stack(outputs)[self.order]
-
-
 EPS = 1e-12  # what scikit-learn adds before it takes logarithms
 SMALL = 1e-6  # probabilities below it show their rounding in a logarithm
 

@@ -29,12 +29,9 @@ READERS = {
     "sklearn.calibration": {"meta.read_calibrated": "CalibratedClassifierCV"},
     "sklearn.multiclass": {
         "meta.read_one_versus_rest": "OneVsRestClassifier",
-        "meta.read_one_versus_one": "OneVsOneClassifier",
-        "meta.read_output_code": "OutputCodeClassifier",
     },
     "sklearn.multioutput": {
         "meta.read_multi_output": "MultiOutputRegressor MultiOutputClassifier",
-        "meta.read_chain": "RegressorChain ClassifierChain",
     },
     "sklearn.ensemble": {
         "wrappers.read_vote": "VotingRegressor VotingClassifier",
@@ -99,7 +96,6 @@ READERS = {
     },
     "sklearn.kernel_ridge": {"training_rows.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
-        "training_rows.read_label_propagation": "LabelPropagation LabelSpreading",
         "wrappers.read_inside": "SelfTrainingClassifier",
     },
     "sklearn.gaussian_process": {
@@ -129,6 +125,17 @@ UNREAD = {
             "RadiusNeighborsClassifier",
         ),
         "it jumps wherever another training row comes near",
+    ),
+    "sklearn.semi_supervised": dict.fromkeys(
+        ("LabelPropagation", "LabelSpreading"),
+        "its shares of labels divide sums that vanish far from the training rows",
+    ),
+    "sklearn.multiclass": {
+        "OneVsOneClassifier": "its members vote",
+        "OutputCodeClassifier": "its members vote",
+    },
+    "sklearn.multioutput": dict.fromkeys(
+        ("RegressorChain", "ClassifierChain"), "its members see each other's outputs"
     ),
 }
 

@@ -52,8 +52,6 @@ ATTRIBUTES = {
     "_n_samples": "how many rows a forest was grown on",
     "_predictors": "the trees of histogram gradient boosting",
     "_preprocessor": "the categories of histogram gradient boosting",
-    "_probA": "the slope of Platt's probabilities (the public name warns)",
-    "_probB": "the intercept of Platt's probabilities (the public name warns)",
     "_x_mean": "the mean of X that partial least squares subtracts",
     "_y_train_mean": "the mean that a Gaussian process took from y",
     "_y_train_std": "the spread by which a Gaussian process divided y",

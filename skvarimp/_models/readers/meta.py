@@ -5,23 +5,16 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import NotReadable, Read, combined, mixed
-from skvarimp._models.label_links import AboveThreshold, LargestScore, PairwiseVotes
+from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import (
     IDENTITY,
     LOGISTIC,
-    SECOND,
     Elementwise,
     Mixed,
     Shares,
     Then,
 )
-from skvarimp._models.meta_links import (
-    Blocks,
-    Chain,
-    Interpolated,
-    Through,
-    temperature,
-)
+from skvarimp._models.meta_links import Blocks, Interpolated, Through, temperature
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read, read_all, read_one
 from skvarimp._models.training_rows import KernelSum
@@ -120,35 +113,6 @@ def read_one_versus_rest(model, table):
     return side_by_side(members, link, "one versus rest of")
 
 
-def read_one_versus_one(model, table):
-    """One binary model per pair of classes."""
-    whole = model.estimator
-    if whole.pairwise_indices_ is not None:
-        raise NotReadable("each member sees only some rows of a kernel matrix")
-    members, threshold = _confidences(whole.estimators_, table)
-    two = len(whole.classes_) == 2
-    link = PairwiseVotes(len(whole.classes_), threshold=threshold, sign=-1.0)
-    if two:
-        link = Then(link, SECOND)
-    if model.method == "predict":
-        link = Then(link, AboveThreshold(threshold) if two else LargestScore())
-    return side_by_side(members, link, "one versus one of")
-
-
-def read_output_code(model, table):
-    """One binary model per bit of a code; the nearest code wins."""
-    whole = model.estimator
-    members, _ = _confidences(whole.estimators_, table)
-    codes = np.asarray(whole.code_book_, dtype=np.float64)
-    # |s - c|^2 is least where s'c - |c|^2 / 2 is largest
-    nearness = Mixed(codes, -0.5 * np.sum(codes**2, axis=1))
-    if len(codes) == 2:
-        label = Then(Mixed(np.array([[-1.0, 1.0]])), AboveThreshold())
-    else:
-        label = LargestScore()
-    return side_by_side(members, Then(nearness, label), "output code of")
-
-
 def _confidences(estimators, table):
     """`Read` of binary scores, and the threshold of the second class."""
     first = next((e for e in estimators if hasattr(e, "classes_")), estimators[0])
@@ -175,41 +139,6 @@ def read_multi_output(model, table):
     """One model per output."""
     members = read_all(model.estimator.estimators_, model.method, table)
     return side_by_side(members, IDENTITY, "outputs of")
-
-
-def read_chain(model, table):
-    """Linear models of X and of what the models before them give."""
-    chain = model.estimator
-    handed_on = getattr(chain, "chain_method_", "predict")
-    if handed_on == "predict_log_proba":
-        raise NotReadable("the chain passes logarithms on")
-    forms = [_linear_member(member, model.method) for member in chain.estimators_]
-    before = [_linear_member(e, handed_on).link for e in chain.estimators_[:-1]]
-    n_columns, order = chain.n_features_in_, np.argsort(chain.order_)
-    weights = np.hstack([form.weights[:n_columns] for form in forms])
-    intercept = np.concatenate([form.intercept for form in forms])
-    earlier = [form.weights[n_columns:, 0] for form in forms]
-    single = any(form.single for form in forms)
-    links = [form.link for form in forms]
-    linear = all(link is IDENTITY for link in [*links, *before])
-    if model.classifier and handed_on == "predict":  # labels as they are, not 0 and 1
-        for k, (low, high) in enumerate(chain.classes_[:-1]):
-            label = Mixed(np.array([[float(high) - float(low)]]), float(low))
-            before[k] = Then(before[k], label)
-    link = Chain(list(zip(earlier, [*before, IDENTITY])), links, order)
-    if linear:  # in X as well
-        scores, slopes = intercept[:, np.newaxis], weights.T[:, np.newaxis]
-        weights, intercept = link.chain(scores, slopes)[:, 0].T, link(scores)[0][:, 0]
-        link = IDENTITY
-    return Additive(weights=weights, intercept=intercept, link=link, single=single)
-
-
-def _linear_member(member, method):
-    form = read(Model(member, method), None)
-    linear = isinstance(form, Additive) and not form.parts
-    if not linear or form.weights.shape[1] != 1:
-        raise NotReadable("a member of the chain is not linear")
-    return form
 
 
 def side_by_side(members, link, name):

@@ -14,12 +14,11 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Polynomial, Radial, Sigmoid, TermProduct
 from skvarimp._models.label_links import (
     AboveThreshold,
-    EachOutput,
     LargestScore,
     PairwiseVotes,
     Sign,
 )
-from skvarimp._models.links import IDENTITY, PlattCoupling, Shares, Then
+from skvarimp._models.links import IDENTITY, Then
 from skvarimp._models.training_rows import KernelSum
 from skvarimp._running.private_sklearn import private
 
@@ -56,12 +55,7 @@ def _pairwise_weights(dual, n_support):
 
 def _support_link(model, estimator, n_classes):
     if model.method == "predict_proba":
-        if n_classes > 2:
-            raise NotReadable("SVC couples the probabilities of pairs of classes")
-        # The public names of these two warn: they go when `probability` goes.
-        return PlattCoupling(
-            *(float(private(estimator, name)[0]) for name in ("_probA", "_probB"))
-        )
+        raise NotReadable("LIBSVM couples the probabilities of pairs of classes")
     if n_classes == 0:  # regressors and the one-class machine
         outlier = model.method == "predict" and hasattr(estimator, "offset_")
         return Sign() if outlier else IDENTITY
@@ -88,19 +82,6 @@ def read_kernel_ridge(model, table):
     terms = _named_terms(estimator, estimator.gamma, support)
     # the model takes squared distances by products
     return _machine(terms, support, dual, np.zeros(len(dual)), by_products=True)
-
-
-def read_label_propagation(model, table):
-    """Shares of the kernel sums over the rows of each label."""
-    estimator = model.estimator
-    if estimator.kernel != "rbf":
-        raise NotReadable("labels spread by another kernel than rbf")
-    support = estimator.X_
-    dual = dense(estimator.label_distributions_).T
-    label = LargestScore() if model.method == "predict" else IDENTITY
-    link = Then(Shares(), EachOutput((len(dual),), label))
-    terms = [_gaussian(estimator.gamma, support)]
-    return _machine(terms, support, dual, np.zeros(len(dual)), link)
 
 
 def read_gaussian_process(model, table):

@@ -25,17 +25,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.multiclass import (
-    OneVsOneClassifier,
-    OneVsRestClassifier,
-    OutputCodeClassifier,
-)
-from sklearn.multioutput import (
-    ClassifierChain,
-    MultiOutputClassifier,
-    MultiOutputRegressor,
-    RegressorChain,
-)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
@@ -86,12 +77,8 @@ WRAPPERS = {
     "StackingRegressor",
     "StackingClassifier",
     "OneVsRestClassifier",
-    "OneVsOneClassifier",
-    "OutputCodeClassifier",
     "MultiOutputRegressor",
     "MultiOutputClassifier",
-    "RegressorChain",
-    "ClassifierChain",
     "SelfTrainingClassifier",
 }
 SEVERAL_OUTPUTS = (
@@ -99,8 +86,6 @@ SEVERAL_OUTPUTS = (
     "PLSCanonical",
     "CCA",
     "MultiOutput",
-    "RegressorChain",
-    "ClassifierChain",
 )
 
 
@@ -145,12 +130,8 @@ def wrapper(name, X, y):
             [("a", DecisionTreeClassifier(max_depth=3)), ("b", LogisticRegression())]
         ),
         "OneVsRestClassifier": OneVsRestClassifier(LogisticRegression()),
-        "OneVsOneClassifier": OneVsOneClassifier(LogisticRegression()),
-        "OutputCodeClassifier": OutputCodeClassifier(LogisticRegression()),
         "MultiOutputRegressor": MultiOutputRegressor(tree),
         "MultiOutputClassifier": MultiOutputClassifier(LogisticRegression()),
-        "RegressorChain": RegressorChain(LinearRegression()),
-        "ClassifierChain": ClassifierChain(LogisticRegression()),
         "SelfTrainingClassifier": SelfTrainingClassifier(LogisticRegression()),
     }[name]
 
@@ -173,7 +154,6 @@ def fitted_to(lowering, X, y):
         if lowering.name.startswith(SEVERAL_OUTPUTS):
             second = X[:, 0] - X[:, -1]
             second = second > 0 if is_classifier(model) else second
-            y = y > 0 if lowering.name == "ClassifierChain" else y
             y = np.column_stack([y, second])
         return model.fit(X, y)
 

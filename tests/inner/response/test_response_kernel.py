@@ -34,7 +34,7 @@ from skvarimp._models.kernels import (
     Vectors,
 )
 from skvarimp._models.label_links import LargestScore, PairwiseVotes
-from skvarimp._models.links import PlattCoupling, Then
+from skvarimp._models.links import Then
 from skvarimp._response.grid import make_move, product_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 
@@ -68,10 +68,7 @@ def cases():
             (OneClassSVM(**one), X, Y, "predict"),
             (KernelRidge(kernel=kernel, gamma=0.05), X, BOTH, "predict"),
         ]
-    probable = {"probability": True, "random_state": 0}
     result += [
-        (SVC(**probable), X, TWO, "predict_proba"),
-        (NuSVC(**probable, kernel="linear"), X, TWO, "predict_proba"),
         (KernelRidge(kernel="polynomial", degree=2, coef0=0.3), X, Y, "predict"),
         (SVR(gamma=30.0), X, Y, "predict"),  # narrow: cells, not nodes
         (SVR(gamma="auto"), X, Y, "predict"),
@@ -112,7 +109,6 @@ def name_of(case):
     return f"{type(model).__name__}-{kernel}-{n}-{method}"
 
 
-@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 @pytest.mark.parametrize(
     ("case", "weights"),
     one_per(  # test_registry has every class
@@ -224,7 +220,7 @@ def test_constant_column_is_exactly_zero():
 @pytest.mark.parametrize(
     ("model", "y", "method", "reason"),
     [
-        (SVC(probability=True), THREE, "predict_proba", "couples the probabilities"),
+        (SVC(probability=True), TWO, "predict_proba", "couples the probabilities"),
         (SVR(kernel=lambda A, B: A @ B.T), Y, "predict", "a function"),
         (KernelRidge(kernel="laplacian"), Y, "predict", "'laplacian'"),
         (KernelRidge(kernel="poly", degree=2.5), Y**2, "predict", "not whole"),
@@ -283,22 +279,6 @@ def test_terms_are_the_kernels():
         else:
             whole = np.tanh(others + moved.T)
         np.testing.assert_allclose(whole, expected, rtol=1e-12)
-
-
-def test_platt_coupling_stops_short_of_the_sigmoid():
-    """LIBSVM's probability of two classes is its own iteration's, not the sigmoid."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        model = SVC(probability=True, random_state=0).fit(X, TWO)
-    rows = np.random.RandomState(1).randn(3000, 6) * X.std(axis=0) + X.mean(axis=0)
-    link = PlattCoupling(model._probA[0], model._probB[0])
-    scores = model.decision_function(rows)
-    found, close = link(scores[np.newaxis])
-    assert not close.any()
-    own = model.predict_proba(rows)[:, 1]
-    np.testing.assert_allclose(found[0], own, rtol=1e-12)
-    sigmoid = 1 / (1 + np.exp(-link.slope * scores + link.intercept))
-    assert np.abs(own - sigmoid).max() > 1e-4
 
 
 def test_votes_near_a_tie_are_the_models_own():
