@@ -89,11 +89,6 @@ READERS = {
     },
     "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
     "sklearn.covariance": {"low_degree.read_elliptic_envelope": "EllipticEnvelope"},
-    "pymars": {
-        "low_degree.read_spline": "Earth EarthRegressor",
-        "low_degree.read_spline_classifier": "EarthClassifier",
-        "low_degree.read_generalised_spline": "GLMEarth",
-    },
     "sklearn.kernel_ridge": {"training_rows.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",

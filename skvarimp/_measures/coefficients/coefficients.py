@@ -258,7 +258,7 @@ class CoefficientImportance(WeightImportance):
                 "sample_weight=None."
             )
         y = _numeric_target(y, 1)[:, 0]
-        return increases_of_gcv(estimator, table, X, y)[:, np.newaxis]
+        return increases_of_gcv(estimator, X, y)[:, np.newaxis]
 
     def _quantity(self):
         return {

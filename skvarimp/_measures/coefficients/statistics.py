@@ -25,8 +25,7 @@ from sklearn.linear_model import (
 from skvarimp._data.statistics import divided
 from skvarimp._data.values import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
-from skvarimp._models.forms import NotReadable
-from skvarimp._models.readers.linear import spline_form
+from skvarimp._models.column_sources import is_exactly
 from skvarimp._running.guards import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
@@ -265,17 +264,18 @@ def _spread(design, inverse):
     )
 
 
-def increases_of_gcv(estimator, table, X, y):
+SPLINES = ("Earth", "EarthRegressor")
+
+
+def increases_of_gcv(estimator, X, y):
     """Increase of the criterion without the basis functions that use a column.
 
     Parameters
     ----------
     estimator : Earth or EarthRegressor
         Of the package `mars-earth`.
-    table : Table
-        The training rows.
     X : ndarray of shape (n_samples, n_features)
-        The same as numbers.
+        The training rows.
     y : ndarray of shape (n_samples,)
 
     Returns
@@ -284,17 +284,22 @@ def increases_of_gcv(estimator, table, X, y):
         0 for a column in no basis function.
     """
     name = type(estimator).__name__
-    try:
-        form = spline_form(estimator, table)
-    except NotReadable as declined:
+    if not any(is_exactly(estimator, "pymars", kind) for kind in SPLINES):
         raise TypeError(
             "statistic='gcv' needs a spline that least squares fitted, Earth or "
-            f"EarthRegressor of the package mars-earth, got {name}: {declined}. Use "
+            f"EarthRegressor of the package mars-earth, got {name}. Use "
             "SensitivityImportance for other models."
-        ) from None
-    functions = form.products(X)
+        )
+    if getattr(estimator, "earth_", estimator).categorical_imputer_ is not None:
+        raise TypeError(
+            f"statistic='gcv' takes numeric features only, but this {name} has "
+            "categorical ones. Use SensitivityImportance."
+        )
+    present = np.zeros(X.shape, dtype=bool)
+    basis = estimator.basis_
+    functions = np.column_stack([b.transform(X, present) for b in basis])
     # the newest factor of a product says whether it took a knot of its own
-    knots = np.append(form.hinges, False)[form.factors[:, 0]]
+    knots = np.array([type(b).__name__ == "HingeBasisFunction" for b in basis])
     whole = _criterion(functions, knots, y, estimator.penalty)
     if not np.isclose(whole, estimator.gcv_, rtol=_GCV_TOLERANCE, atol=0.0):
         raise ValueError(
@@ -302,9 +307,9 @@ def increases_of_gcv(estimator, table, X, y):
             f"`gcv_` is {estimator.gcv_:.6g}. Pass the training data, and the "
             "`penalty` of the fit."
         )
-    uses = np.pad(form.matrix != 0, [(0, 0), (0, 1)])[:, form.factors].any(axis=2)
-    result = np.zeros(len(uses))
-    for j, of_column in enumerate(uses):
+    result = np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        of_column = np.array([j in b.get_involved_variables() for b in basis])
         if of_column.any():
             left = functions[:, ~of_column], knots[~of_column]
             result[j] = _criterion(*left, y, estimator.penalty) - whole

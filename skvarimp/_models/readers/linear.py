@@ -140,13 +140,6 @@ def layer_weights(estimator):
     return form.weights
 
 
-def spline_form(estimator, table):
-    """The `LowDegree` form of a spline fitted by least squares, or NotReadable."""
-    if reader_of(estimator) != "low_degree.read_spline":
-        raise NotReadable("it is no such spline")
-    return read(Model(estimator, "predict"), table)
-
-
 def _form(estimator):
     """The form of an estimator's score; None for trees, which are not read for it."""
     if reads_trees(estimator):
