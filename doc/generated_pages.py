@@ -5,6 +5,7 @@ from pathlib import Path
 
 from skvarimp._models.affine import AFFINE
 from skvarimp._models.column_sources import COLUMNWISE
+from skvarimp._models.readers.wrappers import SMOOTH
 from skvarimp._models.registry import REGISTRY, UNREAD
 
 # The order a reader meets the examples in; new ones come last.
@@ -26,7 +27,7 @@ FAMILIES = {
     "xgboost": "trees",
     "lightgbm": "trees",
     "catboost": "trees",
-    "low_degree": "low degree",
+    "smooth": "interpolated",
     "training_rows": "kernel machine",
     "read_perceptron": "network",
     "read_pipeline": "column-wise steps, then that of the last step",
@@ -57,12 +58,14 @@ def write_supported_models(app):
         lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
     steps = ", ".join(_names(COLUMNWISE))
     lines += ["", f"Column-wise steps: {steps}.", ""]
-    mixing = ", ".join(_names(AFFINE))
+    mixing, smooth = ", ".join(_names(AFFINE)), ", ".join(_names(SMOOTH))
     lines += [
-        "Affine steps, in front of linear models, networks, polynomials, quadratic",
-        f"discriminants and kernels of inner products: {mixing}.",
+        "Affine steps, in front of linear models, networks and kernels of inner",
+        f"products: {mixing}.",
         "",
-        "``PolynomialFeatures`` in front of a linear model: the path *low degree*.",
+        "Smooth steps, in front of models of the path *interpolated* and of linear",
+        "models, kernel machines and networks without kinks, which together are then",
+        f"*interpolated*: affine steps, {smooth}.",
         "",
     ]
     lines += [

@@ -18,7 +18,6 @@ from sklearn.ensemble import (
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -60,7 +59,6 @@ REGRESSORS = {
     "kinked network": MLPRegressor(
         hidden_layer_sizes=(6,), max_iter=40, solver="lbfgs", random_state=0
     ),
-    "neighbours": KNeighborsRegressor(4),
     "steps in front": make_pipeline(StandardScaler(), DecisionTreeRegressor()),
     "combined": VotingRegressor(
         [("ridge", Ridge()), ("tree", DecisionTreeRegressor())]

@@ -10,9 +10,7 @@ from importlib import import_module
 
 KERNELS = (
     "descent",
-    "kinks",
     "masses",
-    "one_turn",
     "pieces",
     "surrogates",
     "tree_credit",

@@ -1,9 +1,8 @@
-"""The forms of models that are arrays of weights: additive, low degree, layers."""
+"""The forms of models that are arrays of weights: additive ones and layers."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from skvarimp._data.base_table import dense
 from skvarimp._models.affine import affine
@@ -22,8 +21,7 @@ class Additive(LinkedForm):
         W; 0 for columns that have other parts.
     parts : tuple of callable
         part(X, columns) gives (n_rows, n_scores), the sum over some columns of what
-        each adds; X holds these columns only. `part.slopes(X)` gives
-        (n_scores, n_rows, n_columns).
+        each adds, which jumps; X holds these columns only.
     """
 
     intercept: np.ndarray
@@ -47,12 +45,11 @@ class Additive(LinkedForm):
 
     def slopes(self, X):
         """See `LinkedForm.slopes`; for linear scores a read-only view of one row."""
+        if self.parts:
+            raise NoGradient("its parts jump")
         scores = self.scores(X)
         shape = (*scores.shape, len(self.weights))
-        slopes = np.broadcast_to(self.weights.T[:, np.newaxis], shape)
-        for part in self.parts:
-            slopes = slopes + part.slopes(dense(numbers(X)))
-        return scores, slopes
+        return scores, np.broadcast_to(self.weights.T[:, np.newaxis], shape)
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
@@ -67,8 +64,12 @@ class Additive(LinkedForm):
     @property
     def piecewise_constant(self):
         """See `Form`."""
-        steps = all(part.piecewise_constant for part in self.parts)
-        return steps and not self.weights.any()
+        return not self.weights.any()
+
+    @property
+    def smooth(self):
+        """See `Form`."""
+        return self.link.smooth and not self.parts
 
     def after(self, steps):
         """See `Form.after`."""
@@ -106,7 +107,6 @@ ACTIVATIONS = {
     "relu": lambda z: np.maximum(z, 0.0, out=z),
     "tanh": lambda z: np.tanh(z, out=z),
     "logistic": logistic,
-    "cosine": lambda z: np.cos(z, out=z),
 }
 # Their derivatives, as functions of the activation's own value.
 DERIVATIVES = {
@@ -114,7 +114,7 @@ DERIVATIVES = {
     "relu": lambda a: (a > 0.0).astype(np.float64),
     "tanh": lambda a: 1.0 - a * a,
     "logistic": lambda a: a * (1.0 - a),
-}  # The cosine has none: its value does not tell whether it rises or falls.
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,7 +125,7 @@ class Layers(LinkedForm):
     ----------
     weights : list of ndarray of shape (n_in, n_out)
     biases : list of ndarray of shape (n_out,)
-    activation : {"identity", "relu", "tanh", "logistic", "cosine"}
+    activation : {"identity", "relu", "tanh", "logistic"}
     """
 
     weights: list
@@ -146,8 +146,6 @@ class Layers(LinkedForm):
 
     def slopes(self, X):
         """See `LinkedForm.slopes`; by backward accumulation."""
-        if self.activation not in DERIVATIVES:
-            raise NoGradient(f"a layer of {self.activation}s is not differentiated")
         layers, scores = self._values(X)
         derivative = DERIVATIVES[self.activation]
         W = self.weights[-1]
@@ -156,6 +154,11 @@ class Layers(LinkedForm):
             # (n_scores, n_rows, n_out) @ (n_out, n_in)
             slopes = (slopes * derivative(values)) @ W.T
         return scores, slopes
+
+    @property
+    def smooth(self):
+        """See `Form`."""
+        return self.link.smooth and self.activation != "relu"
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
@@ -198,119 +201,6 @@ def linear_part(form, n_columns):
         inner = linear_part(form.form, steps.matrix.shape[1])
         return None if inner is None else inner.after(steps)
     return form if isinstance(form, Additive) and not form.parts else None
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LowDegree(LinkedForm):
-    """Scores b + sum_t coef[t] prod_(u in factors[t]) z_u, with z = x A + c.
-
-    A unit z_u is a line, or a hinge: max(0, line). A polynomial is a sum of products of
-    columns, a quadratic discriminant a sum of squares of lines, and a multivariate
-    adaptive regression spline a sum of products of hinges. As one column moves, every
-    score is a polynomial of low degree, between the kinks of hinges if there are any.
-
-    Attributes
-    ----------
-    intercept : ndarray of shape (n_scores,)
-        b.
-    coef : ndarray of shape (n_terms, n_scores)
-    factors : ndarray of int of shape (n_terms, degree)
-        The units of each product; n_units stands for the number 1.
-    matrix : ndarray of shape (n_columns, n_units)
-        A.
-    shift : ndarray of shape (n_units,)
-        c.
-    hinges : ndarray of bool of shape (n_units,), or False
-    """
-
-    intercept: np.ndarray
-    coef: np.ndarray
-    factors: np.ndarray
-    matrix: np.ndarray
-    shift: np.ndarray
-    hinges: np.ndarray = np.False_
-
-    def scores(self, X):
-        """See `Form.scores`."""
-        return self.head(numbers(X) @ self.matrix + self.shift).T
-
-    def products(self, X):
-        """The products themselves at rows, (n_rows, n_terms)."""
-        return self._products(numbers(X) @ self.matrix + self.shift, self.factors)
-
-    def head(self, lines):
-        """Scores (..., n_scores) of the units' lines (..., n_units)."""
-        return self._products(lines, self.factors) @ self.coef + self.intercept
-
-    def _products(self, lines, factors):
-        """The products of some units each, (..., n_terms)."""
-        result = np.ones((*lines.shape[:-1], len(factors)))
-        units = np.where(self.hinges, np.maximum(lines, 0.0), lines)
-        units = np.concatenate([units, np.ones((*lines.shape[:-1], 1))], axis=-1)
-        for of_terms in factors.T:
-            result *= units[..., of_terms]
-        return result
-
-    def split(self, units):
-        """The sum of the products with some units, and that of the others.
-
-        Parameters
-        ----------
-        units : ndarray of bool of shape (n_units,)
-
-        Returns
-        -------
-        moving, still : LowDegree
-            `still` has the intercept.
-        """
-        has = np.append(units, False)[self.factors].any(axis=1)
-        moving = replace(
-            self,
-            intercept=np.zeros_like(self.intercept),
-            coef=self.coef[has],
-            factors=self.factors[has],
-        )
-        return moving, replace(self, coef=self.coef[~has], factors=self.factors[~has])
-
-    def degree(self, units):
-        """How many of some units a product has, at most."""
-        counts = np.append(units, False)[self.factors].sum(axis=1)
-        return int(counts.max(initial=0))
-
-    def slopes(self, X):
-        """See `LinkedForm.slopes`; at a kink the slope on its flat side."""
-        lines = numbers(X) @ self.matrix + self.shift
-        n_terms, n_units = len(self.factors), len(self.shift)
-        by_unit = np.zeros((len(self.intercept), len(lines), n_units + 1))
-        for position in range(self.factors.shape[1]):
-            others = np.delete(self.factors, position, axis=1)
-            products = self._products(lines, others)
-            where = (np.arange(n_terms), self.factors[:, position])
-            for of_score, coef in zip(by_unit, self.coef.T):
-                add = sparse.csr_array((coef, where), shape=(n_terms, n_units + 1))
-                of_score += products @ add
-        by_unit = by_unit[..., :-1] * np.where(self.hinges, lines > 0.0, True)
-        return self.head(lines).T, by_unit @ self.matrix.T
-
-    def magnitude(self, X):
-        """See `Form.magnitude`."""
-        terms = np.abs(self.products(X)) @ np.abs(self.coef)
-        return (terms + np.abs(self.intercept)).max()
-
-    @property
-    def elements_per_row(self):
-        """See `Form`."""
-        n_columns, n_units = self.matrix.shape
-        per_score = 2 * n_units + n_columns
-        return 3 * len(self.factors) + per_score * len(self.intercept)
-
-    def after(self, steps):
-        """See `Form.after`."""
-        return replace(
-            self,
-            matrix=steps.matrix @ self.matrix,
-            shift=self.shift + steps.shift @ self.matrix,
-        )
 
 
 def is_single(*parameters):

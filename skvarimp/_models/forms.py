@@ -30,9 +30,12 @@ class Form:
         Whether the model's own parameters are in single precision.
     piecewise_constant : bool
         Whether the response jumps between constants.
+    smooth : bool
+        Whether the response is an analytic function of each column.
     """
 
     single = False
+    smooth = False
     piecewise_constant = False
 
     def scores(self, X):
@@ -148,6 +151,28 @@ def numbers(X):
     return X
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Smooth(Form):
+    """A model that is an analytic function of each column, and is asked itself.
+
+    Attributes
+    ----------
+    model : Model
+    """
+
+    model: object
+    single = True
+    smooth = True
+
+    def outputs(self, X):
+        """See `Form.outputs`."""
+        return self.model(X).T
+
+    def gradient(self, X):
+        """See `Form.gradient`."""
+        raise NoGradient(f"{type(self.model.estimator).__name__} is not read")
+
+
 class Read(NamedTuple):
     """A model inside another, and the form that was read from it."""
 
@@ -189,6 +214,11 @@ class Combined(LinkedForm):
     def piecewise_constant(self):
         """See `Form`."""
         return all(form.piecewise_constant for form, _ in self.members)
+
+    @property
+    def smooth(self):
+        """See `Form`."""
+        return self.link.smooth and all(form.smooth for form, _ in self.members)
 
     @property
     def elements_per_row(self):

@@ -72,7 +72,7 @@ READERS = {
     },
     "sklearn.discriminant_analysis": {
         "linear.read_linear": "LinearDiscriminantAnalysis",
-        "low_degree.read_quadratic_discriminant": "QuadraticDiscriminantAnalysis",
+        "smooth.read_smooth": "QuadraticDiscriminantAnalysis",
     },
     "sklearn.cross_decomposition": {
         "linear.read_linear": "PLSRegression PLSCanonical CCA",
@@ -80,21 +80,19 @@ READERS = {
     "sklearn.neural_network": {"linear.read_perceptron": "MLPRegressor MLPClassifier"},
     "sklearn.naive_bayes": {
         "naive_bayes.read_linear_naive_bayes": "MultinomialNB ComplementNB",
-        "naive_bayes.read_gaussian_naive_bayes": "GaussianNB",
+        "smooth.read_smooth": "GaussianNB",
         "naive_bayes.read_bernoulli_naive_bayes": "BernoulliNB",
         "naive_bayes.read_categorical_naive_bayes": "CategoricalNB",
     },
-    "sklearn.neighbors": {
-        "naive_bayes.read_nearest_centroid": "NearestCentroid",
-    },
+    "sklearn.neighbors": {"smooth.read_smooth": "NearestCentroid"},
     "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
-    "sklearn.covariance": {"low_degree.read_elliptic_envelope": "EllipticEnvelope"},
+    "sklearn.covariance": {"smooth.read_smooth": "EllipticEnvelope"},
     "sklearn.kernel_ridge": {"training_rows.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
     },
     "sklearn.gaussian_process": {
-        "training_rows.read_gaussian_process": "GaussianProcessRegressor",
+        "smooth.read_smooth": "GaussianProcessRegressor GaussianProcessClassifier",
     },
 }
 # The same by type: package -> name -> the reader, as "module.function".
@@ -107,10 +105,6 @@ REGISTRY = {
 # Classifiers and regressors of scikit-learn without a reader: package -> name ->
 # the reason, for `response_path_` and the page of supported models.
 UNREAD = {
-    "sklearn.gaussian_process": {
-        "GaussianProcessClassifier": "its probabilities also depend on the variance of "
-        "the score, which no form holds",
-    },
     "sklearn.isotonic": {"IsotonicRegression": "it takes a single column"},
     "sklearn.neighbors": dict.fromkeys(
         (

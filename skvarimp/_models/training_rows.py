@@ -7,7 +7,7 @@ from scipy import sparse
 
 from skvarimp._data.base_table import dense
 from skvarimp._models.forms import LinkedForm, numbers
-from skvarimp._models.kernels import Polynomial, Sigmoid, Vectors
+from skvarimp._models.kernels import Gaussian, Vectors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -16,8 +16,8 @@ class KernelSum(LinkedForm):
 
     Attributes
     ----------
-    terms : list
-        k as a sum of terms, see `kernels.py`.
+    kernel : Gaussian, Polynomial or Sigmoid
+        k.
     support : ndarray or sparse array of shape (n_support, n_columns)
     dual : ndarray of shape (n_scores, n_support)
     intercept : ndarray of shape (n_scores,)
@@ -25,15 +25,14 @@ class KernelSum(LinkedForm):
         Whether the model itself takes squared distances by products.
     """
 
-    terms: list
+    kernel: object
     support: object
     dual: np.ndarray
     intercept: np.ndarray
     by_products: bool = False
 
     def _kernel(self, X):
-        X, S = Vectors(X), Vectors(self.support_like(X))
-        return sum(term.whole(X, S) for term in self.terms)
+        return self.kernel.whole(Vectors(X), Vectors(self.support_like(X)))
 
     def support_like(self, X):
         """The support vectors in the kind of array that X is."""
@@ -49,16 +48,19 @@ class KernelSum(LinkedForm):
         """See `LinkedForm.slopes`."""
         X = dense(numbers(X))
         S = self.support_like(X)
-        slopes = np.zeros((len(self.dual), *X.shape))
-        for term in self.terms:
-            for slope in term.slopes(Vectors(X), Vectors(S)):
-                for o, alpha in enumerate(self.dual):
-                    pairs = slope.pairs * alpha
-                    direction = pairs @ S
-                    if slope.shifted:
-                        direction = direction - pairs.sum(axis=1)[:, np.newaxis] * X
-                    slopes[o] += direction * slope.factor
+        pairs, shifted = self.kernel.slope(Vectors(X), Vectors(S))
+        slopes = np.empty((len(self.dual), *X.shape))
+        for of_score, alpha in zip(slopes, self.dual):
+            weighted = pairs * alpha
+            of_score[:] = weighted @ S
+            if shifted:
+                of_score -= weighted.sum(axis=1)[:, np.newaxis] * X
         return self.scores(X), slopes
+
+    @property
+    def smooth(self):
+        """See `Form`."""
+        return self.link.smooth
 
     def magnitude(self, X):
         """See `Form.magnitude`."""
@@ -75,12 +77,9 @@ class KernelSum(LinkedForm):
 
         (x A + b)'s = x (A s) + b's
         """
-        if not all(isinstance(term, Polynomial | Sigmoid) for term in self.terms):
+        if isinstance(self.kernel, Gaussian):
             return None
         S = self.support_like(np.empty(0))
-        shifted = S @ steps.shift
-        terms = [
-            replace(term, offset=term.offset + term.gamma * shifted)
-            for term in self.terms
-        ]
-        return replace(self, terms=terms, support=(steps.matrix @ S.T).T)
+        offset = self.kernel.offset + self.kernel.gamma * (S @ steps.shift)
+        kernel = replace(self.kernel, offset=offset)
+        return replace(self, kernel=kernel, support=(steps.matrix @ S.T).T)

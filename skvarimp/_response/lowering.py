@@ -11,8 +11,8 @@ import numpy as np
 
 from skvarimp._data.table import FrameTable
 from skvarimp._data.values import side_by_side, spread_over
-from skvarimp._models.array_forms import Additive, Layers, LowDegree
-from skvarimp._models.forms import BehindSteps, Combined, NotReadable
+from skvarimp._models.array_forms import Additive, Layers
+from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
 from skvarimp._models.registry import read
 from skvarimp._models.training_rows import KernelSum
 from skvarimp._models.trees import Trees
@@ -27,9 +27,10 @@ from skvarimp._response.responses.composite import (
     CombinedResponse,
     Transformed,
 )
+from skvarimp._response.responses.interpolated import InterpolatedResponse
 from skvarimp._response.responses.kernel import kernel_response
 from skvarimp._response.responses.linear import AdditiveResponse, LinearResponse
-from skvarimp._response.responses.projection import LowDegreeResponse, NetworkResponse
+from skvarimp._response.responses.projection import NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
@@ -73,12 +74,17 @@ def _kernel_sum(model, form, table):
     return kernel_response(model, form, table)
 
 
+def _smooth(model, form, table):
+    _refuse_single(form, table)
+    return InterpolatedResponse(model, table)
+
+
 # The response of each kind of form: function(model, form, table).
 RESPONSES = {
     Additive: _of_numbers(_additive),
     KernelSum: _kernel_sum,
+    Smooth: _smooth,
     Layers: _of_numbers(_layers),
-    LowDegree: _of_numbers(LowDegreeResponse),
     Combined: _combined,
     BehindSteps: _behind_steps,
     Trees: TreeResponse,

@@ -53,8 +53,6 @@ ATTRIBUTES = {
     "_predictors": "the trees of histogram gradient boosting",
     "_preprocessor": "the categories of histogram gradient boosting",
     "_x_mean": "the mean of X that partial least squares subtracts",
-    "_y_train_mean": "the mean that a Gaussian process took from y",
-    "_y_train_std": "the spread by which a Gaussian process divided y",
 }
 
 

@@ -1,4 +1,4 @@
-"""Classifiers whose scores are sums over the columns: naive Bayes, nearest centroid.
+"""Classifiers whose scores are sums over the columns: naive Bayes, and constants.
 
 A part of an `Additive` form is called with X, which holds some columns only, and with
 the numbers of these columns. It gives the sum of what each of them adds, (n_rows,
@@ -14,61 +14,22 @@ from skvarimp._data.base_table import dense
 from skvarimp._models.array_forms import Additive, is_single
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import class_link
-from skvarimp._models.links import NoGradient, Softmax
+from skvarimp._models.links import Softmax
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
-    """Base of parts; see the module. Each has `raw(X, columns)`, its raw sums.
-
-    Attributes
-    ----------
-    smooth : bool
-        Whether it is an analytic function of each column.
-    piecewise_constant : bool
-        Whether it jumps between constants.
-    """
+    """Base of parts; see the module. Each has `raw(X, columns)`, its raw sums."""
 
     contrast: np.ndarray
-    smooth = False
-    piecewise_constant = False
 
     def __call__(self, X, columns):
         """See the module."""
         return self.raw(dense(X), columns) @ self.contrast
 
-    def slopes(self, X):
-        """Derivatives by all columns of an array X, (n_scores, n_rows, n_columns)."""
-        raise NoGradient("its parts jump")
-
     def times(self, factor):
         """This part multiplied by a number."""
         return replace(self, contrast=factor * self.contrast)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Squares(Part):
-    """Raw sums -sum_j ((x_j - centres[c, j]) / widths[c, j])^2 / 2.
-
-    Attributes
-    ----------
-    centres, widths : ndarray of shape (K, n_columns)
-    """
-
-    centres: np.ndarray
-    widths: np.ndarray
-    smooth = True
-
-    def raw(self, X, columns):
-        """The raw sums, (n_rows, K)."""
-        of_classes = zip(self.centres[:, columns], self.widths[:, columns])
-        sums = [(((X - m) / s) ** 2).sum(axis=1) for m, s in of_classes]
-        return -0.5 * np.column_stack(sums)
-
-    def slopes(self, X):
-        """See `Part.slopes`."""
-        gaps = (self.centres[:, np.newaxis] - X) / self.widths[:, np.newaxis] ** 2
-        return np.tensordot(self.contrast.T, gaps, 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,7 +44,6 @@ class Above(Part):
 
     threshold: float
     weights: np.ndarray
-    piecewise_constant = True
 
     def raw(self, X, columns):
         """The raw sums, (n_rows, K)."""
@@ -100,7 +60,6 @@ class Categories(Part):
     """
 
     tables: list
-    piecewise_constant = True
 
     def raw(self, X, columns):
         """The raw sums, (n_rows, K)."""
@@ -120,17 +79,6 @@ def read_linear_naive_bayes(model, table):
         prior = dense(estimator.class_log_prior_)
     single = is_single(estimator.feature_log_prob_)
     return _of_classes(model, prior, weights=coef.T, single=single)
-
-
-def read_gaussian_naive_bayes(model, table):
-    """Normal densities of the columns, each with its own variance in each class."""
-    estimator = model.estimator
-    variances = dense(estimator.var_)
-    constant = np.log(dense(estimator.class_prior_))
-    constant = constant - 0.5 * np.log(2.0 * np.pi * variances).sum(axis=1)
-    part = {"centres": dense(estimator.theta_), "widths": np.sqrt(variances)}
-    single = is_single(estimator.var_)
-    return _of_classes(model, constant, (Squares, part), single=single)
 
 
 def read_bernoulli_naive_bayes(model, table):
@@ -153,25 +101,6 @@ def read_categorical_naive_bayes(model, table):
     tables = [dense(of_column) for of_column in estimator.feature_log_prob_]
     constant = dense(estimator.class_log_prior_)
     return _of_classes(model, constant, (Categories, {"tables": tables}))
-
-
-def read_nearest_centroid(model, table):
-    """Squared distances from the centroids, in the columns' spread within classes."""
-    estimator = model.estimator
-    if estimator.metric != "euclidean":
-        raise NotReadable(f"the metric {estimator.metric!r} is no sum over the columns")
-    prior = dense(estimator.class_prior_)
-    if model.method == "predict" and np.allclose(prior, 1.0 / len(prior)):
-        # labels by plain distances where the classes are equally likely
-        spread, constant = np.ones(estimator.centroids_.shape[1]), np.zeros(len(prior))
-    else:
-        spread = dense(estimator.within_class_std_dev_)
-        spread, constant = np.where(spread != 0, spread, 1.0), 2.0 * np.log(prior)
-    centres = dense(estimator.centroids_)
-    # -d^2 = 2 (-d^2 / 2)
-    widths = np.broadcast_to(spread / np.sqrt(2.0), centres.shape)
-    part = {"centres": centres, "widths": widths}
-    return _of_classes(model, constant, (Squares, part))
 
 
 def _of_classes(model, constant, part=None, weights=None, single=False):

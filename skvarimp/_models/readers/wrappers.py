@@ -11,16 +11,20 @@ from sklearn.preprocessing import FunctionTransformer
 from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
-from skvarimp._models.array_forms import Additive
-from skvarimp._models.column_sources import NotColumnwise, rule_of, sources
-from skvarimp._models.forms import BehindSteps, NotReadable, Read, combined, mixed
+from skvarimp._models.column_sources import NotColumnwise, replaced, rule_of, sources
+from skvarimp._models.forms import (
+    BehindSteps,
+    NotReadable,
+    Read,
+    Smooth,
+    combined,
+    mixed,
+)
 from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
-from skvarimp._models.readers.low_degree import polynomial
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
-from skvarimp._models.readers.training_rows import cosines, landmarks
 from skvarimp._models.registry import answering, read, read_all, read_one
 from skvarimp._running.guards import users_code
 
@@ -176,11 +180,6 @@ def read_transformed_target(model, table):
     return combined([inner], inverse, "transformed target,")
 
 
-# Steps whose products of features are kernels or polynomials of the columns.
-FEATURE_MAPS = {
-    "sklearn.kernel_approximation": {"Nystroem": landmarks, "RBFSampler": cosines},
-    "sklearn.preprocessing": {"PolynomialFeatures": polynomial},
-}
 READ_ROWS = 100  # transformed for the readers of what comes behind the steps
 
 
@@ -220,27 +219,40 @@ def _transformed(steps, table):
 
 
 def _behind(model, table, reason):
-    """The form of affine steps and a model, or NotReadable with the reason."""
-    pipeline = model.estimator
-    rules = [rule_of(step, FEATURE_MAPS) for _, step in pipeline.steps]
-    at = next((m for m, rule in enumerate(rules) if rule), -1)
-    steps, step = pipeline[:at], pipeline[at]
+    """The form of steps that mix columns and a model, or NotReadable with the reason.
+
+    Affine steps are multiplied into models of weighted sums. Models that are smooth
+    behind smooth steps are asked as a whole.
+    """
+    steps, last = model.estimator[:-1], model.estimator[-1]
     moved = _transformed(steps, table) if len(steps) else table
-    if rules[at] is None:
-        form = read(Model(step, model.method), moved)
-    else:
-        behind = Model(pipeline[at + 1 :], model.method)
-        form = _behind(behind, _transformed(step, moved), reason)
-        if not isinstance(form, Additive) or form.parts:
-            name = type(step).__name__
-            raise NotReadable(f"{name} in front of a model that is not linear")
-        form = rules[at](step, form)
+    form = read(Model(last, model.method), moved)
     if len(steps) == 0:
         return form
     try:
-        form = form.after(affine(steps, table.n_columns))
+        wider = form.after(affine(steps, table.n_columns))
     except NotAffine:
-        raise NotReadable(reason) from None
-    if form is None:
-        raise NotReadable(reason)
-    return replace(form, single=True)  # single precision of X stays single
+        wider = None
+    if wider is not None:
+        return replace(wider, single=True)  # single precision of X stays single
+    if form.smooth and all(_is_smooth(step) for _, step in steps.steps):
+        return Smooth(model=model)
+    raise NotReadable(reason)
+
+
+# Transformers besides affine ones whose outputs are analytic functions of each column.
+SMOOTH = {
+    "sklearn.preprocessing": {"PolynomialFeatures": True},
+    "sklearn.kernel_approximation": {"Nystroem": True, "RBFSampler": True},
+}
+
+
+def _is_smooth(step):
+    """Whether the outputs of a fitted transformer are analytic in each column."""
+    if rule_of(step, SMOOTH):
+        return not replaced(step)
+    try:
+        affine(step, getattr(step, "n_features_in_", 0))
+    except NotAffine:
+        return False
+    return True

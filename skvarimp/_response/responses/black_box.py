@@ -50,7 +50,7 @@ class BlackBoxResponse(Response):
         -------
         list of ndarray of shape (n_outputs, len(rows), n_cells)
         """
-        cells = [_all_cells(*block) for block in blocks]
+        cells = [all_cells(*block) for block in blocks]
         calls = [_moved_call(move, *at) for (_, move), at in zip(blocks, cells)]
         try:
             outputs = self.model(table.moved_together(calls)).T
@@ -115,7 +115,7 @@ def _moved_call(move, rows, cells):
     return rows, columns, donors, move.rows_of_values(cells)
 
 
-def _all_cells(rows, move):
+def all_cells(rows, move):
     """Rows and cells of every row at every cell."""
     n_cells = move.n_cells
     return rows.repeat(n_cells), np.tile(np.arange(n_cells), len(rows))

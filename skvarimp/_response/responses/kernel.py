@@ -18,7 +18,6 @@ from skvarimp._response.shapes.basis import (
     gaussian_nodes,
     interpolation,
     nodes,
-    rational_nodes,
     tanh_nodes,
 )
 from skvarimp._running.memory import CACHE, slices
@@ -28,18 +27,15 @@ NODES = {
     "gaussian": gaussian_nodes,
     "tanh": tanh_nodes,
     "polynomial": lambda degree: max(degree + 1, 2),
-    "rational": rational_nodes,
-    "rough": lambda reach: TOO_MANY,
 }
 
 
 def kernel_response(model, form, table):
     """The response of a kernel sum on a table, or NotReadable where digits are lost."""
     by_products = form.by_products or isinstance(table, SparseTable)
-    for term in form.terms if by_products else ():
-        gaussian = isinstance(term, Gaussian)
-        if gaussian and is_far(term.gammas[0], table.numeric(), form.support):
-            raise NotReadable("its squared distances cancel but for rounding")
+    gamma = form.kernel.gamma if isinstance(form.kernel, Gaussian) else 0.0
+    if by_products and is_far(gamma, table.numeric(), form.support):
+        raise NotReadable("its squared distances cancel but for rounding")
     few = table.take(spread_over(table.n_samples, 12))
     if form.magnitude(few) > 1e6 * np.abs(form.scores(few)).max():
         raise NotReadable("its dual coefficients cancel but for rounding")
@@ -56,11 +52,11 @@ class KernelResponse(ScoreResponse):
     """
 
     path = "kernel"
+    smooth = True
 
     def __init__(self, model, form):
         super().__init__(model, form.link, len(form.dual))
-        self.form, self.terms, self.support = form, form.terms, form.support
-        self.smooth = all(term.smooth for term in form.terms)
+        self.form, self.kernel, self.support = form, form.kernel, form.support
         self.dual, self.intercept = form.dual, form.intercept
 
     def tasks(self, walk):
@@ -83,7 +79,7 @@ class KernelResponse(ScoreResponse):
             return super().mean_curves(table, rows, weights, move, base)
         columns, values = list(move.entry.columns), numeric_values(move)
         at, basis = values, None
-        if not all(term.separable for term in self.terms):
+        if not self.kernel.separable:
             at, basis = self.nodes_of(table, columns, values)
         mean = np.zeros((self.n_scores, len(at)))
         for part, cells, of_part in self._parts(table, rows, columns, at):
@@ -99,10 +95,8 @@ class KernelResponse(ScoreResponse):
             return values, None
         half_width = (high - low) / 2.0
         S = Vectors(self.support)
-        n = max(
-            sum(NODES[kind](c) for kind, c in term.variation(half_width, S, columns[0]))
-            for term in self.terms
-        )
+        kind, c = self.kernel.variation(half_width, S, columns[0])
+        n = NODES[kind](c)
         if n >= TOO_MANY:
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
@@ -124,43 +118,30 @@ class KernelResponse(ScoreResponse):
         S = Vectors(self.form.support_like(table.take([0]).numeric()))
         n_support = len(self.dual[0])
         for cells in slices(len(values), self.dual.size):
-            moved = [
-                self._moved(term, values[cells], S, columns) for term in self.terms
-            ]
+            moved = self.kernel.moved(values[cells], S, columns)
+            if self.kernel.separable:  # (n_scores, n_support, n_cells) each
+                moved = [self.dual[:, :, np.newaxis] * function for function in moved]
             for part in slices(len(rows), n_support, CACHE):
                 X = Vectors(table.take(rows[part]).numeric())
-                others = [term.others(X, S, columns) for term in self.terms]
+                others = self.kernel.others(X, S, columns)
                 yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
 
-    def _moved(self, term, values, S, columns):
-        moved = term.moved(values, S, columns)
-        if not term.separable:
-            return moved
-        # (n_scores, n_support, n_cells) each
-        return [self.dual[:, :, np.newaxis] * function for function in moved]
-
     def _summed(self, others, moved, weights):
-        sums = 0.0
-        for term, of_rows, of_cells in zip(self.terms, others, moved):
-            if term.separable:
-                for left, right in zip(of_rows, of_cells):
-                    if weights is not None:
-                        left = weights[np.newaxis] @ left
-                    # (n_rows, n_support) @ (n_scores, n_support, n_cells)
-                    sums = sums + left @ right
-                continue
-            columns = [term.of_sum(of_rows + v) @ self.dual.T for v in of_cells.T]
+        if self.kernel.separable:
             if weights is not None:
-                columns = [weights[np.newaxis] @ column for column in columns]
-            sums = sums + np.stack([column.T for column in columns], axis=2)
-        return sums
+                others = [weights[np.newaxis] @ function for function in others]
+            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
+            return sum(left @ right for left, right in zip(others, moved))
+        # the sigmoid kernel, of a sum of two parts
+        columns = [np.tanh(others + v) @ self.dual.T for v in moved.T]
+        if weights is not None:
+            columns = [weights[np.newaxis] @ column for column in columns]
+        return np.stack([column.T for column in columns], axis=2)
 
     def costs(self):
         """See `Response.costs`."""
         n_support, n_columns = self.support.shape
         call = 15.0 + n_support * (0.075 * n_columns + 0.35)
-        if not self.smooth:  # evaluated at every value
-            return Costs(call, n_support * 0.1 * n_columns, 0.2 * n_support)
-        if not all(term.separable for term in self.terms):
+        if not self.kernel.separable:
             return Costs(call, 5.0 * n_support, 1.25)
         return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)

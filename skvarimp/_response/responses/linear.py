@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC, Softmax
+from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Costs, Task
 from skvarimp._response.responses.many_columns import (
     finish_lines,
@@ -21,7 +21,6 @@ from skvarimp._response.responses.scores import (
 )
 from skvarimp._response.shapes.basis import absolute, relative
 from skvarimp._response.shapes.line import Lines, StraightLines
-from skvarimp._response.shapes.one_turn import first_cells
 from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import at_once
 
@@ -47,7 +46,6 @@ class LinearResponse(ProjectionResponse):
         self.additive = form.link is IDENTITY
         # labels whose regions are convex are left only once
         self.steps_alone = getattr(form.link, "convex", False)
-        self.turns_once = isinstance(form.link, Softmax) and not form.parts
 
     def moved_scores(self, others, columns, values):
         """See `ProjectionResponse.moved_scores`."""
@@ -187,29 +185,6 @@ class LinearResponse(ProjectionResponse):
             lambda levels: self.link.inverse(levels) - others,
         )
 
-    def turns(self, table, rows, column, values):
-        """See `ScoreResponse.turns`: a softmax of lines has a concave logarithm.
-
-        (log p_c)' is (1 - p_c) times the mean of w_c - w_r over the other classes r.
-        """
-        slopes, n_cells = self.weights[column], len(values)
-        others = self.others(table, rows, [column])
-        left = np.empty((self.n_scores, len(rows)), dtype=np.intp)
-        for c in range(self.n_scores):
-            rest = np.delete(others, c, axis=1)
-            rest_slopes = np.delete(slopes, c)
-
-            def falls(cells, rest=rest, rest_slopes=rest_slopes, slope=slopes[c]):
-                scores = rest + values[cells, np.newaxis] * rest_slopes
-                shares = np.exp(
-                    scores - scores.max(axis=1, keepdims=True, initial=-np.inf)
-                )
-                return shares @ (slope - rest_slopes) <= 0.0
-
-            start = np.zeros(len(rows), dtype=np.intp)
-            left[c] = first_cells(start, start + n_cells, falls)
-        return left, np.zeros(left.shape, dtype=bool)
-
     def evaluations(self, n_rows, n_cells):
         """See `Response.evaluations`."""
         if self.link is IDENTITY:
@@ -250,7 +225,7 @@ class AdditiveResponse(LinearResponse):
     def __init__(self, model, form):
         super().__init__(model, form)
         self.form, self.steps_alone = form, False
-        self.smooth = self.n_scores == 1 or all(part.smooth for part in form.parts)
+        self.smooth = self.n_scores == 1
 
     def uses(self, columns):
         """See `ScoreResponse.uses`."""

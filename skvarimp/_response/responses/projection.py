@@ -1,21 +1,17 @@
 """Models that see X through a few weighted sums of its columns: head(X W + b).
 
 With W (n_columns, n_units), moving the columns J of row i from x_iJ to v changes its
-sums by (v - x_iJ) W_J and nothing else. Such models are sums of products of lines and
-hinges, and multilayer perceptrons, whose first layer alone sees the moved columns.
+sums by (v - x_iJ) W_J and nothing else. Such models are linear ones, and multilayer
+perceptrons, whose first layer alone sees the moved columns.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from skvarimp._compiled import use_compiled
 from skvarimp._data.table import SparseTable
 from skvarimp._models.array_forms import ACTIVATIONS
-from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Costs, Task
-from skvarimp._response.reductions import SquaredError
 from skvarimp._response.responses.many_columns import (
     few_value_batches,
     few_value_curves,
@@ -25,22 +21,18 @@ from skvarimp._response.responses.many_columns import (
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreResponse,
-    numeric_values,
     own_values,
 )
 from skvarimp._response.shapes.basis import (
-    cosine_nodes,
     interpolation,
     logistic_nodes,
-    mean_over_nodes,
     nodes,
     tanh_nodes,
 )
-from skvarimp._response.shapes.line import KinkedCurves, between_kinks, kinked_curves
 from skvarimp._response.shapes.shape import Dense
-from skvarimp._running.memory import CACHE, Memo, at_once, slices, working_bytes
+from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
 
-NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes, "cosine": cosine_nodes}
+NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes}
 
 
 @dataclass(frozen=True)
@@ -188,84 +180,6 @@ def columns_at(walk, positions):
     return np.array([entries[p % n_entries].columns[0] for p in positions], np.intp)
 
 
-class LowDegreeResponse(ProjectionResponse):
-    """link(sum_t coef[t] prod_u z_u), z = X A + c or its positive part.
-
-    Parameters
-    ----------
-    model : Model
-    form : LowDegree
-    """
-
-    path = "low degree"
-
-    def __init__(self, model, form):
-        n_scores = len(form.intercept)
-        super().__init__(model, form.link, n_scores, form.matrix, form.shift)
-        self.form = form
-        self.smooth = not form.hinges.any()
-        ascending = form.link in (IDENTITY, EXPONENTIAL, LOGISTIC)
-        self.turns_once = ascending and all(
-            form.degree(units) <= 2 for units in form.matrix != 0
-        )
-
-    def head(self, sums):
-        """See `ProjectionResponse.head`."""
-        return np.moveaxis(self.form.head(sums), -1, 0)
-
-    def moved_scores(self, others, columns, values):
-        """See `ProjectionResponse.moved_scores`; unmoved products are formed once."""
-        moving, still = self.form.split(self.weights[columns].any(axis=0))
-        steps = self.steps(values, columns)
-        scores = np.empty((self.n_scores, len(others), len(values)))
-        size = steps.size + len(values) * len(moving.coef)
-        for part in slices(len(others), size, CACHE):
-            of_part = moving.head(others[part, np.newaxis] + steps)
-            scores[:, part] = np.moveaxis(of_part, -1, 0)
-        scores += still.head(others).T[:, :, np.newaxis]
-        return scores
-
-    def nodes_of(self, table, columns, values):
-        """See `ScoreResponse.nodes_of`."""
-        if len(columns) > 1:
-            return values, None
-        form, values = self.form, values[:, 0]
-        low, high = values.min(), values.max()
-        weights = form.matrix[columns[0]]
-        degree, bent = form.degree(weights != 0), (weights != 0) & form.hinges
-        several = np.count_nonzero(form.matrix[:, bent], axis=0) > 1
-        if low == high or (bent.any() and (degree > 1 or several.any())):
-            return values[:, np.newaxis], None
-        if bent.any():
-            kinks = -form.shift[bent] / weights[bent]
-            kinks = kinks[(kinks > low) & (kinks < high)]
-            at = np.unique(np.concatenate([[low, high], kinks]))
-            make = partial(between_kinks, values, at)
-        else:
-            at = nodes(low, high, max(degree + 1, 3))
-            make = partial(interpolation, values, low, high, len(at))
-        if len(at) >= len(values):
-            return values[:, np.newaxis], None
-        return at[:, np.newaxis], make()
-
-    def turns(self, table, rows, column, values):
-        """See `ScoreResponse.turns`; a parabola's vertex."""
-        middle, half = (values[0] + values[-1]) / 2.0, (values[-1] - values[0]) / 2.0
-        at = nodes(values[0], values[-1], 3)[:, np.newaxis]
-        scores = self.at_nodes(table, rows, [column], at)
-        low, centre, high = np.moveaxis(scores, 2, 0)
-        # score = centre + rise u + bend u^2 with u from -1 to 1
-        rise, bend = (high - low) / 2.0, (high + low) / 2.0 - centre
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            vertex = -rise / (2.0 * (bend + 0.0))
-        return np.searchsorted(values, middle + half * vertex), bend >= 0.0
-
-    def costs(self):
-        """See `Response.costs`."""
-        n_terms = len(self.form.coef)
-        return Costs(15.0 + 0.075 * n_terms, 0.2 * n_terms, 1.0)
-
-
 class NetworkResponse(ProjectionResponse):
     """link(W_L a_(L-1) + b_L), a_l = activation(W_l a_(l-1) + b_l).
 
@@ -311,54 +225,6 @@ class NetworkResponse(ProjectionResponse):
         scores = super().moved_scores(others, columns, at)
         return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
-    def offers(self, n_cells):
-        """See `ScoreResponse.offers`; squares between kinks are compiled."""
-        kinked = self.activation == "relu" and len(self.layers) == 1
-        if kinked and self.link is IDENTITY and n_cells >= self.LEAST_CELLS:
-            return {"moments"} if use_compiled() else set()
-        return super().offers(n_cells)
-
-    def evaluations_for(self, reduction, n_rows, n_cells):
-        """See `Response.evaluations_for`; with kinks, squares alone need no values."""
-        if self.smooth or isinstance(reduction, SquaredError):
-            return super().evaluations_for(reduction, n_rows, n_cells)
-        return self.evaluations(n_rows, n_cells)
-
-    def shapes(self, table, rows, move, margins):
-        """See `Response.shapes`; lines between kinks of one rectified layer."""
-        columns = list(move.entry.columns)
-        kinked = not self.smooth and self.offers(move.n_cells)
-        if not (kinked and len(columns) == 1 and self.changes(move)):
-            yield from super().shapes(table, rows, move, margins)
-            return
-        slopes, values = self.weights[columns[0]], numeric_values(move)[:, 0]
-        for part, of_part in margins.parts(at_once(len(slopes))):
-            others = self.others(table, rows[part], columns)
-            parts = partial(self.dense, table, rows[part], move, of_part)
-            yield KinkedCurves(of_part, parts, others, slopes, values, *self.layers[0])
-
-    def mean_curves(self, table, rows, weights, move, base):
-        """See `Response.mean_curves`; of smooth functions of two columns from nodes."""
-        columns, mean = list(move.entry.columns), None
-
-        def mean_at(part, points):
-            unmoved = base[:, part] @ weights[part]
-            mean = np.repeat(-unmoved[:, np.newaxis], len(points), axis=1)
-            of_part, w = rows[part], weights[part]
-            for some in slices(len(of_part), len(points) * self.n_outputs):
-                with np.errstate(over="ignore"):
-                    scores = self.scores_at(table, of_part[some], columns, points)
-                    mean += np.matmul(w[some], self.link(scores)[0])
-            return mean
-
-        smooth = self.smooth and self.link.smooth
-        if len(columns) == 2 and smooth and self.changes(move):
-            values, size = numeric_values(move), np.abs(base).max()
-            mean = mean_over_nodes(mean_at, len(rows), values, size)
-        if mean is None:
-            mean = super().mean_curves(table, rows, weights, move, base)
-        return mean
-
     def costs(self):
         """See `Response.costs`."""
         n_columns, n_units = self.weights.shape
@@ -369,3 +235,52 @@ class NetworkResponse(ProjectionResponse):
         if self.activation == "relu":  # a kink for each unit, not a pass for each value
             return Costs(call, n_units, 1.5)
         return Costs(call, TYPICAL_NODES * head, 1.25)
+
+
+def kinked_curves(others, slopes, values, output, bias):
+    """bias[q] + sum_h output[h, q] max(0, others[i, h] + slopes[h] values[k]).
+
+    Unit h of a row is 0 on one side of its kink and a line on the other. Between sorted
+    kinks the sum is one line, whose slope and intercept are running sums: a row's curve
+    takes O(h log h + n_cells) and not O(h n_cells).
+
+    Parameters
+    ----------
+    others : ndarray of shape (n_rows, n_units)
+    slopes : ndarray of shape (n_units,)
+    values : ndarray of shape (n_cells,)
+        In any order.
+    output : ndarray of shape (n_units, n_scores)
+    bias : ndarray of shape (n_scores,)
+
+    Returns
+    -------
+    ndarray of shape (n_scores, n_rows, n_cells)
+    """
+    moves = slopes != 0
+    fixed = np.maximum(others[:, ~moves], 0.0) @ output[~moves] + bias
+    others, slopes, output = others[:, moves], slopes[moves], output[moves]
+    order = np.argsort(values)
+    middle = (values[order[0]] + values[order[-1]]) / 2.0
+    ascending = values[order] - middle  # around 0: large terms would cancel
+    others = others + slopes * middle
+    kinks = -others / slopes
+    by_kink = np.argsort(kinks, axis=1)
+    at = by_kink + len(slopes) * np.arange(len(others))[:, np.newaxis]
+    cells = np.searchsorted(ascending, kinks.ravel().take(at))
+    n_rows, n_cells = len(others), len(values)
+    ends = np.full((n_rows, 1), n_cells)
+    counts = np.diff(np.concatenate([0 * ends, cells, ends], axis=1), axis=1).ravel()
+    curves = np.empty((len(bias), n_rows, n_cells))
+    for curve, weight, level in zip(curves, output.T, fixed.T):
+        # rising units start at their kink, falling ones end there
+        rising = weight * np.sign(slopes)
+        falling = np.where(slopes < 0, weight, 0.0)
+        turns, jumps = (rising * slopes)[by_kink], (others * rising).ravel().take(at)
+        slope = np.insert(turns, 0, (falling * slopes).sum(), axis=1).cumsum(axis=1)
+        level = np.insert(jumps, 0, level + others @ falling, axis=1).cumsum(axis=1)
+        curve.ravel()[:] = np.repeat(slope.ravel(), counts)
+        curve *= ascending
+        curve.ravel()[:] += np.repeat(level.ravel(), counts)
+    in_order = np.array_equal(order, np.arange(n_cells))
+    return curves if in_order else curves[:, :, np.argsort(order)]

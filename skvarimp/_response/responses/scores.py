@@ -4,12 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._compiled import use_compiled
 from skvarimp._models.links import any_close
 from skvarimp._response.contract import Response, Task
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.shapes.basis import Basis, absolute, relative
-from skvarimp._response.shapes.one_turn import OneTurn
 from skvarimp._running.memory import Memo, at_once, working_bytes
 
 TYPICAL_NODES = 64
@@ -24,8 +22,6 @@ class ScoreResponse(Response):
     ----------
     smooth : bool
         Whether the scores are analytic functions of a moved value.
-    turns_once : bool
-        Whether every output turns once, at most, as one column moves; see `turns`.
 
     Parameters
     ----------
@@ -37,7 +33,6 @@ class ScoreResponse(Response):
     """
 
     smooth = False
-    turns_once = False
     LEAST_CELLS = 32  # fewer are evaluated one by one
 
     def __init__(self, model, link, n_scores):
@@ -177,30 +172,8 @@ class ScoreResponse(Response):
 
     def offers(self, n_cells):
         """Which of `Reduction.needs` the shape of one column's curves offers."""
-        if not (self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS):
-            return set()
-        one_turn = self.turns_once and use_compiled()
-        return {"moments", "order"} if one_turn else {"moments"}
-
-    def turns(self, table, rows, column, values):
-        """Where each row's outputs turn as one column moves, where `turns_once`.
-
-        Parameters
-        ----------
-        table : Table
-        rows : ndarray of shape (n_rows,)
-        column : int
-        values : ndarray of shape (n_cells,)
-            Ascending.
-
-        Returns
-        -------
-        left : ndarray of int of shape (n_outputs, n_rows)
-            How many of the values lie before the turning point.
-        valley : ndarray of bool of shape (n_outputs, n_rows)
-            Whether the output falls before it.
-        """
-        raise NotImplementedError
+        smooth = self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS
+        return {"moments"} if smooth else set()
 
     def shapes(self, table, rows, move, margins):
         """See `Response.shapes`; smooth curves of one column are a `Basis`."""
@@ -222,12 +195,7 @@ class ScoreResponse(Response):
                     return self.link(scores)[0][np.newaxis]
 
             parts = partial(self.dense, table, of_rows, move, of_part)
-            basis = of_part, position, evaluate, parts
-            if self.turns_once:
-                turns = self.turns(table, of_rows, columns[0], np.sort(values))
-                yield OneTurn(*basis, *turns)
-            else:
-                yield Basis(*basis)
+            yield Basis(of_part, position, evaluate, parts)
 
     def dense(self, table, rows, move, margins):
         """Yield the curves by their values."""

@@ -7,9 +7,7 @@ With u[k] in [-1, 1] the position of a cell and x_m the Chebyshev nodes,
 for the curves and for smooth functions h of them, where B interpolates. The number of
 nodes grows until the last Chebyshev coefficients have vanished, so that the sum is
 exact to rounding. Means over the cells and over the rows take O((n_rows + n_cells)
-n_nodes). Of two columns, with C the matrix of the second one,
-
-    mean[k] = sum_ml B[k, m] mean(x_m, y_l) C[k, l].
+n_nodes).
 """
 
 from functools import cached_property, lru_cache
@@ -56,29 +54,6 @@ def gaussian_nodes(c):
     """Nodes for exp(-c (x - s)^2) on [-1, 1], whatever the real s."""
     # |exp(-c (x + iy - s)^2)| <= exp(c y^2)
     return n_nodes(lambda height: c * height**2)
-
-
-def cosine_nodes(slope):
-    """Nodes for cos(slope x + s) on [-1, 1], whatever the real s."""
-    return n_nodes(lambda height: slope * height)  # |cos(u + iy)| <= exp(|y|)
-
-
-def rational_nodes(shape):
-    """Nodes for (1 + (c + t^2 (x - s)^2) / (2 a))^-a, whatever s and c >= 0.
-
-    Parameters
-    ----------
-    shape : (float, float)
-        a and t.
-    """
-    a, t = shape
-
-    def log_bound(height):
-        # the base is at least 1 - t^2 y^2 / (2 a) of its value on the axis
-        left = 1.0 - (t * height) ** 2 / (2.0 * a)
-        return np.where(left > 0, -a * np.log(np.maximum(left, 1e-300)), np.inf)
-
-    return n_nodes(log_bound)
 
 
 def tanh_nodes(slope):
@@ -317,60 +292,3 @@ class Basis(Shape):
             and mean_last <= VANISHED * mean_largest + ROUNDED * size * mean_weight
             and last.max() <= VANISHED_ANYWHERE * largest.max() + 10 * ROUNDED * size
         )
-
-
-FIRST = 9  # nodes of each column
-
-
-def mean_over_nodes(mean_at, n_rows, values, size):
-    """The mean at pairs of values, from its values at few nodes.
-
-    Parameters
-    ----------
-    mean_at : callable
-        mean_at(rows, points), of a slice or array of the rows and points (n, 2), is the
-        weighted sum over those rows there, (n_outputs, n).
-    n_rows : int
-    values : ndarray of shape (n_cells, 2)
-    size : float
-        Of the numbers that the mean is a difference of, which sets its rounding.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_cells) or None
-        None where nodes would not be half as many as cells.
-    """
-    low, high = values.min(axis=0), values.max(axis=0)
-    if np.any(low == high):
-        return None
-    some = spread_over(n_rows, TRIED)
-    n = (FIRST, FIRST)
-    for rows in (some, slice(0, n_rows)):
-        while True:
-            if 2 * n[0] * n[1] > len(values):
-                return None
-            at_nodes = mean_at(rows, _grid(low, high, n)).reshape(-1, *n)
-            if not np.all(np.isfinite(at_nodes)):
-                return None
-            vanished = tuple(_vanished(at_nodes, size))
-            if all(vanished):
-                break
-            n = tuple(m if done else m + m // 4 for m, done in zip(n, vanished))
-    by_first, by_second = (
-        interpolation(values[:, j], low[j], high[j], n[j]) for j in (0, 1)
-    )
-    return np.einsum("okl,kl->ok", by_first @ at_nodes, by_second)
-
-
-def _grid(low, high, n):
-    """Every node of the one column with every node of the other, (n_points, 2)."""
-    first, second = (nodes(low[j], high[j], n[j]) for j in (0, 1))
-    return np.column_stack([first.repeat(n[1]), np.tile(second, n[0])])
-
-
-def _vanished(at_nodes, size):
-    """Whether the last coefficients along each column are rounding."""
-    left = VANISHED * np.abs(at_nodes).max() + ROUNDED * size
-    for axis, n in ((1, at_nodes.shape[1]), (2, at_nodes.shape[2])):
-        last = np.moveaxis(at_nodes, axis, -1) @ coefficients(n)[:, tail(n)]
-        yield np.abs(last).max() <= left

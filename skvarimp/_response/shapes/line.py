@@ -5,7 +5,7 @@
 All of them ascend with t, so that one sort of the cells resolves every absolute value.
 What is left are sums over cells or rows, either over all of them or up to a rank. For a
 straight line they are partial sums of t, and for other lines partial sums of the basis.
-No row's curve is formed, but where units of a network put kinks into the lines.
+No row's curve is formed.
 """
 
 from functools import cached_property
@@ -290,104 +290,3 @@ class Lines(Basis):
         both = [of_output @ matrix[[low, high]].T for of_output, low, high in ends]
         lowest, highest = np.moveaxis(np.stack(both), -1, 0)[:, np.newaxis]
         return lowest, highest
-
-
-class KinkedCurves(Shape):
-    """Curves of one entry that `kinked_curves` gives, reduced by a compiled kernel.
-
-    Parameters
-    ----------
-    margins : Margins
-    parts : callable
-        See `Shape.parts`.
-    others, slopes, values, output, bias
-        See `kinked_curves`.
-    """
-
-    def __init__(self, margins, parts, others, slopes, values, output, bias):
-        super().__init__(margins)
-        self.parts, self.slopes, self.output = parts, slopes, output
-        middle = np.median(values)  # around 0, few digits cancel
-        self.values, self.others = values - middle, others + slopes * middle
-        self.levels = margins.base[0] - bias[:, np.newaxis]
-
-    def squares(self, offsets):
-        """See `Shape.squares`."""
-        from skvarimp._compiled.kinks import kinked_squares
-
-        order = np.argsort(self.values)
-        grid = self.values[order], self.margins.probabilities[0, order]
-        rows = np.empty((1, *self.levels.shape))
-        cells = np.empty((1, len(self.levels), len(order)))
-        for o, level in enumerate(self.levels):
-            of_rows = level, offsets[0, o], self.margins.weights
-            units = self.others, self.slopes, self.output[:, o]
-            rows[0, o], cells[0, o, order] = kinked_squares(*units, *of_rows, *grid)
-        return rows, cells
-
-
-def kinked_curves(others, slopes, values, output, bias):
-    """bias[q] + sum_h output[h, q] max(0, others[i, h] + slopes[h] values[k]).
-
-    Unit h of a row is 0 on one side of its kink and a line on the other. Between sorted
-    kinks the sum is one line, whose slope and intercept are running sums: a row's curve
-    takes O(h log h + n_cells) and not O(h n_cells).
-
-    Parameters
-    ----------
-    others : ndarray of shape (n_rows, n_units)
-    slopes : ndarray of shape (n_units,)
-    values : ndarray of shape (n_cells,)
-        In any order.
-    output : ndarray of shape (n_units, n_scores)
-    bias : ndarray of shape (n_scores,)
-
-    Returns
-    -------
-    ndarray of shape (n_scores, n_rows, n_cells)
-    """
-    moves = slopes != 0
-    fixed = np.maximum(others[:, ~moves], 0.0) @ output[~moves] + bias
-    others, slopes, output = others[:, moves], slopes[moves], output[moves]
-    order = np.argsort(values)
-    middle = (values[order[0]] + values[order[-1]]) / 2.0
-    ascending = values[order] - middle  # around 0: large terms would cancel
-    others = others + slopes * middle
-    kinks = -others / slopes
-    by_kink = np.argsort(kinks, axis=1)
-    at = by_kink + len(slopes) * np.arange(len(others))[:, np.newaxis]
-    cells = np.searchsorted(ascending, kinks.ravel().take(at))
-    n_rows, n_cells = len(others), len(values)
-    ends = np.full((n_rows, 1), n_cells)
-    counts = np.diff(np.concatenate([0 * ends, cells, ends], axis=1), axis=1).ravel()
-    curves = np.empty((len(bias), n_rows, n_cells))
-    for curve, weight, level in zip(curves, output.T, fixed.T):
-        # rising units start at their kink, falling ones end there
-        rising = weight * np.sign(slopes)
-        falling = np.where(slopes < 0, weight, 0.0)
-        turns, jumps = (rising * slopes)[by_kink], (others * rising).ravel().take(at)
-        slope = np.insert(turns, 0, (falling * slopes).sum(), axis=1).cumsum(axis=1)
-        level = np.insert(jumps, 0, level + others @ falling, axis=1).cumsum(axis=1)
-        curve.ravel()[:] = np.repeat(slope.ravel(), counts)
-        curve *= ascending
-        curve.ravel()[:] += np.repeat(level.ravel(), counts)
-    in_order = np.array_equal(order, np.arange(n_cells))
-    return curves if in_order else curves[:, :, np.argsort(order)]
-
-
-def between_kinks(values, at):
-    """What interpolates from a few ascending values: f(values) = result @ f(at).
-
-    For functions that are lines between the neighbours of `at`, whose first and last
-    are the ends.
-
-    Returns
-    -------
-    ndarray of shape (n_values, len(at))
-    """
-    right = np.clip(np.searchsorted(at, values), 1, len(at) - 1)
-    share = (values - at[right - 1]) / (at[right] - at[right - 1])
-    result = np.zeros((len(values), len(at)))
-    cells = np.arange(len(values))
-    result[cells, right - 1], result[cells, right] = 1.0 - share, share
-    return result

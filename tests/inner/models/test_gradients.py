@@ -10,20 +10,8 @@ from gradient_rows import SCORE_FIRST, TWO, X, Y, central, y
 from mixed_columns import fitted_quietly
 from scipy import sparse
 from sklearn import config_context
-from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    ConstantKernel,
-    DotProduct,
-    Exponentiation,
-    Matern,
-    RationalQuadratic,
-    WhiteKernel,
 )
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
@@ -50,7 +38,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
-    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
@@ -139,37 +126,6 @@ CURVED = [
     (KernelRidge(kernel="polynomial", degree=2), y, "auto"),
     (KernelRidge(kernel="poly", degree=2), y, "auto"),
     (KernelRidge(kernel="sigmoid", gamma=0.1), y, "auto"),
-    (GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None), y, "auto"),
-    (GaussianProcessRegressor(Matern(2.0), alpha=0.1, optimizer=None), y, "auto"),
-    (
-        GaussianProcessRegressor(Matern(2.0, nu=2.5), alpha=0.1, optimizer=None),
-        y,
-        "auto",
-    ),
-    (
-        GaussianProcessRegressor(RationalQuadratic(), alpha=0.1, optimizer=None),
-        y,
-        "auto",
-    ),
-    (
-        GaussianProcessRegressor(
-            ConstantKernel(2.0) * RBF([1.0, 3.0, 2.0, 2.0]) + WhiteKernel(0.2),
-            normalize_y=True,
-            optimizer=None,
-        ),
-        Y,
-        "auto",
-    ),
-    (
-        GaussianProcessRegressor(
-            Exponentiation(DotProduct(1.5), 2) * RBF(4.0) + DotProduct(0.5),
-            alpha=0.3,
-            normalize_y=True,
-            optimizer=None,
-        ),
-        y,
-        "auto",
-    ),
     (network(MLPRegressor, activation="relu"), y, "auto"),
     (network(MLPRegressor, activation="tanh"), Y, "auto"),
     (network(MLPRegressor, activation="logistic"), y, "auto"),
@@ -179,10 +135,6 @@ CURVED = [
     (network(MLPClassifier, activation="tanh"), TWO, "auto"),
     (network(MLPClassifier, activation="relu"), THREE, "auto"),
     (network(MLPClassifier, activation="tanh"), (X[:, :3] > 0).astype(int), "auto"),
-    (QuadraticDiscriminantAnalysis(), TWO, "auto"),
-    (QuadraticDiscriminantAnalysis(), THREE, "predict_proba"),
-    (make_pipeline(PolynomialFeatures(3), Ridge()), Y, "auto"),
-    (make_pipeline(PCA(2), PolynomialFeatures(2), Ridge()), y, "auto"),
     (make_pipeline(StandardScaler(), SVR()), y, "auto"),
     (make_pipeline(MinMaxScaler(), network(MLPClassifier)), THREE, "auto"),
     (

@@ -6,13 +6,9 @@ from combinations import each
 from response_oracle import check_equal
 from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
-from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 
 from skvarimp._data.table import as_table
-from skvarimp._models.gradients import differentiable, gradient
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 
@@ -28,15 +24,9 @@ WEIGHTS = RANDOM.uniform(0.2, 2, N)
 
 CASES = [
     # model, X, methods
-    (GaussianNB(), X, ["predict_proba", "predict"]),
-    (GaussianNB(priors=[0.2, 0.8]), X, ["predict_proba"]),
-    (make_pipeline(StandardScaler(), GaussianNB()), X, ["predict_proba"]),
     (BernoulliNB(binarize=0.05), X, ["predict_proba", "predict"]),
     (BernoulliNB(binarize=None), (X > 0) * 1.0, ["predict_proba"]),
     (CategoricalNB(min_categories=4), COUNTS, ["predict_proba", "predict"]),
-    (NearestCentroid(), X, ["predict_proba", "predict", "decision_function"]),
-    (NearestCentroid(priors="empirical"), X, ["predict_proba", "predict"]),
-    (NearestCentroid(shrink_threshold=0.3), X, ["decision_function"]),
     (DummyClassifier(), X, ["predict_proba", "predict"]),
     (DummyClassifier(strategy="uniform"), X, ["predict_proba"]),
 ]
@@ -51,8 +41,6 @@ EACH = [(model, X, method) for model, X, methods in CASES for method in methods]
 def test_equal_to_the_black_box(case, y):
     """Every reduction, grid, group and weight."""
     model, X, method = case
-    if getattr(model, "priors", None) == [0.2, 0.8] and len(np.unique(y)) > 2:
-        pytest.skip("priors of two classes")
     model.fit(X, y)
     grids = ["all"] if X is COUNTS else ["all", 3]
     check_equal(model, X, None, method, [0, 1, 2, 3, [0, 2]], grids)
@@ -76,15 +64,3 @@ def test_dummies_of_several_targets():
     check_equal(DummyRegressor().fit(X, both), X)
     labels = np.column_stack([THREE, THREE > 1])
     check_equal(DummyClassifier().fit(X, labels), X, None, "predict_proba")
-
-
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-def test_gradient_of_gaussian_naive_bayes(y):
-    """The form's gradient is the slope of the probabilities."""
-    model = Model(GaussianNB().fit(X, y), "predict_proba")
-    differentiable(model, X)
-    for j in range(4):
-        step = np.zeros(4)
-        step[j] = 1e-5 * X[:, j].std()
-        slope = (model(X + step) - model(X - step)) / (2 * step[j])
-        np.testing.assert_allclose(gradient(model, X)[:, j], slope, atol=1e-6)

@@ -275,7 +275,7 @@ def minus_mean(X):
     ("model", "reason"),
     [
         (make_pipeline(Normalizer(), KNeighborsRegressor()), "Normalizer is not a col"),
-        (make_pipeline(PolynomialFeatures(2), KNeighborsRegressor()), "not linear"),
+        (make_pipeline(PolynomialFeatures(2), KNeighborsRegressor()), "multiplies"),
         (
             make_pipeline(FunctionTransformer(minus_mean), KNeighborsRegressor()),
             "no NumPy ufunc",

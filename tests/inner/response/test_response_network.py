@@ -11,16 +11,13 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._compiled import built, use_compiled
 from skvarimp._models.forms import NotReadable
-from skvarimp._response.losses import SquaredErrorLoss, values_of
-from skvarimp._response.mean_curves import TotalShare
 from skvarimp._response.responses.many_columns import (
     few_value_batches,
     few_values,
     n_distinct,
 )
-from skvarimp._response.shapes.line import kinked_curves
+from skvarimp._response.responses.projection import kinked_curves
 
 N = 40
 
@@ -177,50 +174,6 @@ def test_kinks():
     found = kinked_curves(others, slopes, np.array([at_kink]), output, bias)
     units = np.maximum(others + at_kink * slopes, 0)
     np.testing.assert_allclose(found[:, :, 0], (units @ output + bias).T, atol=1e-11)
-
-
-@pytest.mark.skipif(not built(), reason="kernels are not built")
-@pytest.mark.parametrize("spread", [1.0, 1e6])
-def test_squares_between_kinks(spread):
-    """The kernel's sums, of every row's whole curve; one value far from the others."""
-    random = np.random.RandomState(1)
-    values = np.sort(np.append(random.randn(150), spread))
-    others, slopes, outputs = random.randn(40, 12), random.randn(12), random.randn(12)
-    slopes[[3, 7]] = 0.0
-    slopes[5], others[:, 5] = 5e-324, 0.0  # whose kink is 0 times infinity
-    others[:2, 0] = -slopes[0] * values[[20, 0]]  # kinks at values
-    levels, errors, weights = random.randn(40), random.randn(40), random.rand(40)
-    chances = random.rand(151)
-    chances /= chances.sum()
-    middle = np.median(values)
-    from skvarimp._compiled.kinks import kinked_squares
-
-    rows, cells = kinked_squares(
-        others + slopes * middle,
-        slopes,
-        outputs,
-        levels,
-        errors,
-        weights,
-        values - middle,
-        chances,
-    )
-    units = np.maximum(others[:, np.newaxis] + values[:, np.newaxis] * slopes, 0.0)
-    moved = units @ outputs - levels[:, np.newaxis]
-    squares = moved * (moved - 2.0 * errors[:, np.newaxis])
-    np.testing.assert_allclose(rows, squares @ chances, rtol=1e-9)
-    np.testing.assert_allclose(cells, weights @ squares, rtol=1e-9)
-
-
-def test_only_squares_are_cheap_between_kinks():
-    """What decides between exact numbers and draws: other sums need all values."""
-    model = MLPRegressor(hidden_layer_sizes=(7,), **SHORT)
-    _, response = problem_of(fitted_quietly(model, X, Y), X)
-    squares = SquaredErrorLoss(values_of).reduction(False)
-    cheap = response.evaluations_for(squares, 1000, 1000)
-    whole = response.evaluations(1000, 1000)
-    assert response.evaluations_for(TotalShare(), 1000, 1000) == whole
-    assert (cheap < whole / 4) == use_compiled()
 
 
 def test_two_labels_decline():

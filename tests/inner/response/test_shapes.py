@@ -6,8 +6,6 @@ from mixed_columns import fitted_quietly
 from own_reduction import SquaredPairs
 from response_oracle import beside_black_box, problem_of
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.neural_network import MLPClassifier
@@ -35,7 +33,6 @@ from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.many_columns import few_value_batches
 from skvarimp._response.shapes.basis import Basis
 from skvarimp._response.shapes.line import Lines, StraightLines
-from skvarimp._response.shapes.one_turn import OneTurn
 from skvarimp._response.shapes.shape import Chunk, Dense, Margins, Shape, reduced
 from skvarimp._response.shapes.steps import StepCurves, Steps
 
@@ -85,10 +82,8 @@ def shapes_of_models():
         ("two lines", StraightLines, Ridge().fit(X, np.column_stack([Y, -2 * Y]))),
         ("logistic", Lines, LogisticRegression(C=9).fit(X, Y > 0)),
         ("exponential", Lines, PoissonRegressor().fit(X, np.exp(Y))),
-        ("softmax", OneTurn, LogisticRegression(C=9).fit(X, THREE)),
-        ("valleys", OneTurn, parabolas.fit(X, X[:, 0] ** 2 - X[:, 0] * X[:, 1])),
-        ("hills", OneTurn, clone(parabolas).fit(X, np.c_[Y, Y - X[:, 0] ** 2])),
-        ("bells", OneTurn, QuadraticDiscriminantAnalysis().fit(X, Y > 0)),
+        ("softmax", Basis, LogisticRegression(C=9).fit(X, THREE)),
+        ("parabolas", Basis, parabolas.fit(X, np.c_[Y, Y - X[:, 0] ** 2])),
         ("machine", Basis, SVR(C=5.0).fit(X, Y)),
         ("process", Basis, machine),
         ("network", Basis, fitted_quietly(network, X, THREE)),
