@@ -232,7 +232,7 @@ def pairs_of(name, model, limit, n_classes=2):
 
 def naive_bayes():
     """Gaussian naive Bayes of two classes."""
-    pairs_of("GaussianNB", GaussianNB(), 0.5)
+    pairs_of("GaussianNB", GaussianNB(), 10)
 
 
 def components():
@@ -255,18 +255,18 @@ def one_versus_rest():
 
 def quadratic():
     """Quadratic discriminant analysis of two classes."""
-    pairs_of("QuadraticDiscriminantAnalysis", QuadraticDiscriminantAnalysis(), 1)
+    pairs_of("QuadraticDiscriminantAnalysis", QuadraticDiscriminantAnalysis(), 10)
 
 
 def polynomial():
     """A ridge of polynomial features of degree 2."""
     model = make_pipeline(PolynomialFeatures(2), Ridge())
-    pairs_of("polynomial, Ridge", model, 1, n_classes=0)
+    pairs_of("polynomial, Ridge", model, 10, n_classes=0)
 
 
 def three_classes():
     """A regression of three classes, whose probabilities turn."""
-    pairs_of("LogisticRegression, 3 classes", LogisticRegression(), 4, n_classes=3)
+    pairs_of("LogisticRegression, 3 classes", LogisticRegression(), 20, n_classes=3)
 
 
 PROBLEMS = {

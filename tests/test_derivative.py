@@ -11,8 +11,6 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestRegressor,
 )
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -88,7 +86,6 @@ SMOOTH = {
     "svr, polynomial": SVR(kernel="poly", degree=2, C=0.1, gamma=0.2),
     "svr": SVR(gamma=0.2),
     "kernel ridge": KernelRidge(kernel="rbf", alpha=0.1, gamma=0.2),
-    "gaussian process": GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None),
     "network, tanh": MLPRegressor(activation="tanh", **NETWORK),
     "network, logistic": MLPClassifier(activation="logistic", **NETWORK),
     "network, relu": MLPRegressor(activation="relu", **NETWORK),

@@ -72,7 +72,7 @@ READERS = {
     },
     "sklearn.discriminant_analysis": {
         "linear.read_linear": "LinearDiscriminantAnalysis",
-        "smooth.read_smooth": "QuadraticDiscriminantAnalysis",
+        "smooth.read_discriminant": "QuadraticDiscriminantAnalysis",
     },
     "sklearn.cross_decomposition": {
         "linear.read_linear": "PLSRegression PLSCanonical CCA",
@@ -80,19 +80,20 @@ READERS = {
     "sklearn.neural_network": {"linear.read_perceptron": "MLPRegressor MLPClassifier"},
     "sklearn.naive_bayes": {
         "naive_bayes.read_linear_naive_bayes": "MultinomialNB ComplementNB",
-        "smooth.read_smooth": "GaussianNB",
+        "smooth.read_gaussian_naive_bayes": "GaussianNB",
         "naive_bayes.read_bernoulli_naive_bayes": "BernoulliNB",
         "naive_bayes.read_categorical_naive_bayes": "CategoricalNB",
     },
-    "sklearn.neighbors": {"smooth.read_smooth": "NearestCentroid"},
+    "sklearn.neighbors": {"smooth.read_discriminant": "NearestCentroid"},
     "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
-    "sklearn.covariance": {"smooth.read_smooth": "EllipticEnvelope"},
+    "sklearn.covariance": {"smooth.read_elliptic_envelope": "EllipticEnvelope"},
     "sklearn.kernel_ridge": {"training_rows.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
     },
     "sklearn.gaussian_process": {
-        "smooth.read_smooth": "GaussianProcessRegressor GaussianProcessClassifier",
+        "smooth.read_smooth": "GaussianProcessRegressor",
+        "smooth.read_gaussian_process_classifier": "GaussianProcessClassifier",
     },
 }
 # The same by type: package -> name -> the reader, as "module.function".

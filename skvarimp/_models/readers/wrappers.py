@@ -11,9 +11,11 @@ from sklearn.preprocessing import FunctionTransformer
 from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
+from skvarimp._models.array_forms import Additive
 from skvarimp._models.column_sources import NotColumnwise, replaced, rule_of, sources
 from skvarimp._models.forms import (
     BehindSteps,
+    LinkedForm,
     NotReadable,
     Read,
     Smooth,
@@ -25,6 +27,7 @@ from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixe
 from skvarimp._models.meta_links import WeightedMedian
 from skvarimp._models.model import Model
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
+from skvarimp._models.readers.smooth import of_scores
 from skvarimp._models.registry import answering, read, read_all, read_one
 from skvarimp._running.guards import users_code
 
@@ -235,9 +238,21 @@ def _behind(model, table, reason):
         wider = None
     if wider is not None:
         return replace(wider, single=True)  # single precision of X stays single
-    if form.smooth and all(_is_smooth(step) for _, step in steps.steps):
-        return Smooth(model=model)
+    if all(_is_smooth(step) for _, step in steps.steps):
+        scores = _scores_of(last, model.method, moved)
+        if scores is not None and scores.smooth and isinstance(form, LinkedForm):
+            return of_scores(Model(model.estimator, "decision_function"), form.link)
+        if form.smooth:
+            return Smooth(model=model)
     raise NotReadable(reason)
+
+
+def _scores_of(estimator, method, table):
+    """The form of a linear classifier's scores, or None."""
+    if method == "decision_function" or not hasattr(estimator, "decision_function"):
+        return None
+    scores = read(Model(estimator, "decision_function"), table)
+    return scores if isinstance(scores, Additive) else None
 
 
 # Transformers besides affine ones whose outputs are analytic functions of each column.

@@ -1,1 +1,1 @@
-"""How a block of ICE curves is represented: steps, lines, Chebyshev nodes, kinks."""
+"""How a block of ICE curves is represented: steps, lines, Chebyshev nodes."""

@@ -122,8 +122,8 @@ CLASSIFIERS = {
 def interpolated_columns(response):
     """How many columns take fewer nodes than they have values."""
     inner = getattr(response, "inner", response)
-    inner = getattr(inner, "members", [inner])[0]
-    assert isinstance(inner, InterpolatedResponse)
+    while not isinstance(inner, InterpolatedResponse):
+        inner = inner.members[0]
     return sum(n in SIZES for n in inner.sizes.values())
 
 
@@ -144,7 +144,7 @@ def test_classifiers_equal_the_black_box(name, y):
     assert interpolated_columns(response) >= 1
     if name in ("quadratic", "bayes", "process"):
         response = check_equal(model, X, None, "predict", ENTRIES)
-        assert response.path == "labels by interpolated"
+        assert response.path.startswith("link of interpolated")
 
 
 @pytest.mark.parametrize(
