@@ -159,7 +159,8 @@ WITH_FEATURES = {
 CONDITIONAL = {"SensitivityImportance", "PermutationImportance"}
 
 SEARCH = {
-    "performance_threshold": [0.95, 0.0, 1.0, "one_standard_error"],
+    "performance_threshold": ["auto", 0.95, 0.0, 1.0, "one_standard_error"],
+    "removal": ["auto", "drop", "constant"],
     "importance_threshold": [1e-6, 0.0, 0.5],
     "step": [1, 0.5, 3],
     "min_features_to_select": [1, 2, 9],
@@ -182,6 +183,7 @@ SELECTOR_OPTIONS = {
         "max_iter": [3, 1],
         "n_iter_no_change": [1, 2],
         "alpha": [0.05, 1.0, 0.0],
+        "removal": ["auto", "drop", "constant"],
         "n_jobs": [None],
         "random_state": SEEDS,
     },

@@ -33,7 +33,7 @@ LEFT_OUT = {
         lambda y, f: 1.0,
     ],
     "cv": [2, 3, None, 50, KFold(2, shuffle=True, random_state=0), GroupKFold(2), ()],
-    "removal": ["constant", "drop"],
+    "removal": ["constant", "drop", "auto"],
     **COMMON,
 }
 FUNCTIONS = {

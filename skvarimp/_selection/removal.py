@@ -78,10 +78,13 @@ class Removal:
         if self.constants is not None:
             part = refits.part(rows)
             return replace(part, table=self.rest(part.table, columns))
+        part = refits.part(rows, columns)
+        if not _column_transformers(refits.estimator):
+            return part
         names = refits.table.column_names()
         gone = np.setdiff1d(np.arange(len(names)), columns)
         estimator = with_lists(refits.estimator, {names[j]: [] for j in gone})
-        return replace(refits.part(rows, columns), estimator=estimator)
+        return replace(part, estimator=estimator)
 
 
 def with_lists(estimator, instead):
@@ -144,9 +147,10 @@ def _against_dropping(estimator, table, entries):
 
 def _other_lists(estimator, table):
     """Why lists of columns cannot be edited, with the way out; or None."""
+    names = set(table.column_names())
     for part, columns in _listed_columns(estimator):
         for column in columns:
-            if isinstance(column, str) and column in table.column_names():
+            if isinstance(column, str) and column in names:
                 continue
             what = "columns by position, which shifts when others go"
             if isinstance(column, str):
