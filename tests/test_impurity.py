@@ -367,7 +367,7 @@ def test_a_callback_may_stop_between_trees():
     y = np.tile(SPECIES, 60)
     forest = RandomForestClassifier(20, random_state=0).fit(X, y)
     imp = ImpurityImportance(surrogates=True).set_callbacks(Recorder(stop_after=1))
-    with pytest.warns(UserWarning, match="stopped ImpurityImportance after"):
+    with pytest.warns(UserWarning, match="ImpurityImportance was stopped after"):
         imp.fit(forest, X, y)
     assert imp.surrogate_splits_["tree"].max() < 19
     assert np.all(np.isfinite(imp.importances_))
