@@ -184,6 +184,8 @@ def test_bad_input_is_named():
         without.interval()
     with pytest.raises(ValueError, match="confidence == "):
         kept.interval(confidence=95)
+    with pytest.raises(ValueError, match="confidence == nan"):
+        rank_intervals(kept, confidence=np.nan)
     fewer = ALEImportance(features=[0], keep_rows=True).fit(linear(1.0), X)
     with pytest.raises(ValueError, match=r"only one has \['x1', 'x2', 'x3'\]"):
         importance_difference(kept, fewer)

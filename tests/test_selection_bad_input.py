@@ -9,12 +9,14 @@ from sklearn.metrics import make_scorer, mean_squared_error
 from skvarimp import (
     BackwardEliminationSelector,
     ConnectionWeightImportance,
+    FIRMImportance,
     ForwardSelector,
     ImpurityImportance,
     InteractionImportance,
     PermutationImportance,
     SensitivityImportance,
 )
+from skvarimp.feature_functions import Product
 
 BAD = [
     (dict(performance_threshold=1.1), ValueError, "performance_threshold"),
@@ -38,6 +40,11 @@ BAD = [
         dict(importance=SensitivityImportance(features=[0, 1])),
         ValueError,
         "features=None",
+    ),
+    (
+        dict(importance=FIRMImportance(feature_functions=[Product(0, 1)])),
+        TypeError,
+        "feature_functions=None",
     ),
     (
         dict(scoring=make_scorer(lambda y, p: np.nan * mean_squared_error(y, p))),

@@ -174,6 +174,8 @@ def check_confidence(confidence):
     """Raise unless a confidence lies strictly between 0 and 1."""
     limits = {"min_val": 0, "max_val": 1, "include_boundaries": "neither"}
     check_scalar(confidence, "confidence", numbers.Real, **limits)
+    if np.isnan(confidence):  # which no comparison with the limits refuses
+        raise ValueError("confidence == nan, must be between 0 and 1.")
 
 
 def check_class_labels(y):

@@ -194,6 +194,14 @@ default="auto"
     response_method: ResponseMethod = "auto"
     keep_rows: bool = False
 
+    def _not_per_column(self):
+        if self.feature_functions is None:
+            return None
+        return (
+            "FIRMImportance with `feature_functions` gives a number per function, not "
+            "per column. Use feature_functions=None."
+        )
+
     def _fit(self, estimator, X, y, sample_weight):
         rows = as_rows(X, y, sample_weight)
         if isinstance(rows, Partitions):
