@@ -304,7 +304,7 @@ def refits(draw, part):
 
 def rows(draw, part):
     """Intervals, ranks, differences and cohorts of importances."""
-    rows_call(draw, some_importance, some_problem, draw_and_close)
+    rows_call(draw, some_importance, some_problem, check_importances, draw_and_close)
 
 
 CALLS = {
