@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import SparseTable, as_table
-from skvarimp._inspection import PermutedScores, Responses
+from skvarimp._inspection import PermutedScores
+from skvarimp._measures.scores import Responses
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.private_sklearn import SLOW_PARTS, check_arguments

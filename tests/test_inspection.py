@@ -354,7 +354,8 @@ def test_predictions_in_one_reused_array(monkeypatch):
     """Those of several calls are collected before they are scored."""
     model = Reusing().fit(X, Y)
     expected = original.permutation_importance(model, X, Y, random_state=0)
-    monkeypatch.setattr("skvarimp._inspection.HELD", 2 * X.size)  # two repeats a call
+    two_repeats = 2 * X.size
+    monkeypatch.setattr("skvarimp._measures.scores.HELD", two_repeats)
     model.buffer = np.empty(2 * len(X))
     found = ours.permutation_importance(model, X, Y, random_state=0)
     np.testing.assert_allclose(found.importances, expected.importances, atol=1e-12)

@@ -1,19 +1,35 @@
 """Permutation importance by scorers."""
 
+from functools import wraps
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
-from literal_permutation import FOREST, LOGISTIC, THREE, TREES, TWO, WEIGHTS, X, Y
+import pytest
+from literal_permutation import (
+    FOREST,
+    LOGISTIC,
+    RIDGE,
+    THREE,
+    TREES,
+    TWO,
+    WEIGHTS,
+    X,
+    Y,
+)
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.linear_model import Ridge
+from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVR
 
-from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp import PermutationImportance, SensitivityImportance, rank_intervals
 
 
 def test_scorers_against_scikit_learn():
@@ -46,6 +62,95 @@ def test_scorer_of_a_mean_loss_converges_to_the_exact_loss():
         scoring="neg_mean_squared_error", n_repeats=100, random_state=0
     ).fit(FOREST, X, Y)
     assert np.all(np.abs(imp.importances_ - exact) < 4 * imp.monte_carlo_errors_)
+
+
+PARTS = np.arange(len(X)) % 2
+LABELLED = KNeighborsClassifier(3).fit(X, TWO)
+NAMED = [
+    (FOREST, Y, "r2", {}),
+    (RIDGE, Y, "neg_mean_absolute_error", {"features": [0, [1, 3]]}),
+    (
+        FOREST,
+        Y,
+        "neg_median_absolute_error",
+        {"features": {"both": [0, 3], "one": [2]}},
+    ),
+    (SVR().fit(X, Y), Y, "neg_root_mean_squared_error", {"conditional": PARTS}),
+    (TREES, THREE, "accuracy", {}),
+    (TREES, THREE, "neg_log_loss", {"conditional": {"x1": PARTS}}),
+    (LOGISTIC, TWO, "balanced_accuracy", {}),
+    (LABELLED, TWO == "yes", "roc_auc", {}),
+    (make_pipeline(StandardScaler(), Ridge()).fit(X, Y), Y, "explained_variance", {}),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "scoring", "parameters"), NAMED)
+@pytest.mark.parametrize("weights", [None, WEIGHTS * (np.arange(len(X)) % 7 > 0)])
+def test_named_scorers_have_the_numbers_of_calls_of_the_model(
+    model, y, scoring, parameters, weights
+):
+    """A callable scorer gets the model and each shuffle's rows: the same ones."""
+    if scoring == "roc_auc":
+        model = clone(model).fit(X, y)
+    parameters = {"random_state": 0, "n_repeats": 15, **parameters}
+    named = PermutationImportance(scoring=scoring, **parameters)
+    asked = PermutationImportance(scoring=get_scorer(scoring), **parameters)
+    for imp in (named, asked):
+        imp.fit(model, X, y, sample_weight=weights)
+    close = {"rtol": 1e-9, "atol": 1e-12 * max(1.0, abs(asked.baseline_))}
+    np.testing.assert_allclose(named.importances_, asked.importances_, **close)
+    errors = named.monte_carlo_errors_, asked.monte_carlo_errors_
+    np.testing.assert_allclose(*errors, **close)
+    assert asked.response_path_ == "black box (the scorer asks the model)"
+    assert ("black box" in named.response_path_) == (scoring == "roc_auc")
+
+
+def test_fast_responses_serve_scorers(monkeypatch):
+    """The forest is called for the unmoved rows and the probe, not for each shuffle."""
+    asked = []
+    predict = RandomForestRegressor.predict
+
+    @wraps(predict)
+    def counting(self, X):
+        asked.append(len(X))
+        return predict(self, X)
+
+    monkeypatch.setattr(RandomForestRegressor, "predict", counting)
+    imp = PermutationImportance(scoring="r2", n_repeats=20, random_state=0)
+    imp.fit(FOREST, X, Y)
+    assert len(asked) < 2 * X.shape[1]
+    assert imp.response_path_ == "trees, compiled (for the scorer)"
+
+
+def test_what_is_not_moved_loses_no_score():
+    """Exactly nothing: a column of weight 0, and a constant one."""
+    model = clone(RIDGE).fit(X, Y)
+    model.coef_ = np.where(np.arange(X.shape[1]) == 2, 0.0, model.coef_)
+    rows = X.copy()
+    rows[:, 4] = 0.5
+    for scoring in ("r2", "neg_mean_squared_error"):
+        imp = PermutationImportance(scoring=scoring, random_state=0)
+        imp.fit(model, rows, Y)
+        assert imp.importances_[2] == imp.importances_[4] == 0
+        assert np.all(imp.importances_[:2] != 0)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"scoring": "r2", "n_repeats": 2}, {"subset": "oob"}],
+)
+def test_messages_about_rows_do_not_go_in_a_circle(parameters):
+    """Where a measure cannot keep rows, no message asks to keep them."""
+    measure = PermutationImportance(random_state=0, **parameters)
+    forest = RandomForestRegressor(6, random_state=0).fit(X, Y)
+    way_out = "use `loss`" if "scoring" in parameters else "use subset=None"
+    for ask in (measure.fit(forest, X, Y).interval, lambda: rank_intervals(measure)):
+        with pytest.raises(ValueError, match=f"has kept no rows. .*{way_out}") as info:
+            ask()
+        assert "keep_rows=True" not in str(info.value)
+    measure.set_params(keep_rows=True)
+    with pytest.raises(ValueError, match=f"keep_rows=True keeps .*{way_out}"):
+        measure.fit(forest, X, Y)
 
 
 def test_scorers_get_weights_and_drawn_donors():
@@ -120,7 +225,7 @@ def test_the_error_of_drawing_is_shown():
         shown = error[np.argsort(imp.ranking_)]
         np.testing.assert_allclose(widths, 2 * 1.96 * shown, rtol=1e-9)
         plt.close(display.figure_)
-        assert "sampled, black box" in repr(imp)
+        assert f"sampled, {imp.response_path_}" in repr(imp)
     assert (
         "monte_carlo_error" not in SensitivityImportance().fit(FOREST, X, Y).to_frame()
     )

@@ -72,6 +72,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     # Whether X and y must be the rows the model was fitted on; selectors ask.
     _reads_training_rows = False
 
+    # Why a measure with these parameters keeps no rows, and what to do; or None.
+    _without_rows = None
+
     def _not_per_column(self):
         """Why this measure does not give one number per column of X, or None."""
 

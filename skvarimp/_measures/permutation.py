@@ -8,18 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import get_scorer
 
-from skvarimp._data.table import rows_of_target
 from skvarimp._data.validation import StrOptions
 from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ConditionalImportance, drawn_outcome
+from skvarimp._measures.response_importance import ConditionalImportance
+from skvarimp._measures.scores import ScoreLost
 from skvarimp._response.losses import LOSSES, LossDraw, make_loss
-from skvarimp._response.sampling import entry_seeds
-from skvarimp._response.states import Finished
-from skvarimp._running.guards import users_code
-from skvarimp._running.tasks import steps_of
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
 
 
@@ -47,7 +42,8 @@ callable, default="auto"
     scoring : str or callable, default=None
         A scorer instead of a loss: scikit-learn's by name, "score" for the estimator's
         own `score`, or scorer(estimator, X, y). The importance is then the score lost;
-        it is always estimated from draws.
+        it is always estimated from draws. A name is served by the fast response; a
+        callable gets the model itself.
     estimation : {"auto", "exact", "sampled"}, default="auto"
         "exact": over all pairs of a row and a donor; "sampled": from random donors.
         "auto" is exact if that is expected to cost at most three times as much as
@@ -182,17 +178,24 @@ default=None
     def _reads_training_rows(self):
         return self.subset == "oob"
 
+    @property
+    def _without_rows(self):
+        if self.scoring is not None:
+            return "A scorer gives no such number: use `loss`, a mean over rows"
+        if self.subset == "oob":
+            return "subset='oob' gives no such number: use subset=None"
+        return None
+
     def _plan(self, problem, entries):
         if problem.given_y is None:
             raise ValueError(
                 "y is required: permutation importance compares the response with it. "
                 "SensitivityImportance needs no y."
             )
-        if self.keep_rows and (self.scoring is not None or self.subset == "oob"):
-            what = "subset='oob'" if self.scoring is None else "`scoring`"
+        if self.keep_rows and self._without_rows:
             raise ValueError(
-                f"keep_rows=True keeps what each row contributes; with {what} there is "
-                "no such number. Leave one of the two out."
+                "keep_rows=True keeps what each row contributes. "
+                f"{self._without_rows}, or keep_rows=False."
             )
         if self.scoring is not None:
             problem.in_one_place("`scoring`", "use `loss`, a mean over rows")
@@ -231,7 +234,7 @@ default=None
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        lost = ScoreLost(self.scoring, problem)
+        lost = ScoreLost(self.scoring, problem, entries)
         grid = self._grid_in_parts(problem, entries, "all")
         lost.parts = {} if self.conditional is None else grid.parts
         return Plan(problem, entries, None, "sampled", lost)
@@ -302,103 +305,3 @@ class LossGained:
             if outcome.contributions is not None:
                 outcome.contributions += 1.0
         return outcome
-
-
-class ScoreLost:
-    """A scorer on a problem's rows.
-
-    Attributes
-    ----------
-    name : str
-        Of the scorer.
-    baseline : float
-        Score of the unmoved rows.
-    parts : dict
-        Entry -> the part of each row, where donors are to come from it.
-    """
-
-    def __init__(self, scoring, problem):
-        self.scorer, self.name = scoring, scoring
-        if isinstance(scoring, str):
-            self.scorer = own_score if scoring == "score" else get_scorer(scoring)
-            if problem.model.method == "__call__":
-                raise TypeError(
-                    f"scoring={scoring!r} needs an estimator with `predict`, got a "
-                    "bare callable. Use `loss`, or a callable scorer(f, X, y)."
-                )
-        else:
-            self.name = getattr(scoring, "__name__", None) or repr(scoring)
-        self.problem, self.y = problem, problem.given_y
-        if not problem.kept.all():
-            self.y = rows_of_target(self.y, np.flatnonzero(problem.kept))
-        self.options, self.parts = {}, {}
-        if problem.weights.min() < problem.weights.max():
-            self.options["sample_weight"] = problem.weights * problem.total_weight
-        self.baseline = self.score(problem.table.copy())
-
-    def score(self, X):
-        """The score of rows in the container that the model takes."""
-        estimator = self.problem.model.estimator
-        try:
-            with users_code():
-                score = self.scorer(estimator, X, self.y, **self.options)
-        except ValueError as error:
-            raise ValueError(f"scoring={self.name!r} failed: {error}") from error
-        if not is_finite_number(score):
-            raise ValueError(
-                f"`scoring` must give one finite number, got {score!r} from "
-                f"{self.name}."
-            )
-        return float(score)
-
-    def outcome(self, plan, measure):
-        """Mean score lost over the repeats; no standard errors."""
-        measure.response_path_ = "black box (the scorer asks the model)"
-        n = len(plan.entries)
-        seeds = entry_seeds(measure.random_state, n)
-        given = plan.entries, self, measure.n_repeats, seeds
-        drawn = steps_of([measure], _score_lost, range(n), given, measure.n_jobs)
-        return drawn_outcome(n, 1, drawn)
-
-
-def own_score(estimator, X, y, **params):
-    """The scorer that scoring="score" means."""
-    return estimator.score(X, y, **params)
-
-
-def is_finite_number(score):
-    """Whether what a scorer returned is one number, neither NaN nor infinite."""
-    score = np.asarray(score)
-    return score.ndim == 0 and score.dtype.kind in "fbiu" and bool(np.isfinite(score))
-
-
-def _score_lost(position, entries, lost, n_repeats, seeds):
-    """`Finished` from the score lost by one entry in each repeat."""
-    random, problem = np.random.default_rng(int(seeds[position])), lost.problem
-    rows, entry = np.arange(problem.n_rows), entries[position]
-    parts = [rows]
-    if entry in lost.parts:
-        part = lost.parts[entry]
-        order = np.argsort(part, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(part))[:-1])
-    result, donors = np.empty(n_repeats), np.empty_like(rows)
-    for r in range(n_repeats):
-        for of_part in parts:
-            weights = problem.weights[of_part] / problem.weights[of_part].sum()
-            donors[of_part] = of_part[shuffled_donors(weights, random)]
-        moved = problem.table.moved(rows, entry.columns, donors=donors)
-        result[r] = lost.baseline - lost.score(moved)
-    error = result.std(ddof=1) / np.sqrt(n_repeats) if n_repeats > 1 else np.nan
-    return Finished(result.mean(), None, error)
-
-
-def shuffled_donors(weights, random):
-    """One donor per row, each as often as its weight says; equal weights: a shuffle.
-
-    Equally spaced points of the cumulated weights from a random start name the
-    donors, which are then shuffled over the rows.
-    """
-    n = len(weights)
-    points = (np.arange(n) + random.random()) / n
-    donors = np.searchsorted(np.cumsum(weights)[:-1], points, side="right")
-    return random.permutation(donors)

@@ -98,12 +98,13 @@ def rows_of(importance):
     if rows is None:
         name = type(importance).__name__
         way_out = (
-            f"Fit it with {name}(keep_rows=True)."
+            f"Fit it with {name}(keep_rows=True)"
             if "keep_rows" in importance.get_params(deep=False)
             else "It has no influences of single rows. Use importance_across_folds to "
-            "compare refits."
+            "compare refits"
         )
-        raise ValueError(f"{name} has kept no rows. {way_out}")
+        why = getattr(importance, "_without_rows", None)
+        raise ValueError(f"{name} has kept no rows. {why or way_out}.")
     return rows
 
 

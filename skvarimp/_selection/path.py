@@ -28,7 +28,7 @@ from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.html import selector_html
 from skvarimp._display.selection import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.permutation import is_finite_number
+from skvarimp._measures.scores import is_finite_number
 from skvarimp._models.delegation import Delegating
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
