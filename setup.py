@@ -1,5 +1,6 @@
 """What `pyproject.toml` cannot say: the kernels, built where a C compiler is found."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from setuptools import Extension, setup
 
 # gcc and clang may fuse a * b + c, which rounds otherwise than NumPy does
 FLAGS = [] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=off"]
+ROOM = Path("skvarimp/_compiled")
+SHARED = "skvarimp._compiled._cyutility"  # Cython's own code, once for all kernels
 
 kernels = [
     Extension(
@@ -15,9 +18,9 @@ kernels = [
         [source.as_posix()],
         extra_compile_args=FLAGS,
     )
-    for source in sorted(Path("skvarimp/_compiled").glob("*.pyx"))
+    for source in [*sorted(ROOM.glob("*.pyx")), ROOM / "_cyutility.c"]
 ]
-kernels = cythonize(kernels)  # which forgets `optional`
+kernels = cythonize(kernels, shared_utility_qualified_name=SHARED)
 for kernel in kernels:
-    kernel.optional = True
-setup(ext_modules=kernels)
+    kernel.optional = True  # which cythonize forgets
+setup(ext_modules=kernels, options={"build_ext": {"parallel": os.cpu_count()}})
