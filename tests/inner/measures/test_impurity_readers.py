@@ -8,6 +8,7 @@ import pytest
 from combinations import each
 from impurity_models import FEW, LABELS, WEIGHT, XC, XR, YC, YR, N, short
 from literal_surrogates import impurity
+from roundoff import roundoff
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -172,7 +173,7 @@ def test_sklearn_convention_is_feature_importances(case, sample_weight):
     model = fitted(model, X, y, sample_weight)
     imp = ImpurityImportance(convention="sklearn").fit(model)
     np.testing.assert_allclose(
-        imp.importances_, model.feature_importances_, rtol=1e-12, atol=1e-15
+        imp.importances_, model.feature_importances_, rtol=1e-12, atol=roundoff(N, 1.0)
     )
 
 

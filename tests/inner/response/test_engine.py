@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from combinations import pairwise
 from literal import curve, mean_curve, sensitivity
+from roundoff import roundoff
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -176,11 +177,17 @@ def test_partial_dependence_and_individual_flatness(statistic):
         mean = mean_curve(smooth, X, entry.columns, values, weights)
         np.testing.assert_allclose(outcomes[0].curves[e], mean.T, rtol=1e-12)
         np.testing.assert_allclose(
-            outcomes[0].importances[e], flat(mean), rtol=1e-10, atol=1e-14
+            outcomes[0].importances[e],
+            flat(mean),
+            rtol=1e-10,
+            atol=roundoff(len(X), smooth(X)),
         )
         each = [flat(curve(smooth, X, i, entry.columns, values)) for i in range(len(X))]
         np.testing.assert_allclose(
-            outcomes[1].importances[e], w @ np.array(each), rtol=1e-10, atol=1e-14
+            outcomes[1].importances[e],
+            w @ np.array(each),
+            rtol=1e-10,
+            atol=roundoff(len(X), smooth(X)),
         )
     assert outcomes[0].importances[2].max() == 0
 
@@ -226,7 +233,12 @@ def test_integer_weights_equal_repeated_rows():
         weighted, errors = imp.importances_, imp.standard_errors_
         imp.fit(smooth, repeated)
         np.testing.assert_allclose(imp.importances_, weighted, rtol=1e-12)
-        np.testing.assert_allclose(imp.standard_errors_, errors, rtol=1e-10, atol=1e-15)
+        np.testing.assert_allclose(
+            imp.standard_errors_,
+            errors,
+            rtol=1e-10,
+            atol=roundoff(len(repeated), smooth(X)),
+        )
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])

@@ -10,6 +10,7 @@ import pytest
 from combinations import each, one_per
 from mixed_columns import fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
+from roundoff import roundoff
 from scipy import sparse
 from scipy.special import expit
 from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
@@ -335,7 +336,9 @@ def test_columns_of_equal_values_need_not_be_merged():
         w = WEIGHTS / WEIGHTS.sum()
         gaps = [w @ np.abs(c[:, None] - c) @ w for c in dense.T]
         expected = np.abs(model.coef_) * gaps
-        np.testing.assert_allclose(imp.importances_, expected, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            imp.importances_, expected, rtol=1e-12, atol=roundoff(N, expected)
+        )
 
 
 def test_distances():
