@@ -28,7 +28,7 @@ FAMILIES = {
     "lightgbm": "trees",
     "catboost": "trees",
     "smooth": "interpolated",
-    "training_rows": "kernel machine",
+    "kernel_machines": "kernel machine",
     "read_perceptron": "network",
     "read_pipeline": "column-wise steps, then that of the last step",
     "wrappers": "that of the estimators inside",

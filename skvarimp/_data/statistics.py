@@ -35,9 +35,9 @@ def precise_cumsum(values):
     return blocks.ravel()[: len(values)]
 
 
-def running_sums(values, axis=-1):
-    """Sums up to each place along an axis; 0 first, and the sum of all last."""
-    return np.insert(np.cumsum(values, axis=axis), 0, 0.0, axis=axis)
+def running_sums(values):
+    """Sums up to each place along the last axis; 0 first, and the sum of all last."""
+    return np.insert(np.cumsum(values, axis=-1), 0, 0.0, axis=-1)
 
 
 def weighted_median(values, weights):

@@ -84,12 +84,7 @@ class Additive(LinkedForm):
     @staticmethod
     def mixed(members, mix):
         """See `Form.mixed`."""
-        if any(form.link is not IDENTITY for form in members):
-            return None
-        weighted = zip(members, mix.matrix[0])
-        parts = [part.times(w) for form, w in weighted for part in form.parts]
-        # parts take one number each: a single mix, and one weight for each member
-        if parts and mix.matrix.shape != (1, len(members)):
+        if any(form.link is not IDENTITY or form.parts for form in members):
             return None
         weights = np.hstack([form.weights for form in members])
         intercept = np.concatenate([form.intercept for form in members])
@@ -97,7 +92,6 @@ class Additive(LinkedForm):
             members[0],
             intercept=mix(intercept[:, np.newaxis])[0][:, 0],
             weights=mix.chain(None, weights.T).T,
-            parts=tuple(parts),
             single=any(form.single for form in members),
         )
 

@@ -68,7 +68,7 @@ READERS = {
     },
     "sklearn.svm": {
         "linear.read_linear": "LinearSVR LinearSVC",
-        "training_rows.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
+        "kernel_machines.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
     },
     "sklearn.discriminant_analysis": {
         "linear.read_linear": "LinearDiscriminantAnalysis",
@@ -87,7 +87,7 @@ READERS = {
     "sklearn.neighbors": {"smooth.read_discriminant": "NearestCentroid"},
     "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
     "sklearn.covariance": {"smooth.read_elliptic_envelope": "EllipticEnvelope"},
-    "sklearn.kernel_ridge": {"training_rows.read_kernel_ridge": "KernelRidge"},
+    "sklearn.kernel_ridge": {"kernel_machines.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
     },

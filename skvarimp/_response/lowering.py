@@ -13,8 +13,8 @@ from skvarimp._data.table import FrameTable
 from skvarimp._data.values import side_by_side, spread_over
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
+from skvarimp._models.kernels import KernelSum
 from skvarimp._models.registry import read
-from skvarimp._models.training_rows import KernelSum
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import Response
 from skvarimp._response.engine import Walk, run_walk

@@ -5,6 +5,7 @@ import numpy as np
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import NotReadable, Read, combined, mixed
+from skvarimp._models.kernels import KernelSum
 from skvarimp._models.label_links import AboveThreshold, LargestScore
 from skvarimp._models.links import (
     IDENTITY,
@@ -17,7 +18,6 @@ from skvarimp._models.links import (
 from skvarimp._models.meta_links import Blocks, Interpolated, Through, temperature
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read, read_all, read_one
-from skvarimp._models.training_rows import KernelSum
 
 
 def read_stacking(model, table):

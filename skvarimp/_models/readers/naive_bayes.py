@@ -6,7 +6,7 @@ n_scores). Scores are contrasts of K raw sums, one for each class: `contrast` ha
 (K, n_scores).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,10 +26,6 @@ class Part:
     def __call__(self, X, columns):
         """See the module."""
         return self.raw(dense(X), columns) @ self.contrast
-
-    def times(self, factor):
-        """This part multiplied by a number."""
-        return replace(self, contrast=factor * self.contrast)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -50,7 +50,7 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import Form
-from skvarimp._models.readers import training_rows as _readers
+from skvarimp._models.readers import kernel_machines as _readers
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
@@ -75,7 +75,7 @@ def neighbours_lowered(monkeypatch):
     monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
     neighbours = _registry.REGISTRY["sklearn.neighbors"]
     for name in ("KNeighborsRegressor", "KNeighborsClassifier"):
-        monkeypatch.setitem(neighbours, name, "training_rows._stand_in")
+        monkeypatch.setitem(neighbours, name, "kernel_machines._stand_in")
 
 
 def frame(n=60):

@@ -5,7 +5,7 @@ import numpy as np
 from skvarimp._data.base_table import dense
 from skvarimp._models.array_forms import Additive, is_single
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernels import Gaussian, Polynomial, Sigmoid
+from skvarimp._models.kernels import Gaussian, KernelSum, Polynomial, Sigmoid
 from skvarimp._models.label_links import (
     AboveThreshold,
     LargestScore,
@@ -13,7 +13,6 @@ from skvarimp._models.label_links import (
     Sign,
 )
 from skvarimp._models.links import IDENTITY, Then
-from skvarimp._models.training_rows import KernelSum
 from skvarimp._running.private_sklearn import private
 
 
