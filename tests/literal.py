@@ -45,3 +45,21 @@ def mean_curve(f, X, columns, values, weights=None):
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     w = w / w.sum()
     return sum(w[i] * curve(f, X, i, columns, values) for i in range(n))
+
+
+def standard_error(psi, weights=None):
+    """Of estimates whose rows have influences psi, (n_rows,) or (n_rows, n_entries).
+
+    (n / (n - 1) sum_i (w_i psi_i)^2)^(1/2), n rows of positive weight; w sums to 1.
+    """
+    w = np.ones(len(psi)) if weights is None else np.asarray(weights, dtype=float)
+    terms = [w_i / w.sum() * psi_i for w_i, psi_i in zip(w, psi) if w_i > 0]
+    return np.sqrt(len(terms) / (len(terms) - 1) * sum(t**2 for t in terms))
+
+
+def skewness(psi, error, weights=None):
+    """Of such estimates: the sum of the cubes of their terms over the error's."""
+    w = np.ones(len(psi)) if weights is None else np.asarray(weights, dtype=float)
+    n = np.count_nonzero(w)
+    terms = [w_i / w.sum() * psi_i for w_i, psi_i in zip(w, psi) if w_i > 0]
+    return (n / (n - 1)) ** 1.5 * sum(t**3 for t in terms) / error**3

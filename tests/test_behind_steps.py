@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from literal import standard_error
 from roundoff import roundoff
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
@@ -87,7 +88,7 @@ def test_rows_of_inputs():
     np.testing.assert_allclose(
         measure.influences_[:, 1], influence, atol=roundoff(len(X), influence)
     )
-    expected = np.sqrt(np.mean(influence**2) / len(X))
+    expected = standard_error(influence)
     assert measure.standard_errors_[1] == pytest.approx(expected, rel=1e-9)
     assert measure.standard_errors_[2] == 0
     means = measure.row_importances_.mean(axis=0)

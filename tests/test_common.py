@@ -203,18 +203,22 @@ def test_sparse_input(case):
     np.testing.assert_allclose(got, reference, rtol=1e-9, atol=1e-12)
 
 
-def test_weights_are_numbers_of_rows(case):
-    """Standard errors are those of as many rows as the weights sum to."""
+def test_standard_errors_do_not_depend_on_the_scale_of_weights(case):
+    """Nor do importances, but for those that take off chance variation."""
     importance, model = case
-    if importance.fit(model, X, Y).standard_errors_ is None:
+    if type(importance).__name__ == "FIRMImportance":
+        importance = clone(importance).set_params(n_bins=5)  # "auto" counts weights
+    plain = clone(importance).fit(model, X, Y)
+    if plain.standard_errors_ is None:
         return
     weights = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     once = clone(importance).fit(model, X, Y, sample_weight=weights)
-    more = clone(importance).fit(model, X, Y, sample_weight=4 * weights)
-    np.testing.assert_allclose(more.importances_, once.importances_, rtol=1e-9)
-    if type(importance).__name__ == "FIRMImportance":
-        return  # it takes off chance variation, of which more rows have less
-    half = once.standard_errors_ / 2
-    np.testing.assert_allclose(more.standard_errors_, half, rtol=1e-7)
-    assert "sum of `sample_weight`" in " ".join(type(importance).__doc__.split())
-    assert "integer weights equal repeated rows" in type(importance).fit.__doc__
+    more = clone(importance).fit(model, X, Y, sample_weight=1e6 * weights)
+    if type(importance).__name__ != "FIRMImportance":
+        np.testing.assert_allclose(more.importances_, once.importances_, rtol=1e-9)
+    errors = more.standard_errors_, once.standard_errors_
+    np.testing.assert_allclose(*errors, rtol=1e-7, atol=1e-12)
+    assert not np.allclose(errors[0], plain.standard_errors_, rtol=1e-2)
+    said = " ".join(type(importance).fit.__doc__.split())
+    assert "Importances treat integer weights as repeated rows." in said
+    assert "Standard errors do not depend on the scale of the weights" in said

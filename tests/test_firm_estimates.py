@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from firm_rows import X, literal_conditional_mean, score
+from literal import standard_error
 from roundoff import roundoff
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
@@ -89,18 +90,16 @@ def test_noise_identifiers_are_not_significant(k):
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_the_error_of_conditional_means_by_leaving_rows_out(standardize):
-    """Against literal estimates without each row, weights counting as rows."""
+    """Against literal estimates without each row."""
     random = np.random.default_rng(1)
     x = random.integers(0, 12, 40)
     x[:3] = [20, 21, 22]  # groups of one row
     s = random.standard_normal(40) + 0.5 * x
-    counts = random.integers(1, 3, 40)
     imp = FIRMImportance(method="conditional_mean", n_bins=50, standardize=standardize)
-    imp.fit(None, x[:, np.newaxis], s, sample_weight=counts)
-    xs, ss = np.repeat(x, counts), np.repeat(s, counts)
-    n = len(xs)
-    spread = ss.std() if standardize else 1.0
-    ss = (ss - ss.mean()) / spread
+    imp.fit(None, x[:, np.newaxis], s)
+    n = len(x)
+    spread = s.std() if standardize else 1.0
+    xs, ss = x, (s - s.mean()) / spread
     rows = np.arange(n)
     q2 = literal_conditional_mean(xs.tolist(), ss) ** 2
     without = [
@@ -110,7 +109,7 @@ def test_the_error_of_conditional_means_by_leaving_rows_out(standardize):
     psi = (n - 1) * (q2 - np.array(without))
     if standardize:
         psi -= q2 * (ss**2 - 1)
-    error = np.sqrt(np.mean(psi**2) / n) / (2 * np.sqrt(q2))
+    error = standard_error(psi) / (2 * np.sqrt(q2))
     assert imp.importances_[0] == pytest.approx(np.sqrt(q2), rel=1e-10)
     assert imp.standard_errors_[0] == pytest.approx(error, rel=1e-8)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosting_checks import DoubleXGBoost
+from literal import standard_error
 from literal_row_credit import (
     STEPS,
     averaged,
@@ -495,17 +496,18 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_are_repetitions(name):
-    """A row of weight 3 is three rows, one of weight 0 none."""
+    """A row of weight 3 is three rows of the importances, one of weight 0 none."""
     model = MODELS[name].fit(X[OLD], LABELS[OLD])
     weighted = of_unseen(model, LABELS, WEIGHTS, keep_rows=True)
     again = np.repeat(np.arange(N), WEIGHTS.astype(int))
     repeated = ImpurityImportance(rows="unseen")
     repeated.fit(model, X[NEW][again], LABELS[NEW][again])
     np.testing.assert_allclose(weighted.importances_, repeated.importances_)
-    np.testing.assert_allclose(weighted.standard_errors_, repeated.standard_errors_)
     nothing = WEIGHTS == 0
+    errors = standard_error(weighted.influences_, WEIGHTS)
+    np.testing.assert_allclose(weighted.standard_errors_, errors)
     assert np.all(np.isnan(weighted.influences_[nothing]))
-    assert np.all(np.isnan(weighted.row_importances_[nothing]))
+    assert np.all(weighted.row_importances_[nothing] == 0)
     assert not np.any(np.isnan(weighted.influences_[~nothing]))
 
 
@@ -522,7 +524,7 @@ def test_rows_that_are_kept(rows):
         0.0,
         atol=roundoff(len(imp.influences_), imp.influences_),
     )
-    errors = np.sqrt(np.mean(imp.influences_**2, axis=0) / N)
+    errors = standard_error(imp.influences_)
     np.testing.assert_allclose(imp.standard_errors_, errors)
     plain = ImpurityImportance(rows=rows).fit(model, X[part], NUMBERS[part])
     assert not hasattr(plain, "influences_")

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from callback_recorder import Recorder
 from combinations import pairwise
+from literal import standard_error
 from refit_cases import LABELS, LINEAR, X, Y
 from scipy import sparse, stats
 from sklearn import config_context
@@ -25,7 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVR, LinearSVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skvarimp import LeaveOutImportances, leave_out_importances
 from skvarimp.exceptions import ImportanceWarning
@@ -51,7 +52,7 @@ def literal(estimator, X, y, columns, splits, loss):
         for i in held_out:
             without = loss(y[i], less, X[i : i + 1, rest])
             differences[i] = without - loss(y[i], whole, X[i : i + 1])
-    return differences.mean(), differences.std() / np.sqrt(len(y))
+    return differences.mean(), differences.std(ddof=1) / np.sqrt(len(y))
 
 
 def squared(y, model, row):
@@ -269,20 +270,35 @@ def test_columns_without_effect():
     assert table.loc["x6", ["lower", "upper"]].tolist() == [0.0, 0.0]
 
 
+def test_p_values_without_error():
+    """A column that costs every row the same is needed for sure: p-value 0."""
+    labels = np.arange(60) % 2
+    rows = np.column_stack([labels, np.zeros(60)])
+    found = leave_out_importances(DecisionTreeClassifier(), rows, labels, cv=5)
+    assert found.importances[0] > 0.6
+    assert found.standard_errors[1] == 0
+    assert found.pvalues.tolist() == [0.0, 1.0]
+    known = estimates([0.3, 0.0, -0.2, np.nan], [0.0, 0.0, 0.0, np.nan])
+    np.testing.assert_array_equal(known.pvalues, [0.0, 1.0, 1.0, np.nan])
+
+
 def losses_of(rows, columns=3, seed=0):
     """Held-out losses by hand, (n_samples, 1 + n_entries)."""
     return np.random.default_rng(seed).random((rows, 1 + columns))
 
 
 def test_integer_weights_are_repeated_rows():
-    """And rows of weight 0 do not count, whatever their losses."""
+    """In the importances; rows of weight 0 do not count, whatever their losses."""
     losses, times = losses_of(6), np.array([1, 2, 0, 1, 3, 1])
     names = ["a", "b", "c"]
     one = LeaveOutImportances.of(names, losses, times.astype(float), None, "pandas")
     rows = np.repeat(np.arange(6), times)
     other = LeaveOutImportances.of(names, losses[rows], np.ones(8), None, "pandas")
     np.testing.assert_allclose(one.importances, other.importances)
-    np.testing.assert_allclose(one.standard_errors, other.standard_errors)
+    psi = losses[:, 1:] - losses[:, :1] - one.importances
+    expected = standard_error(psi, times)
+    np.testing.assert_allclose(one.standard_errors, expected, rtol=1e-12)
+    assert one.degrees_of_freedom == 4  # five rows
     assert one.baseline == pytest.approx(other.baseline)
 
 
@@ -319,11 +335,35 @@ def test_any_splitter():
     once = KFold(5, shuffle=True, random_state=0)
     single = leave_out_importances(Ridge(), X, Y, cv=once)
     twice = list(once.split(X)) * 2
-    repeated = leave_out_importances(Ridge(), X, Y, cv=twice)
+    every = range(60)  # each row by itself: the same as None
+    repeated = leave_out_importances(Ridge(), X, Y, cv=twice, groups=every)
     np.testing.assert_allclose(repeated.differences, single.differences)
     np.testing.assert_allclose(repeated.standard_errors, single.standard_errors)
+    np.testing.assert_allclose(repeated.pvalues, single.pvalues)
     repeats = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
     assert np.all(leave_out_importances(Ridge(), X, Y, cv=repeats).standard_errors > 0)
+
+
+def test_folds_without_the_groups_they_keep_together():
+    """An iterator does not name its groups: a warning; a splitter was given them."""
+    groups = np.repeat(np.arange(12), 5)
+    named = leave_out_importances(Ridge(), X, Y, cv=GroupKFold(4), groups=groups)
+    folds = GroupKFold(4).split(X, Y, groups)
+    with pytest.warns(ImportanceWarning, match="do not say which rows belong together"):
+        alone = leave_out_importances(Ridge(), X, Y, cv=folds)
+    assert alone.degrees_of_freedom == 59
+
+    folds = list(GroupKFold(4).split(X, Y, groups))
+    again = leave_out_importances(Ridge(), X, Y, cv=folds, groups=groups)
+    np.testing.assert_array_equal(again.standard_errors, named.standard_errors)
+
+    with config_context(enable_metadata_routing=True):
+        splitter = GroupKFold(4).set_split_request(groups="patient")
+        routed = leave_out_importances(
+            Ridge(), X, Y, cv=splitter, params={"patient": groups}
+        )
+    np.testing.assert_array_equal(routed.standard_errors, named.standard_errors)
+    assert routed.degrees_of_freedom == 11
 
 
 def mixed(library):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from literal import standard_error
 from literal_permutation import RIDGE, TWO, X, Y, double_loop
 from scipy import sparse
 from sklearn.base import clone
@@ -106,7 +107,7 @@ def test_out_of_bag_standard_errors_are_the_derivative_by_the_rows(relative):
         higher = imp.fit(forest, X[:n], Y[:n], sample_weight=up).importances_
         lower = imp.fit(forest, X[:n], Y[:n], sample_weight=down).importances_
         slopes[i] = (higher - lower) / (2 * step)
-    np.testing.assert_allclose(errors, np.sqrt(np.sum(slopes**2, axis=0)), rtol=1e-5)
+    np.testing.assert_allclose(errors, standard_error(n * slopes), rtol=1e-5)
 
 
 def test_out_of_bag_finds_what_matters():

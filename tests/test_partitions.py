@@ -177,6 +177,19 @@ def test_models_of_all_kinds(model, kind, numbers):
         assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 
+def test_errors_of_small_shares(numbers):
+    """The error of an index near 0 keeps its digits beside those of large ones."""
+    X, y, weight = numbers
+    model, kind = MODELS[0]
+    fitted = clone(model).fit(X, target_of(kind, X, y))
+    expected = SobolImportance().fit(fitted, X, sample_weight=weight)
+    rows, weights = in_parts(X), in_parts(weight)
+    found = SobolImportance().fit(fitted, rows, sample_weight=weights)
+    errors = found.standard_errors_, expected.standard_errors_
+    assert errors[1].min() < 0.05 * errors[1].max()
+    np.testing.assert_allclose(*errors, rtol=1e-12)
+
+
 def black_box(X):
     """Two outputs."""
     X = np.asarray(X, dtype=float)

@@ -55,8 +55,9 @@ def compare_importances(
         Measures, which are cloned, or their names, such as "permutation", for default
         parameters; None: `SensitivityImportance()`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows; integer weights equal repeated rows, also in the standard
-        errors.
+        Weights of the rows. Importances treat integer weights as repeated rows.
+        Standard errors do not depend on the scale of the weights, so give counts as
+        repeated rows where errors matter.
     callbacks : callback or list of them, default=None
         Such as :class:`sklearn.callback.ProgressBar`; told of each entry of each
         measure's fit. One that stops leaves the other entries of that fit NaN.

@@ -11,12 +11,14 @@ from skvarimp._data.values import is_missing
 from skvarimp._measures.base import BaseImportance, entry_frame, frame_of, ranking
 from skvarimp._measures.rows import (
     Rows,
-    drawing_variances,
+    drawing_errors,
+    error_and_skewness,
     interval_bounds,
     rows_of,
     t_quantile,
     two_sided_p_values,
 )
+from skvarimp._running.guards import warn
 from skvarimp._types import Frame
 
 
@@ -79,19 +81,16 @@ def importance_difference(
     difference = first.importances_ - second.importances_[order]
     psi, other = ours.influences, theirs.influences[:, order]
     if _same_rows(ours, theirs):
-        psi = psi - other
-        variance, third = ours.variance(psi), ours.third_moment(psi)
-        total = ours.total_weight
+        terms, freedom = ours.terms(psi - other), ours.units.freedom
     else:
-        variance = ours.variance(psi) + theirs.variance(other)
-        third = ours.third_moment(psi) - theirs.third_moment(other)
-        total = min(ours.total_weight, theirs.total_weight)
-    variance += drawing_variances(first) + drawing_variances(second)[order]
-    error = np.sqrt(variance)
+        terms = np.hstack([ours.terms(psi), -theirs.terms(other)])
+        freedom = min(ours.units.freedom, theirs.units.freedom)
+    drawn = np.hypot(drawing_errors(first), drawing_errors(second)[order])
+    error, skew = error_and_skewness(terms, drawn)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
-    difference, p_values = _tested(difference, size, error, third, total)
-    quantile = t_quantile((1 + confidence) / 2, total)
-    lower, upper = interval_bounds(difference, error, third, quantile)
+    difference, p_values = _tested(difference, size, error, skew, freedom)
+    quantile = t_quantile((1 + confidence) / 2, freedom)
+    lower, upper = interval_bounds(difference, error, skew, quantile)
     columns = {
         "difference": difference,
         "standard_error": error,
@@ -156,14 +155,15 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
     Raises
     ------
     ValueError
-        If the importance has kept no rows or is no mean over rows, if the labels have
-        another length than X, or if a cohort has one row only.
+        If the importance has kept no rows or is no mean over rows, or if the labels
+        have another length than X.
 
     Notes
     -----
     A row counts as an evaluated row of its cohort and as a donor to all rows. Its part
     as a donor is known for the mean over all rows; for a cohort it is taken to be
-    proportional to the cohort's importance, which is exact for a single cohort.
+    proportional to the cohort's importance, which is exact for a single cohort. The
+    error of a cohort of one row is not known: its numbers are NaN, with a warning.
     Statistics are corrected for skewness (Hall 1992). The p-values are not adjusted for
     the number of cohorts and entries.
 
@@ -192,9 +192,10 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
     names, of_row = np.unique(labels, return_inverse=True)
     sizes = np.bincount(of_row)
     if sizes.min() < 2:
-        raise ValueError(
-            f"Cohort {names.tolist()[int(sizes.argmin())]!r} has one row of positive "
-            "weight; an importance needs at least two."
+        alone = ", ".join(map(repr, names[sizes < 2].tolist()))
+        warn(
+            f"Cohorts of one row of positive weight have no importance (NaN): {alone}. "
+            "Give them a label together with other rows."
         )
     table = []
     for c, name in enumerate(names.tolist()):
@@ -225,30 +226,29 @@ def _labels(cohorts, n_samples):
 
 def _of_cohort(rows: Rows, inside):
     """Importance, error, difference and p-value of each entry in one cohort."""
+    unknown = np.full(rows.influences.shape[1], np.nan)
+    if inside.sum() < 2:
+        names = "importance", "standard_error", "difference", "p_value"
+        return dict.fromkeys(names, unknown)
     everyone = rows.weights @ rows.contributions
     as_donor = rows.influences - (rows.contributions - everyone)
     theta, psi = _mean_of(rows, inside, everyone, as_donor)
-    numbers = {"importance": theta, "standard_error": np.sqrt(rows.variance(psi))}
-    if inside.all():
-        unknown = np.full(len(theta), np.nan)
+    error, _ = error_and_skewness(rows.terms(psi), 0.0)
+    numbers = {"importance": theta, "standard_error": error}
+    if (~inside).sum() < 2:
         return numbers | {"difference": unknown, "p_value": unknown}
     others, psi_others = _mean_of(rows, ~inside, everyone, as_donor)
-    psi -= psi_others
-    difference, error = theta - others, np.sqrt(rows.variance(psi))
-    smaller = min(rows.weights[inside].sum(), rows.weights[~inside].sum())
-    smaller *= rows.total_weight
-    third = rows.third_moment(psi)
+    error, skew = error_and_skewness(rows.terms(psi - psi_others), 0.0)
+    freedom = max(min(inside.sum(), (~inside).sum()) - 1, 1)
     size = np.abs(theta) + np.abs(others)
-    difference, p_values = _tested(difference, size, error, third, smaller)
+    difference, p_values = _tested(theta - others, size, error, skew, freedom)
     return numbers | {"difference": difference, "p_value": p_values}
 
 
-def _tested(difference, size, error, third, total):
+def _tested(difference, size, error, skew, freedom):
     """The difference, 0 where it is rounding of terms of a size, and its p-value."""
     difference = np.where(np.abs(difference) <= 1e-12 * size, 0.0, difference)
-    p_values = two_sided_p_values(difference, error, third, total)
-    p_values[difference == 0] = 1.0
-    return difference, p_values
+    return difference, two_sided_p_values(difference, error, skew, freedom)
 
 
 def _mean_of(rows, inside, everyone, as_donor):

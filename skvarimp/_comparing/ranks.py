@@ -6,14 +6,15 @@ import numpy as np
 from scipy.stats import norm
 
 from skvarimp._data.statistics import divided, holm
+from skvarimp._data.units import unit_of
 from skvarimp._data.validation import check_confidence
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import (
     corrected,
-    drawing_variances,
+    drawing_errors,
+    error_and_skewness,
     interval_bounds,
     rows_of,
-    skewness,
     t_quantile,
 )
 from skvarimp._running.memory import slices
@@ -97,21 +98,15 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
             f"rank_intervals compares all pairs of at most {MOST_ENTRIES} entries, got "
             f"{n}. Name fewer in `features`."
         )
-    statistics, pair_errors, covariance = _differences(importance, rows)
-    errors = np.sqrt(np.diag(covariance))
-    alpha = 1.0 - confidence
-    if n <= SIMULATED_ENTRIES:
-        draws = _normal_draws(covariance, DRAWS)
-        greater = _step_down(statistics, pair_errors, draws, alpha)
-        drawn = drawing_variances(importance)
-        quantile = _joint_quantile(rows, drawn, draws, errors, confidence)
-    else:
-        off = ~np.eye(n, dtype=bool)
-        greater = np.zeros((n, n), dtype=bool)
-        greater[off] = holm(norm.sf(statistics[off])) <= alpha
-        quantile = t_quantile(1.0 - alpha / (2 * n), rows.total_weight)
-    third = rows.third_moment(rows.influences)
-    lower, upper = interval_bounds(estimates, errors, third, quantile)
+    terms, drawn = rows.terms(rows.influences), drawing_errors(importance)
+    errors, skew = error_and_skewness(terms, drawn)
+    known = np.flatnonzero(np.isfinite(errors))
+    greater, quantile = np.zeros((n, n), dtype=bool), np.nan
+    if len(known):
+        of_known = estimates[known], terms[known], drawn[known]
+        pairs, quantile = _tested(*of_known, rows.units.freedom, confidence)
+        greater[np.ix_(known, known)] = pairs
+    lower, upper = interval_bounds(estimates, errors, skew, quantile)
     columns = {
         "importance": estimates,
         "lower": lower,
@@ -123,14 +118,44 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     return importance._frame(columns)
 
 
-def _differences(importance, rows):
+def _tested(estimates, terms, drawn, freedom, confidence):
+    """Which entries are significantly more important than which others.
+
+    Parameters
+    ----------
+    estimates : ndarray of shape (n_entries,)
+    terms, drawn
+        See `error_and_skewness`.
+    freedom : int
+    confidence : float
+
+    Returns
+    -------
+    greater : ndarray of bool of shape (n_entries, n_entries)
+    quantile : float
+        For intervals of all entries together.
+    """
+    n, alpha, size = len(estimates), 1.0 - confidence, unit_of(estimates)
+    estimates, terms, drawn = estimates / size, terms / size, drawn / size
+    statistics, pair_errors, covariance = _differences(estimates, terms, drawn)
+    if n <= SIMULATED_ENTRIES:
+        draws = _normal_draws(covariance, DRAWS)
+        greater = _step_down(statistics, pair_errors, draws, alpha)
+        errors = np.sqrt(np.diag(covariance))
+        quantile = _joint_quantile(terms, drawn, draws, errors, freedom, confidence)
+        return greater, quantile
+    off = ~np.eye(n, dtype=bool)
+    greater = np.zeros((n, n), dtype=bool)
+    greater[off] = holm(norm.sf(statistics[off])) <= alpha
+    return greater, t_quantile(1.0 - alpha / (2 * n), freedom)
+
+
+def _differences(estimates, terms, drawn):
     """Corrected studentised differences of all pairs, their errors, the covariance.
 
     statistics[j, k] is large where entry j is more important than entry k.
     """
-    estimates, psi, total = importance.importances_, rows.influences, rows.total_weight
-    weighted = psi * rows.weights[:, np.newaxis]
-    covariance = weighted.T @ psi / total + np.diag(drawing_variances(importance))
+    covariance = terms @ terms.T + np.diag(drawn**2)
     variances = np.diag(covariance)
     of_sums = variances[:, np.newaxis] + variances
     squared = of_sums - 2.0 * covariance
@@ -138,54 +163,52 @@ def _differences(importance, rows):
     squared = np.where(squared > 1e-13 * of_sums, squared, 0.0)
     errors = np.sqrt(squared)
     # E (a - b)^3 = E a^3 - 3 E a^2 b + 3 E a b^2 - E b^3
-    cubes = weighted.T @ psi**2 / total**2  # E a b^2
+    cubes = terms @ (terms**2).T  # E a b^2
     third = np.diag(cubes)
     third = third[:, np.newaxis] - third + 3.0 * (cubes - cubes.T)
     gaps = estimates[:, np.newaxis] - estimates
     gaps = np.where(np.abs(gaps) > 1e-12 * np.abs(estimates).max(initial=0.0), gaps, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistics = corrected(gaps / errors, skewness(third, errors))
+    statistics = corrected(divided(gaps, errors), divided(third, errors**3))
     # known without error: decided, or equal
     exact = np.where(gaps > 0, np.inf, -np.inf)
     return np.where(errors > 0, statistics, exact), errors, covariance
 
 
-def _joint_quantile(rows, drawn, draws, errors, confidence):
+def _joint_quantile(terms, drawn, draws, errors, freedom, confidence):
     """Of the largest corrected statistic of all entries."""
-    if len(rows.influences) <= RESAMPLED_ROWS:
-        return np.quantile(_largest_resampled(rows, drawn), confidence)
+    if terms.shape[1] <= RESAMPLED_ROWS:
+        return np.quantile(_largest_resampled(terms, drawn), confidence)
     largest = np.abs(divided(draws, errors)).max(axis=1, initial=0.0)
     probability = norm.cdf(np.quantile(largest, confidence))
-    return t_quantile(probability, rows.total_weight)
+    return t_quantile(probability, freedom)
 
 
-def _largest_resampled(rows, drawn):
+def _largest_resampled(terms, drawn):
     """The largest corrected statistic of all entries, in each resample of the rows.
 
     Parameters
     ----------
-    rows : Rows
+    terms : ndarray of shape (n_entries, n_rows)
+        What the rows add to the sampling errors.
     drawn : ndarray of shape (n_entries,)
-        Variances of random draws.
+        Errors of random draws.
     """
-    random, psi = np.random.RandomState(0), rows.influences
+    random, n = np.random.RandomState(0), terms.shape[1]
     # the order of the rows given must not matter
-    order = np.argsort(psi @ random.normal(size=psi.shape[1]))
-    psi, ends = psi[order], np.cumsum(rows.weights[order])
-    powers = np.hstack([psi, psi**2, psi**3])
-    n_rows, n_drawn = len(psi), max(round(rows.total_weight), 2)
+    terms = terms.T[np.argsort(random.normal(size=len(terms)) @ terms)]
+    powers = np.hstack([terms, terms**2, terms**3])
     largest = np.empty(RESAMPLES)
-    for part in slices(RESAMPLES, n_drawn):
-        n = part.stop - part.start
-        found = np.searchsorted(ends[:-1], random.random_sample((n, n_drawn)))
-        found += n_rows * np.arange(n)[:, np.newaxis]
-        counts = np.bincount(found.ravel(), minlength=n * n_rows).reshape(n, n_rows)
-        first, second, third = np.split(counts @ powers / n_drawn, 3, axis=1)
-        errors = np.sqrt(np.maximum(second - first**2, 0.0) / n_drawn + drawn)
-        third += 2.0 * first**3 - 3.0 * first * second
-        first += np.sqrt(drawn) * random.normal(size=first.shape)
-        skew = skewness(third / n_drawn**2, errors)
-        statistics = corrected(divided(first, errors), skew)
+    for part in slices(RESAMPLES, n):
+        n_resamples = part.stop - part.start
+        found = (random.random_sample((n_resamples, n)) * n).astype(np.intp)
+        found += n * np.arange(n_resamples)[:, np.newaxis]
+        counts = np.bincount(found.ravel(), minlength=n_resamples * n)
+        sums = counts.reshape(n_resamples, n) @ powers
+        first, second, third = np.split(sums, 3, axis=1)
+        errors = np.sqrt(np.maximum(second - first**2 / n, 0.0) + drawn**2)
+        third += 2.0 * first**3 / n**2 - 3.0 * first * second / n
+        first += drawn * random.normal(size=first.shape)
+        statistics = corrected(divided(first, errors), divided(third, errors**3))
         largest[part] = np.abs(statistics).max(axis=1, initial=0.0)
     return largest
 

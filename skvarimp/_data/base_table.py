@@ -148,6 +148,28 @@ class Table:
             return None
         return np.column_stack(columns).astype(np.float64, copy=False)
 
+    def stored(self):
+        """The values but for zeros, the same for the same rows in any container.
+
+        Yields
+        ------
+        counts : ndarray of int64
+            How many numbers each of some columns holds that are not 0; -1 for other
+            values.
+        rows : ndarray of int64
+            Where these are, column by column.
+        values : ndarray
+            They as float64, or the text of all other values as bytes.
+        """
+        for j in range(self.n_columns):
+            column = self.column(j)
+            if column.dtype.kind in "fiub":
+                rows = np.flatnonzero(column)
+                yield np.array([len(rows)]), rows, column[rows].astype(np.float64)
+            else:
+                text = repr(column.tolist()).encode()
+                yield np.array([-1]), np.arange(0), np.frombuffer(text, np.uint8)
+
     def factorize(self, columns):
         """Distinct joint values of some columns.
 
@@ -330,6 +352,15 @@ class SparseTable(Table):
     def numeric(self):
         """See `Table.numeric`."""
         return self.csc.astype(np.float64, copy=False)
+
+    def stored(self):
+        """See `Table.stored`."""
+        X = self.csc
+        if np.any(X.data == 0):
+            X = X.copy()
+            X.eliminate_zeros()
+        counts, rows = np.diff(X.indptr).astype(np.int64), X.indices.astype(np.int64)
+        yield counts, rows, X.data.astype(np.float64)
 
 
 def column_blocks(X):

@@ -95,6 +95,8 @@ class RowsDisplay(NamedRows):
                 "measure that is a mean over rows, such as SensitivityImportance, with "
                 "keep_rows=True."
             )
+        kept = importance._rows.kept[:, np.newaxis]
+        contributions = np.where(kept, contributions, np.nan)
         table = as_table(X)
         if table.n_samples != len(contributions):
             raise ValueError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skvarimp._data.statistics import divided, quantile_positions
+from skvarimp._data.units import Units
 from skvarimp._data.validation import Interval
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
@@ -63,7 +64,7 @@ default="auto"
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,)
         Sampling error of the rows, with the model and the bins held fixed
-        (infinitesimal jackknife); the number of rows is the sum of `sample_weight`.
+        (infinitesimal jackknife).
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     influences_ : ndarray of shape (n_samples, n_entries)
@@ -149,16 +150,15 @@ default="auto"
     def _conclude(self, plan, outcomes):
         problem = plan.problem
         outcome = Outcome.empty(len(plan.entries), len(problem.base))
+        units = Units.of(problem.weights)
         self.curves_, self.deciles_ = {}, {}
         tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
         results = steps_of([self], _curve_of, tasks, arguments, self.n_jobs)
         for (e, entry), (edges, effects, importance, influence, of_values) in results:
             outcome.importances[e] = importance
-            variance = influence**2 @ problem.weights / problem.total_weight
-            outcome.errors_per_output[e] = np.sqrt(variance)
+            outcome.errors_per_output[e] = units.error(influence)
             influence = influence.mean(axis=0)
-            variance = influence**2 @ problem.weights / problem.total_weight
-            outcome.standard_errors[e] = np.sqrt(variance)
+            outcome.standard_errors[e] = units.error(influence)
             if self.keep_rows:
                 outcome.store_rows([e], influences=influence)
             effects = effects[0] if len(effects) == 1 else effects.T

@@ -24,7 +24,8 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import (
-    drawing_variances,
+    drawing_errors,
+    error_and_skewness,
     interval_bounds,
     rows_of,
     t_quantile,
@@ -105,9 +106,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             model takes numbers as they are, and other values as indicators of the
             classes (of two classes, the second).
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; integer weights equal repeated rows: their sum is the
-            number of rows that `standard_errors_` are for. Scale weights that are not
-            counts to the effective number of rows, sum(w) ** 2 / sum(w ** 2) in all.
+            Weights of the rows. Importances treat integer weights as repeated rows.
+            Standard errors do not depend on the scale of the weights, so give counts
+            as repeated rows where errors matter.
         feature_names : array-like of shape (n_features,), default=None
             Names for the columns of an array or a sparse matrix, such as a pipeline's
             ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
@@ -270,10 +271,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "importances_")
         check_confidence(confidence)
         rows = rows_of(self)
-        errors = np.sqrt(self.standard_errors_**2 + drawing_variances(self))
-        quantile = t_quantile((1 + confidence) / 2, rows.total_weight)
-        third = rows.third_moment(rows.influences)
-        lower, upper = interval_bounds(self.importances_, errors, third, quantile)
+        terms = rows.terms(rows.influences)
+        error_with_skew = error_and_skewness(terms, drawing_errors(self))
+        quantile = t_quantile((1 + confidence) / 2, rows.units.freedom)
+        lower, upper = interval_bounds(self.importances_, *error_with_skew, quantile)
         columns = {"importance": self.importances_, "lower": lower, "upper": upper}
         return self._frame(columns)
 

@@ -104,7 +104,7 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
             contributions=by_input(inner._rows.contributions.T).T,
             fingerprint=fingerprint(table.take(np.flatnonzero(inner._rows.kept))),
         )
-        errors = np.sqrt(rows.variance(rows.influences))
+        errors = rows.units.error(rows.influences.T)
         if measure.keep_rows:
             store_rows(measure, rows)
     join = np.maximum if getattr(measure, "statistic", None) == "t" else np.add

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.statistics import divided
+from skvarimp._data.units import Units, unit_of
 from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Plan
 from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
@@ -57,8 +58,7 @@ default="auto"
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,)
-        Sampling error with the model held fixed; the number of rows is the sum of
-        `sample_weight`.
+        Sampling error with the model held fixed.
     influences_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
@@ -161,7 +161,7 @@ default="auto"
                 progress.step(n_done)
             else:
                 n_done = self._by_differences(problem, entries, moments, progress)
-        self._store_outcome(plan, moments.outcome(n_done, problem.total_weight))
+        self._store_outcome(plan, moments.outcome(n_done))
 
     def _by_differences(self, problem, entries, moments, progress):
         """Entry by entry, so that callbacks see them pass and may stop; how many."""
@@ -170,7 +170,7 @@ default="auto"
         for e, j in enumerate(columns):
             for rows, block in central_blocks(model, table, [j], steps):
                 moments.add(rows, slice(e, e + 1), block)
-            if not moments.first[:-1, e].any() and _jumps(problem, entries[e]):
+            if not moments.first[:-2, e].any() and _jumps(problem, entries[e]):
                 raise ValueError(
                     f"The derivative by {entries[e].name!r} is 0 at every row of X, "
                     "but the response changes between its values: it is piecewise "
@@ -205,18 +205,21 @@ def _jumps(problem, entry):
 
 
 class _Moments:
-    """Weighted moments of z: squared derivatives g^2, one per output, and last d^2.
+    """Weighted moments of z: squared derivatives g^2, one per output, d^2, and 1.
 
     Here d is the deviation of a row's value from the mean. With A = E g^2 and B = E d^2
     the importance is theta = (A B)^(1/2) (eq. 3), and the influence of a row on it
-    theta / 2 (g^2 / A + d^2 / B - 2). Its mean square, over the mean of the outputs,
-    follows from the second moments of z.
+    theta / 2 (g^2 / A + d^2 / B - 2), over the mean of the outputs. The sum of the
+    squares of w_i times that follows from the sums of the products of w_i z_i.
+    Derivatives and deviations are in units in which squares neither vanish nor
+    overflow.
     """
 
     def __init__(self, problem, columns, keep_rows):
         self.table, self.weights = problem.table, problem.weights
         self.columns = np.asarray(columns)
-        n_numbers, n = len(problem.base) + 1, len(columns)
+        n_numbers, n = len(problem.base) + 2, len(columns)
+        self.units = Units.of(problem.weights)
         self.first = np.zeros((n_numbers, n))
         self.second = np.zeros((n_numbers, n_numbers, n))
         self.kept = None
@@ -224,34 +227,39 @@ class _Moments:
             self.kept = np.full((n_numbers, self.table.n_samples, n), np.nan)
         # apart, so that a constant has variance 0 exactly
         self.origins, self.means = np.zeros((2, n))
+        self.size, of_outputs = np.ones((n_numbers, n)), np.ptp(problem.base, axis=1)
         for e, j in enumerate(columns):
             values = self.table.column(j).astype(np.float64)
             self.origins[e] = values[0]
             self.means[e] = self.weights @ (values - values[0])
+            reach = unit_of(np.ptp(values))
+            self.size[:-1, e] = [*(unit_of(r) / reach for r in of_outputs), reach]
 
     def add(self, rows, entries, derivatives):
         """Add rows of some entries; `derivatives` (n_rows, n_entries, n_outputs)."""
         values = [self.table.column(j)[rows] for j in self.columns[entries]]
         shifted = np.column_stack(values) - self.origins[entries]
-        z = np.stack([*np.moveaxis(derivatives, -1, 0), shifted - self.means[entries]])
+        shifted -= self.means[entries]
+        z = np.stack([*np.moveaxis(derivatives, -1, 0), shifted, np.ones_like(shifted)])
+        z /= self.size[:, np.newaxis, entries]
         z **= 2
         if self.kept is not None:
             self.kept[:, rows, entries] = z
         weighted = self.weights[rows, np.newaxis] * z
         self.first[:, entries] += weighted.sum(axis=1)
-        self.second[..., entries] += np.einsum("yie,zie->yze", weighted, z)
+        self.second[..., entries] += np.einsum("yie,zie->yze", weighted, weighted)
 
-    def outcome(self, n_done, total_weight):
+    def outcome(self, n_done):
         """The `Outcome`; NaN for the entries after the first `n_done`."""
-        theta = np.sqrt(self.first[:-1] * self.first[-1])
+        theta = np.sqrt(self.first[:-2] * self.first[-2])
         theta[:, n_done:] = np.nan
+        theta *= self.size[:-2] * self.size[-2]
         mean = theta.mean(axis=0)
-        # of a sum over z whose mean is 2 mean(theta)
-        factors = divided(np.vstack([theta / len(theta), mean]), self.first)
-        square = np.einsum("ye,yze,ze->e", factors, self.second, factors)
-        variance = np.maximum(square / 4 - mean**2, 0.0)
-        outcome = Outcome(theta.T, np.sqrt(variance / total_weight), [])
+        parts = np.vstack([theta / len(theta) / 2, mean / 2])
+        factors = np.vstack([divided(parts, self.first[:-1]), -mean])
+        squares = np.einsum("ye,yze,ze->e", factors, self.second, factors)
+        errors = self.units.error_of_squares(np.maximum(squares, 0.0))
+        outcome = Outcome(theta.T, errors, [])
         if self.kept is not None:
-            psi = np.einsum("zie,ze->ie", self.kept, factors)
-            outcome.influences = psi / 2 - mean
+            outcome.influences = np.einsum("zie,ze->ie", self.kept, factors)
         return outcome

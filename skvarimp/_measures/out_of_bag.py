@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.table import as_table
+from skvarimp._data.units import Units
 from skvarimp._data.values import positions
 from skvarimp._measures.impurity.readers import READERS, read_trees
 from skvarimp._measures.problem import Request, make_problem
@@ -110,9 +111,8 @@ class OutOfBag:
             noise = noise / self.baseline**2
         outcome = Outcome(importances[:, np.newaxis], np.full(n_entries, np.nan), [])
         if seeds is None:
-            # a row of integer weight m is m rows, each with 1/m of the influence
-            variance = np.sum(influence**2 / self.weights, axis=1)
-            outcome.standard_errors = np.sqrt(variance) / done
+            units = Units.of(self.weights)
+            outcome.standard_errors = units.error_of_sums(influence) / done
         else:
             outcome.monte_carlo_errors = np.sqrt(noise) / done
         return outcome

@@ -81,11 +81,12 @@ default="auto"
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error of the rows averaged over, with the model and the grid held
         fixed (infinitesimal jackknife); with many rows estimated from random sums of
-        them, to about 5%. The number of rows is the sum of `sample_weight`.
+        them, to about 5%.
     influences_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_entries) or None
-        With `keep_rows` and kind="individual": each row's own importance.
+        With `keep_rows` and kind="individual": each row's own importance (0 where its
+        weight is 0).
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     curves_ : dict

@@ -33,7 +33,7 @@ from skvarimp._response.partitioned_donors import (
     pool_points,
     pool_rows,
 )
-from skvarimp._response.partitioned_moments import Moments
+from skvarimp._response.partitioned_moments import Moments, weighted_points
 from skvarimp._response.partitioned_walk import (
     Count,
     GlobalMove,
@@ -185,10 +185,10 @@ class PartitionedProblem(Problem):
             arguments = walk, pooled, draw, scale, measure.n_repeats, seeds
             drawn = self.partitions.passed(draw_in, arguments)
             progress.step(len(entries))
-        sample = walk.n_rows, walk.weight
+        n_rows = walk.n_rows
         for e, of_entry in enumerate(drawn):
-            how = moves[e].move, draw, measure.n_repeats, sample
-            points, level = of_entry.rows.points(), of_entry.importances.mean()
+            how = moves[e].move, draw, measure.n_repeats, n_rows
+            points, level = weighted_points(*of_entry.rows), of_entry.importances.mean()
             n_donors = pool.n_samples if pooled[e] else np.inf
             yield e, of_entry.estimate(points, level, *how, n_donors)[0]
 
@@ -243,7 +243,7 @@ class PartitionedProblem(Problem):
     def spread(self):
         """See `Problem.spread`."""
         moments, size = self._response_moments
-        variances = [np.diag(of_one.scatter)[0] for of_one in moments]
+        variances = [of_one.root[0, 0] ** 2 for of_one in moments]
         return np.array(variances) / moments[0].weights.sum(), size
 
     @cached_property

@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skvarimp._data.units import unit_of
 from skvarimp._data.validation import StrOptions
 from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._measures.scores import ScoreLost
-from skvarimp._response.losses import LOSSES, LossDraw, make_loss
+from skvarimp._response.losses import LOSSES, LossDraw, loss_of_rows, make_loss
 from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
 
 
@@ -87,15 +88,15 @@ default=None
         The same as a column: a loss combines the outputs.
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
-        and as donor (infinitesimal jackknife); the number of rows is the sum of
-        `sample_weight`. None for scorers, and for draws among out-of-bag rows.
+        and as donor (infinitesimal jackknife). None for scorers, and for draws among
+        out-of-bag rows.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled"); NaN for one repeat.
     influences_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_entries)
-        With `keep_rows`: each row's own importance; the weighted mean is
-        `importances_`.
+        With `keep_rows`: each row's own importance (0 where its weight is 0); the
+        weighted mean is `importances_`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     subgroups_ : dict or None
@@ -297,11 +298,15 @@ class LossGained:
 
     def outcome(self, plan, measure):
         """From drawn donors, which the model itself is asked for."""
-        reference = self.baseline if measure.relative else None
-        scale = np.array([reference or 1.0])
-        outcome = measure._draw_donors(plan, LossDraw(self.loss, reference), scale)
-        if measure.relative:  # the draws are of the difference
-            outcome.importances += 1.0
-            if outcome.contributions is not None:
-                outcome.contributions += 1.0
+        if not measure.relative:
+            y, base = plan.problem.y, plan.problem.base
+            # losses of other rows' responses are about as large as those drawn
+            size = unit_of(loss_of_rows(self.loss, y, np.roll(base, 1, axis=1)))
+            draw, scale = LossDraw(self.loss), np.array([size])
+            return measure._draw_donors(plan, draw, scale).times(size)
+        draw, scale = LossDraw(self.loss, self.baseline), np.array([self.baseline])
+        outcome = measure._draw_donors(plan, draw, scale)
+        outcome.importances += 1.0  # the draws are of the difference
+        if outcome.contributions is not None:
+            outcome.contributions += 1.0
         return outcome

@@ -8,6 +8,7 @@ import numpy as np
 
 from skvarimp._data.statistics import variance, weighted_median
 from skvarimp._data.table import as_table
+from skvarimp._data.units import Units
 from skvarimp._data.validation import check_length, check_sample_weight, check_target
 from skvarimp._data.values import names_in
 from skvarimp._models.model import Model
@@ -244,7 +245,7 @@ class Problem:
             np.arange(self.table.n_samples),
             self.weights,
             self.base,
-            self.total_weight,
+            Units.of(self.weights),
             vars(self).get("y"),  # where a measure asked for it
             [request.scales for request in requests],
             keep_rows,

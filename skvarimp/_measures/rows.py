@@ -1,11 +1,8 @@
 """What single rows contribute to an importance, and intervals from it.
 
 An influence psi_i says how much row i, as evaluated row and as donor, moves an
-importance; its weighted mean over the rows is 0. With weights w that sum to 1 and a
-total weight N,
-
-    variance of the importance        sum_i w_i psi_i^2 / N
-    third central moment              sum_i w_i psi_i^3 / N^2
+importance; its weighted mean over the rows is 0. The rows' terms (see `Units`) give the
+standard error of an importance, its skewness and the covariance of several.
 """
 
 import hashlib
@@ -16,9 +13,8 @@ from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.statistics import divided
-from skvarimp._data.values import spread_over
-
-SEEN_ROWS, SEEN_COLUMNS = 64, 32  # of X, to tell whether two fits saw the same rows
+from skvarimp._data.units import Units, root_of_squares
+from skvarimp._running.guards import warn
 
 
 @dataclass(frozen=True)
@@ -30,9 +26,7 @@ class Rows:
     influences : ndarray of shape (n_rows, n_entries)
     contributions : ndarray of shape (n_rows, n_entries) or None
         Each row's own importance.
-    weights : ndarray of shape (n_rows,)
-        Sum to 1.
-    total_weight : float
+    units : Units
     kept : ndarray of shape (n_samples,)
         Which rows of X these are.
     fingerprint : str
@@ -41,31 +35,30 @@ class Rows:
 
     influences: np.ndarray
     contributions: np.ndarray | None
-    weights: np.ndarray
-    total_weight: float
+    units: Units
     kept: np.ndarray
     fingerprint: str
 
     @classmethod
     def of(cls, problem, influences, contributions=None):
         """Those of a `Problem`."""
-        weights, total_weight = problem.weights, problem.total_weight
-        seen = fingerprint(problem.table)
-        return cls(influences, contributions, weights, total_weight, problem.kept, seen)
+        units, seen = Units.of(problem.weights), fingerprint(problem.table)
+        return cls(influences, contributions, units, problem.kept, seen)
 
-    def variance(self, influences):
-        """Variances of estimates with these influences, one per column."""
-        return self.weights @ influences**2 / self.total_weight
+    @property
+    def weights(self):
+        """Of the rows; they sum to 1."""
+        return self.units.weights
 
-    def third_moment(self, influences):
-        """Third central moments of estimates with these influences."""
-        return self.weights @ influences**3 / self.total_weight**2
+    def terms(self, influences):
+        """What each row adds to the sampling error, (n_entries, n_rows)."""
+        return self.units.terms(influences.T)
 
-    def at_all_rows(self, values):
-        """Values of the rows kept at all rows of X, NaN elsewhere; None for None."""
+    def at_all_rows(self, values, elsewhere):
+        """Values of the rows kept at all rows of X, or None."""
         if values is None or self.kept.all():
             return values
-        every = np.full((len(self.kept), values.shape[1]), np.nan)
+        every = np.full((len(self.kept), values.shape[1]), elsewhere)
         every[self.kept] = values
         return every
 
@@ -73,22 +66,28 @@ class Rows:
 def store_rows(measure, rows):
     """Set `influences_` and `row_importances_` of a measure with `keep_rows=True`."""
     measure._rows = rows
-    measure.influences_ = rows.at_all_rows(rows.influences)
-    measure.row_importances_ = rows.at_all_rows(rows.contributions)
+    measure.influences_ = rows.at_all_rows(rows.influences, np.nan)
+    measure.row_importances_ = rows.at_all_rows(rows.contributions, 0.0)
+    if getattr(measure, "monte_carlo_errors_", None) is None:
+        return
+    unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)
+    if unknown.any():
+        tol = getattr(measure, "tol", None)
+        smaller = "" if tol is None else f", or a smaller tol than {tol}"
+        warn(
+            f"`influences_` and standard errors of {int(unknown.sum())} entries are "
+            "NaN: too few draws were made to know them. Use a larger n_repeats than "
+            f"{measure.n_repeats}{smaller}."
+        )
 
 
 def fingerprint(table):
-    """A digest of some rows and columns, equal for the same rows in any container."""
-    rows = spread_over(table.n_samples, SEEN_ROWS)
-    columns = spread_over(table.n_columns, SEEN_COLUMNS)
-    digest = hashlib.sha256(f"{table.n_samples} {table.n_columns}".encode())
-    some = table.part(rows, columns)
-    for j in range(len(columns)):
-        values = some.column(j)
-        numeric = values.dtype.kind in "fiub"
-        values = values.astype(np.float64) if numeric else values.tolist()
-        digest.update(values.tobytes() if numeric else repr(values).encode())
-    return digest.hexdigest()
+    """A digest of all values, equal for the same rows in any container."""
+    digests = [hashlib.blake2b(str(table.n_samples).encode()) for _ in range(3)]
+    for stored in table.stored():
+        for digest, array in zip(digests, stored):
+            digest.update(np.ascontiguousarray(array))
+    return "".join(digest.hexdigest() for digest in digests)
 
 
 def rows_of(importance):
@@ -108,15 +107,29 @@ def rows_of(importance):
     return rows
 
 
-def drawing_variances(importance):
-    """Squared errors of random draws, (n_entries,); 0 where nothing was drawn."""
+def drawing_errors(importance):
+    """Errors of random draws, (n_entries,); 0 where nothing was drawn."""
     errors = getattr(importance, "monte_carlo_errors_", None)
-    return np.zeros(len(importance.importances_)) if errors is None else errors**2
+    return np.zeros(len(importance.importances_)) if errors is None else errors
 
 
-def skewness(third_moment, error):
-    """Skewness of an estimate from its third central moment and its standard error."""
-    return divided(third_moment, error**3)
+def error_and_skewness(terms, drawn):
+    """Standard errors of estimates and their skewness.
+
+    Parameters
+    ----------
+    terms : ndarray of shape (n_entries, n_rows)
+        What the rows add to the sampling error.
+    drawn : ndarray of shape (n_entries,)
+        Errors of random draws, which have no skewness.
+
+    Returns
+    -------
+    error, skew : ndarray of shape (n_entries,)
+        NaN and 0 where an error is not known.
+    """
+    error = np.hypot(root_of_squares(terms), drawn)
+    return error, np.sum(divided(terms, error[:, np.newaxis]) ** 3, axis=1)
 
 
 def corrected(statistic, skew):
@@ -137,12 +150,12 @@ def uncorrected(quantile, skew):
     return np.where(small, shifted, 3.0 / g * (np.cbrt(1.0 + g * shifted) - 1.0))
 
 
-def interval_bounds(estimates, errors, third_moment, quantile):
+def interval_bounds(estimates, errors, skew, quantile):
     """Lower and upper bounds of skewness-corrected intervals.
 
     Parameters
     ----------
-    estimates, errors, third_moment : ndarray of shape (n_entries,)
+    estimates, errors, skew : ndarray of shape (n_entries,)
     quantile : float
         Of the corrected studentised estimate, such as 1.96.
 
@@ -150,20 +163,23 @@ def interval_bounds(estimates, errors, third_moment, quantile):
     -------
     lower, upper : ndarray of shape (n_entries,)
     """
-    skew = skewness(third_moment, errors)
     lower = estimates - errors * uncorrected(quantile, skew)
     upper = estimates - errors * uncorrected(-quantile, skew)
     return lower, upper
 
 
-def two_sided_p_values(difference, error, third_moment, total_weight):
-    """Of no difference; a difference that is known exactly has p-value 0 or 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = corrected(difference / error, skewness(third_moment, error))
-    p_values = 2.0 * student.sf(np.abs(statistic), max(total_weight - 1.0, 1.0))
-    return np.where(error > 0, p_values, np.where(difference == 0, 1.0, 0.0))
+def two_sided_p_values(difference, error, skew, freedom):
+    """Of no difference, by Student's distribution.
+
+    A difference that is known exactly has p-value 0 or 1, one whose error is not known
+    has none (NaN).
+    """
+    statistic = corrected(divided(difference, error), skew)
+    p_values = 2.0 * student.sf(np.abs(statistic), freedom)
+    p_values = np.where(error == 0, 0.0, p_values)
+    return np.where(np.isnan(error), np.nan, np.where(difference == 0, 1.0, p_values))
 
 
-def t_quantile(probability, total_weight):
-    """Quantile of Student's distribution with N - 1 degrees of freedom."""
-    return float(student.ppf(probability, max(total_weight - 1.0, 1.0)))
+def t_quantile(probability, freedom):
+    """Quantile of Student's distribution."""
+    return float(student.ppf(probability, freedom))

@@ -113,15 +113,14 @@ default=None
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model, scale and grid held fixed; each row counts as
         evaluated row and as donor (infinitesimal jackknife). It does not contain the
-        error of drawing. The number of rows is the sum of `sample_weight`. NaN if there
-        are too few draws to tell.
+        error of drawing. NaN if there are too few draws to tell.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled", "rows").
     influences_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_entries)
-        With `keep_rows`: each row's own importance; the weighted mean is
-        `importances_`.
+        With `keep_rows`: each row's own importance (0 where its weight is 0); the
+        weighted mean is `importances_`.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
     subgroups_ : dict or None
@@ -280,7 +279,7 @@ default=None
         with Progress([self], n) as progress, progress.until_interrupted():
             draw_in_rounds(filters, draw, progress)
         self._warn_imprecise(filters, progress.stopped)
-        errors = filters.standard_errors(problem.total_weight)
+        errors = filters.standard_errors(walk.units)
         drawn = filters.errors, filters.n_draws
         outcome = Outcome(filters.importances, errors, [None] * n, *drawn)
         if self.keep_rows:

@@ -68,8 +68,7 @@ default="auto"
     total_standard_errors_, first_order_standard_errors_ : ndarray of shape (n_entries,)
         Sampling errors of the rows with the model held fixed, including that of the
         variance of the response (infinitesimal jackknife). That of the first order is
-        estimated from random sums of many rows, to about 5%. The number of rows is
-        the sum of `sample_weight`.
+        estimated from random sums of many rows, to about 5%.
     standard_errors_ : ndarray of shape (n_entries,)
         Those of `importances_`.
     influences_ : ndarray of shape (n_samples, n_entries)

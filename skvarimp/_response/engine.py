@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from skvarimp._data.units import Units
 from skvarimp._response.shapes.shape import Margins
 from skvarimp._response.states import Finished, Merging, Sample, State
 from skvarimp._running.memory import even_slices, working_bytes
@@ -31,7 +32,8 @@ class Walk:
         Their weights, summing to 1.
     base : ndarray of shape (n_outputs, n_rows)
         The response of the evaluated rows, unmoved.
-    total_weight : float
+    units : Units
+        All rows of all walks together, for standard errors.
     y : ndarray of shape (n_rows, ...) or None
     scales : list of list of ndarray of shape (n_outputs,)
         What each request's reductions are divided by.
@@ -50,7 +52,7 @@ class Walk:
     rows: np.ndarray
     weights: np.ndarray
     base: np.ndarray
-    total_weight: float
+    units: Units
     y: np.ndarray | None = None
     scales: list = field(default_factory=list)
     keep_rows: bool = False
@@ -105,7 +107,7 @@ class Walk:
             codes = None if codes is None else cell_of_value[codes]
         return Sample(
             self.weights,
-            self.total_weight,
+            self.units,
             self.base,
             codes,
             probabilities,
@@ -179,6 +181,14 @@ class Outcome:
                 self.curves[e] = curve
         rows = finished.influences, finished.contributions
         self.store_rows(entries, influences=rows[0], contributions=rows[1])
+
+    def times(self, factor):
+        """The outcome with importances, errors and numbers of rows times a factor."""
+        names = "importances", "standard_errors", "monte_carlo_errors"
+        for name in (*names, "influences", "contributions"):
+            if getattr(self, name) is not None:
+                setattr(self, name, factor * getattr(self, name))
+        return self
 
     def store_rows(self, entries, **of_rows):
         """Keep numbers of single rows, (len(entries), n_rows) or None each, by name."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skvarimp._data.table import FrameTable
+from skvarimp._data.units import Units
 from skvarimp._data.values import side_by_side, spread_over
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
@@ -256,7 +257,7 @@ def _short_walk(response, table, rows, base, weights, entry):
         np.arange(len(rows)),
         weights,
         base,
-        float(len(rows)),
+        Units.of(weights),
         None,
         [[np.ones(len(base))] * len(reductions)],
     )

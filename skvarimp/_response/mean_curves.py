@@ -124,7 +124,7 @@ class PartialDependence(OfStatistic):
             n_rows = len(weights)
             return "apart", np.ones(n_rows), np.arange(n_rows), n_rows
         n_groups, (signs, groups) = self.groups_that_fit(n_numbers), self.drawn
-        factors = signs[rows] * np.sqrt(weights)
+        factors = signs[rows] * weights
         return "sketch", factors, groups[rows] % n_groups, n_groups
 
     def of_part(self, part):
@@ -177,16 +177,16 @@ class PartialDependence(OfStatistic):
             psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] + own
             return sample.finished(importances, psi, curves=curves)
         (signs, groups), n_groups = self.drawn, state.sketch.shape[2]
-        weights = signs * np.sqrt(sample.weights)
+        weights = signs * sample.weights
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
         where = np.arange(self.n_rows), groups % n_groups
         add = sparse.csr_array((weights, where), (self.n_rows, n_groups))
         own = np.broadcast_to(own, (*psi.shape[:2], self.n_rows))
         psi += (own.reshape(-1, self.n_rows) @ add).reshape(psi.shape)
         psi = psi / sample.scale[:, np.newaxis]
-        per_output = np.sqrt(np.sum(psi**2, axis=2) / sample.total_weight)
+        per_output = sample.units.error_of_sums(psi)
         psi = psi.mean(axis=1)
-        errors = np.sqrt(np.sum(psi**2, axis=1) / sample.total_weight)
+        errors = sample.units.error_of_sums(psi)
         influences = None
         if sample.keep_rows and n_groups == self.n_rows:
             influences = psi[:, groups] / weights

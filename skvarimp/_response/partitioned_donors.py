@@ -21,7 +21,7 @@ from skvarimp._data.base_table import ArrayTable, Table
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import stacked
 from skvarimp._response.grid import make_move
-from skvarimp._response.partitioned_moments import Moments
+from skvarimp._response.partitioned_moments import moments_by_weight
 from skvarimp._response.sampling import draws_of
 
 MOST_VALUES = 2**13
@@ -217,7 +217,7 @@ def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
         distinct = 1 - 1 / N_DONORS if from_pool else 1.0
         of_distinct = scale * distinct ** (draw.n_moves - 1)
         drawn = draws_of(walk, move, draw, of_distinct, n_repeats, random, n_all)
-        moments = Moments.of(*drawn.rows, move.n_cells + 1)
+        moments = moments_by_weight(*drawn.rows, move.n_cells + 1)
         result.append(replace(drawn, rows=moments))
     return result
 

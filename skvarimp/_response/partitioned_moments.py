@@ -8,7 +8,8 @@ end the mean and, for the standard error, the variance of
 with a and u known only when all rows are in. Both follow from the weight and the mean
 of r in each cell, and from the scatter of r within the cells: the rows may be replaced
 by a few *points* with the same weights, means and scatter. `finish` of the reduction
-then gives the numbers of all rows.
+then gives the numbers of all rows. Means weigh row i by w_i, but variances by w_i^2
+(see `Units`), so that there are points for each of the two.
 """
 
 from dataclasses import dataclass
@@ -21,19 +22,22 @@ from skvarimp._response.states import State
 
 @dataclass
 class Moments:
-    """Of numbers of rows by cell; sums of weighted products merge as Chan et al. do.
+    """Of numbers of rows by cell; they merge as those of Chan et al. do.
+
+    The scatter sum_i w_i (r_i - mean of its cell) (r_i - mean of its cell)^T is kept as
+    its root, so that small numbers lose no digits beside large ones.
 
     Attributes
     ----------
     weights : ndarray of shape (n_cells,)
     means : ndarray of shape (n_numbers, n_cells)
-    scatter : ndarray of shape (n_numbers, n_numbers)
-        sum_i w_i (r_i - mean of its cell) (r_i - mean of its cell)^T.
+    root : ndarray of shape (n_numbers, n_numbers)
+        root @ root.T is the scatter.
     """
 
     weights: np.ndarray
     means: np.ndarray
-    scatter: np.ndarray
+    root: np.ndarray
 
     @classmethod
     def of(cls, numbers, weights, cells, n_cells):
@@ -55,16 +59,16 @@ class Moments:
         means = divided(np.reshape(sums, (-1, n_cells)), of_cell)
         # the division rounds; numbers that are equal have no scatter
         gaps = numbers - means[:, cells]
-        return cls(of_cell, means, (weights * gaps) @ gaps.T)
+        return cls(of_cell, means, _triangle(np.sqrt(weights) * gaps))
 
     def merged(self, other):
         """Those of two sets of rows."""
         weights = self.weights + other.weights
         share = divided(other.weights, weights)
         gaps = other.means - self.means
-        scatter = self.scatter + other.scatter
-        scatter += (self.weights * share * gaps) @ gaps.T
-        return Moments(weights, self.means + share * gaps, scatter)
+        between = np.sqrt(self.weights * share) * gaps
+        root = _triangle(np.hstack([self.root, other.root, between]))
+        return Moments(weights, self.means + share * gaps, root)
 
     def points(self):
         """Weighted points with these moments.
@@ -76,12 +80,10 @@ class Moments:
         cells : ndarray of shape (n_points,)
         """
         n_numbers, n_cells = self.means.shape
-        values, vectors = np.linalg.eigh(self.scatter)
-        roots = vectors * np.sqrt(np.maximum(values, 0.0))
         # the heaviest cell takes the scatter of all: pairs of points around its mean
         heaviest = int(np.argmax(self.weights))
         weight = self.weights[heaviest] / (2 * n_numbers)
-        far = roots * np.sqrt(n_numbers / self.weights[heaviest])
+        far = self.root * np.sqrt(n_numbers / self.weights[heaviest])
         around = np.hstack([far, -far]) + self.means[:, [heaviest]]
         others = np.flatnonzero(np.arange(n_cells) != heaviest)
         return (
@@ -91,25 +93,64 @@ class Moments:
         )
 
 
+def moments_by_weight(numbers, weights, cells, n_cells):
+    """`Moments` of rows by their weights, and by the squares of these."""
+    return [Moments.of(numbers, w, cells, n_cells) for w in (weights, weights**2)]
+
+
+def _triangle(columns):
+    """The root of columns @ columns.T, (n_numbers, n_numbers), by their QR."""
+    n_numbers, n = columns.shape
+    if n < n_numbers:
+        columns = np.hstack([columns, np.zeros((n_numbers, n_numbers - n))])
+    return np.linalg.qr(columns.T, mode="r").T
+
+
+def weighted_points(moments, moments_of_squares):
+    """Points of both kinds, with what each weighs in means and in errors.
+
+    Parameters
+    ----------
+    moments, moments_of_squares : Moments
+        Of the same rows by their weights, and by the squares of these.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_numbers, n_points)
+    weights, roots : ndarray of shape (n_points,)
+        See `Sample` and `Units`.
+    cells : ndarray of shape (n_points,)
+    """
+    (numbers, weights, cells), (again, squares, other_cells) = (
+        of_kind.points() for of_kind in (moments, moments_of_squares)
+    )
+    return (
+        np.hstack([numbers, again]),
+        np.concatenate([weights, np.zeros(len(squares))]),
+        np.concatenate([np.zeros(len(weights)), np.sqrt(squares)]),
+        np.concatenate([cells, other_cells]),
+    )
+
+
 @dataclass
 class Merged:
     """A reduction's state over some rows of one position.
 
     Attributes
     ----------
-    moments : Moments or None
+    moments : list of Moments, or None
         Of the reduction's own numbers of rows, if it keeps any, and of the squared
-        deviations of the response, if it uses them.
+        deviations of the response, if it uses them: by weights and by their squares.
     cells, sketch : ndarray or None
         As in `State`, of one entry.
     signed : ndarray of shape (n_groups, n_cells or 1) or None
-        Signed sums of the roots of the weights, of each group of the sketch and each
-        cell, where cells matter.
+        Signed sums of the weights, of each group of the sketch and each cell, where
+        cells matter.
     signed_squares : ndarray of shape (n_outputs or 0, n_groups) or None
         Those times the squared deviations.
     """
 
-    moments: Moments | None
+    moments: list | None
     cells: np.ndarray | None
     sketch: np.ndarray | None
     signed: np.ndarray | None = None
@@ -137,16 +178,18 @@ class Merged:
         if state.sketch is None:
             numbers, moments = np.vstack([own, squares]), None
             if len(numbers):
-                moments = Moments.of(numbers, weights, cells, n_cells)
+                moments = moments_by_weight(numbers, weights, cells, n_cells)
             return cls(moments, state.cells, None)
         if cells is None or not reduction.uses_squares:
             cells, n_cells = 0, 1
         n_groups = state.sketch.shape[2]
         signs, groups = reduction.drawn
-        group, roots = groups % n_groups, signs * np.sqrt(weights)
+        group, signed_weights = groups % n_groups, signs * weights
         place = group * n_cells + cells
-        signed = np.bincount(place, roots, n_groups * n_cells)
-        signed_squares = [np.bincount(group, roots * q, n_groups) for q in squares]
+        signed = np.bincount(place, signed_weights, n_groups * n_cells)
+        signed_squares = [
+            np.bincount(group, signed_weights * q, n_groups) for q in squares
+        ]
         signed_squares = np.reshape(signed_squares, (len(squares), n_groups))
         signed = signed.reshape(n_groups, n_cells)
         return cls(None, state.cells, state.sketch, signed, signed_squares)
@@ -159,22 +202,24 @@ class Merged:
         reduction : Reduction
             That of the points.
         state : State
-        weights : ndarray of shape (n_points,)
+        weights, roots : ndarray of shape (n_points,)
+            See `Sample` and `Units`.
         codes : ndarray of shape (1, n_points)
         squares : ndarray of shape (n_outputs, n_points)
         """
         numbers = np.zeros((0, 1))
-        weights, codes = np.ones(1), np.zeros(1, dtype=np.intp)
+        weights = roots = np.ones(1)
+        codes = np.zeros(1, dtype=np.intp)
         if self.signed is not None:
             reduction, numbers, codes = self._signed_points(reduction)
-            weights = np.ones(len(codes))
+            weights = roots = np.ones(len(codes))
         elif self.moments is not None:
-            numbers, weights, codes = self.moments.points()
+            numbers, weights, roots, codes = weighted_points(*self.moments)
         n_squares = n_outputs if reduction.uses_squares else 0
         own, squares = np.split(numbers, [len(numbers) - n_squares])
         rows = own[np.newaxis] if len(own) else None
         state = State(rows, self.cells, self.sketch)
-        return reduction, state, weights, codes[np.newaxis], squares
+        return reduction, state, weights, roots, codes[np.newaxis], squares
 
     def _signed_points(self, reduction):
         """One point per group and cell, and two per group with its squares.

@@ -7,6 +7,7 @@ import numpy as np
 
 from skvarimp._data.partitions import Largest
 from skvarimp._data.table import stacked
+from skvarimp._data.units import Units
 from skvarimp._response.engine import Outcome, Walk, merged_states
 from skvarimp._response.lowering import response_of
 from skvarimp._response.partitioned_donors import Observed
@@ -246,7 +247,7 @@ class PartitionedWalk:
             rows,
             weights,
             unmoved_response(self.model.model, part.table),
-            self.weight,
+            Units(self.n_rows, weights),
             part.target() if self.needs_y else None,
             means=self.means,
         )
@@ -277,10 +278,10 @@ class PartitionedWalk:
                 reduction = self.reductions[request][r]
                 reduction = reduction.of_kind(self.categorical[position])
                 of_points = merged.points(reduction, len(sums.level))
-                reduction, state, weights, codes, squares = of_points
+                reduction, state, weights, roots, codes, squares = of_points
                 sample = Sample(
                     weights,
-                    self.weight,
+                    Units(self.n_rows, roots),
                     sums.largest.values[:, np.newaxis],
                     None if move.codes is None else codes,
                     move.probabilities[np.newaxis],

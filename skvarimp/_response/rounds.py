@@ -42,8 +42,8 @@ class Batch:
     largest : float
         Largest draw's mean over the outputs.
     influence : float
-        Variance of a row's influence on the importance, estimated from these draws,
-        times `information`.
+        Sum of the squares of all rows' weighted influences on the importance, estimated
+        from these draws, times `information`.
     information : float
         How many draws, or pairs of draws, `influence` is estimated from.
     row_sums, cell_sums : ndarray of shape (n_rows,), (n_cells,) or None
@@ -85,12 +85,12 @@ class Batch:
         spread = np.sqrt(self.deviation / self.n_draws)
         return bool(spread > EQUAL * abs(self.largest))
 
-    def standard_error(self, total_weight):
+    def standard_error(self, units):
         """Sampling error of the importance; NaN where there are too few draws."""
         if self.information < MIN_INFORMATION:
             return np.nan
-        variance = max(self.influence / self.information, 0.0)
-        return float(np.sqrt(variance / total_weight))
+        squares = max(self.influence / self.information, 0.0)
+        return float(units.error_of_squares(squares))
 
 
 class Filters:
@@ -158,9 +158,9 @@ class Filters:
         unseen = np.where(varies, 1.0, RARE) * size / n
         return np.where(varies, np.hypot(self._error[e], unseen), unseen)
 
-    def standard_errors(self, total_weight):
+    def standard_errors(self, units):
         """Sampling errors of the importances, (n_entries,)."""
-        errors = [b.standard_error(total_weight) if b else np.nan for b in self.batches]
+        errors = [b.standard_error(units) if b else np.nan for b in self.batches]
         return np.array(errors)
 
     @property
@@ -287,6 +287,7 @@ class _Half:
     walk: object
     counts: np.ndarray
     n_rows: int  # of the whole walk
+    chances: np.ndarray  # of each distinct row
 
     @classmethod
     def of(cls, walk, drawn):
@@ -298,7 +299,7 @@ class _Half:
             base=np.ascontiguousarray(walk.base[:, rows]),
             y=None if walk.y is None else walk.y[rows],
         )
-        return cls(part, counts, len(walk.rows))
+        return cls(part, counts, len(walk.rows), walk.weights[rows])
 
     def states(self, n_jobs):
         """Yield (position, each row's contribution, each cell's mean or None)."""
@@ -318,7 +319,7 @@ def _batch(halves, states, move, reduction, scale):
     theta = counts @ mean / n
     centred = mean - theta
     deviation = float(counts @ centred**2)
-    influence = deviation  # times n draws
+    one = other = centred
     if len(halves) == 2 and move.codes is not None:
         # psi_i = (r_i - theta) + c (d_k(i) - theta). r_i is exact, and d_k is a mean
         # over the drawn rows: the product of two halves is unbiased for its square
@@ -326,7 +327,9 @@ def _batch(halves, states, move, reduction, scale):
         donors = [_of_donors(*pair, move, scale, theta) for pair in zip(halves, states)]
         c = reduction.donor_factor
         one, other = (centred + c * donated[codes] for donated in donors)
-        influence = float(counts @ (one * other))
+    # a row is drawn with chance w_i, so that w_i psi_i^2 has the mean that is wanted
+    weighted = counts * np.concatenate([half.chances for half in halves])
+    influence = float(weighted @ (one * other))  # times n draws
     largest = float(np.abs(mean).max())
     batch = Batch(n, values @ counts, deviation, largest, influence, n)
     if halves[0].walk.keep_rows:

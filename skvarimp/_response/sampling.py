@@ -7,21 +7,22 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import divided
+from skvarimp._data.units import Units
 from skvarimp._response.rounds import Batch
 from skvarimp._response.states import Finished
-from skvarimp._response.subgroups import between_parts, donor_levels
+from skvarimp._response.subgroups import donor_levels
 from skvarimp._running.memory import slices
 from skvarimp._running.tasks import in_order
 
 
-def scaled_influences(psi, weights, variance):
-    """Influences estimated from draws, with mean 0 and the variance that is known.
+def scaled_influences(psi, units, error):
+    """Influences estimated from draws, with mean 0 and a standard error that is known.
 
     Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
     """
-    psi = psi - weights @ psi
-    size = weights @ psi**2
-    return psi * np.sqrt(variance / size) if size > 0 else psi
+    psi = psi - units.weights @ psi
+    size = units.error(psi)
+    return psi * (error / size) if size > 0 else psi
 
 
 @dataclass
@@ -32,23 +33,23 @@ class Drawn:
     ----------
     importances : ndarray of shape (n_outputs,)
         The part of these rows.
-    rows : tuple of ndarray, or Moments
+    rows : tuple of ndarray, or list of Moments
         Each row's mean contribution and `Draw.unmoved`, (2, n_rows), its weight and its
         cell, (n_rows,); the cell `n_cells` for values that are no donors. Of rows in
-        partitions the moments of all that.
+        partitions `moments_by_weight` of all that.
     cells : ndarray of shape (4, n_cells)
         Of the draws of each donor cell: count, weight, weighted mean over the outputs,
         and weighted square of it.
-    noise : ndarray of shape (2,)
-        Variances that drawing gives the rows' means, times weights and their squares.
+    noise : float
+        Variances that drawing gives the rows' means, times the squared weights.
     """
 
     importances: np.ndarray
     rows: object
     cells: np.ndarray
-    noise: np.ndarray
+    noise: float
 
-    def estimate(self, points, level, move, draw, n_repeats, sample, n_donors=np.inf):
+    def estimate(self, points, level, move, draw, n_repeats, n_rows, n_donors=np.inf):
         """`Finished`, and the influence of each point.
 
         Drawing inflates squares of estimates by its own variance, which is taken off.
@@ -56,37 +57,38 @@ class Drawn:
         Parameters
         ----------
         points : tuple of ndarray
-            All rows, or points in their place, as `rows`.
+            All rows, or points in their place, as `weighted_points` gives them.
         level : float or ndarray of shape (n_cells,)
             What the donors' means are compared with.
         move : Move
         draw : Draw
         n_repeats : int
-        sample : tuple
-            How many rows there are, and their weight.
+        n_rows : int
+            How many rows there are.
         n_donors : float, default=inf
             How many rows were drawn as donors first.
         """
-        (row_mean, unmoved), weights, codes = points
-        n_rows, total_weight = sample
+        (row_mean, unmoved), weights, roots, codes = points
         theta = self.importances.mean()
         psi = row_mean - theta + draw.further_influence(theta, unmoved)
-        variance, monte_carlo = weights @ psi**2 - self.noise[0], self.noise[1]
+        squares = roots**2
+        variance, monte_carlo = squares @ psi**2 - self.noise, self.noise
         if move.codes is not None:
             means, noise = _donor_means(self.cells, level)
             factor, n_cells = draw.donor_factor, move.n_cells
-            masses, own = (
+            masses, of_squares, own = (
                 np.bincount(codes, of_rows, n_cells)[:n_cells]
-                for of_rows in (weights, weights * psi)
+                for of_rows in (weights, squares, squares * psi)
             )
-            squares = factor**2 * (means**2 - noise)
-            crossed = 2 * factor * divided(own, masses) * means
-            variance += move.chances @ (crossed + squares)
-            monte_carlo += max(move.chances @ squares, 0.0) / n_donors
+            # rows whose values are no donors count through those whose values are
+            share = divided(move.chances, masses)
+            donated = factor**2 * (means**2 - noise)
+            crossed = 2 * factor * own * means
+            variance += share @ (crossed + of_squares * donated)
+            monte_carlo += max(move.chances @ donated, 0.0) / n_donors
             psi = psi + factor * np.append(means, 0.0)[codes]
-        variance = max(variance, 0.0)
-        psi = scaled_influences(psi, weights, variance)
-        errors = np.sqrt([variance / total_weight, monte_carlo])
+        error = Units(n_rows).error_of_squares(max(variance, 0.0))
+        errors = error, np.sqrt(monte_carlo)
         if n_repeats == 1:
             errors, psi = np.full(2, np.nan), np.full(len(weights), np.nan)
         return Finished(self.importances, *errors, n_repeats * n_rows), psi
@@ -134,12 +136,14 @@ def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
     random = np.random.default_rng(int(seeds[position]))
     n_rows = len(walk.rows)
     drawn = draws_of(walk, move, draw, scale, n_repeats, random, n_rows)
-    row_mean = drawn.rows[0][0]
-    level = donor_levels(walk, move, row_mean, drawn.importances.mean())
-    sample = n_rows, walk.total_weight
-    finished, psi = drawn.estimate(drawn.rows, level, move, draw, n_repeats, sample)
+    numbers, weights, codes = drawn.rows
+    level = donor_levels(walk, move, numbers[0], drawn.importances.mean())
+    points = numbers, weights, walk.units.weights, codes
+    finished, psi = drawn.estimate(points, level, move, draw, n_repeats, n_rows)
     if walk.keep_rows:
-        finished.influences, finished.contributions = psi, row_mean
+        error = finished.standard_errors
+        finished.influences = scaled_influences(psi, walk.units, error)
+        finished.contributions = numbers[0]
     return finished
 
 
@@ -170,7 +174,7 @@ def draws_of(walk, move, draw, scale, n_repeats, random, n_all):
         per_output @ weights / n_repeats,
         (np.stack([row_mean, unmoved]), weights, codes),
         of_cells,
-        np.array([weights @ noise, weights**2 @ noise]),
+        float(weights**2 @ noise),
     )
 
 
@@ -234,8 +238,8 @@ def of_single_rows(batch, walk, move, donor_factor):
         donors = batch.cell_sums / (n * move.chances)
         donors -= donor_levels(walk, move, contributions, theta)
         psi += donor_factor * donors[move.codes[walk.rows]]
-    variance = batch.standard_error(1.0) ** 2
-    return scaled_influences(psi, walk.weights, variance), contributions
+    error = batch.standard_error(walk.units)
+    return scaled_influences(psi, walk.units, error), contributions
 
 
 def donor_draws(walk, draw, scale, seeds, n_jobs, wanted, number):
@@ -294,14 +298,18 @@ def draw_batch(task, walk, draw, scale, seeds):
 
 
 def influence(walk, move, draw, rows, cells, values):
-    """Variance of the rows' influence psi, from draws that share a row or a donor.
+    """Sum of (w_i psi_i)^2 over the rows, from products of two different draws.
 
     With r_i the mean contribution of row i, d_k that of donor value k and c the
-    donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). Products of two
-    different draws t, s of the same row estimate r_i^2, of the same donor d_k^2, and
-    of t's row with s's donor r_i d_k(i); each is divided by its chance to coincide.
-    Within parts d_k is compared with the mean of the part. The variance of these means
-    is subtracted; it is estimated from draws whose rows share a part.
+    donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). A draw t of value v
+    estimates psi_i by v a_i(t) without bias, where
+
+        a_i(t) = [i is t's row] / w_i + c [i holds a donor of t] / (m P_k)
+
+    with m the donors of a draw and P_k the chance of a donor value. So the sum over all
+    ordered pairs of draws estimates psi_i^2. It is the square of the sum of all draws
+    less each draw's own square. Within parts d_k is compared with the mean of the part,
+    to which a draw whose row is in the part adds 1 / W, the part's weight.
 
     Parameters
     ----------
@@ -310,28 +318,25 @@ def influence(walk, move, draw, rows, cells, values):
     values : ndarray of shape (n,)
         Contributions minus their mean.
     """
-    n, n_rows = len(values), len(walk.weights)
-    pairs = max(n * (n - 1), 1)
-    total = np.bincount(rows, values, n_rows)
-    own = np.bincount(rows, values**2, n_rows)
-    of_rows = np.sum((total**2 - own) / walk.weights) / pairs
-    if move.codes is None or not draw.donor_factor:
-        return float(of_rows)
-    m, n_cells, chance = len(cells), move.n_cells, move.chances
-    code = move.codes[walk.rows[rows]]
-    donated = sum(np.bincount(drawn, values, n_cells) for drawn in cells)
-    own = sum(
-        np.bincount(a[a == b], values[a == b] ** 2, n_cells)
-        for a in cells
-        for b in cells
-    )
-    of_donors = np.sum((donated**2 - own) / chance) / (pairs * m**2)
-    received = np.bincount(code, values, n_cells)
-    own = sum(
-        np.bincount(code[code == a], values[code == a] ** 2, n_cells) for a in cells
-    )
-    crossed = np.sum((received * donated - own) / chance) / (pairs * m)
-    between = between_parts(walk, move, rows, values) / pairs
-    c = draw.donor_factor
-    donated = 2 * c * (crossed - between) + c**2 * (of_donors - between)
-    return float(of_rows + donated)
+    n, w, c = len(values), walk.weights, draw.donor_factor
+    squares, pairs = walk.units.weights**2, max(n * (n - 1), 1)
+    psi = np.bincount(rows, values, len(w)) / w
+    own = np.ones(n)  # the sum over i of (w_i a_i(t))^2
+    if c and move.codes is not None:
+        m, codes, by_chance = len(cells), move.codes[walk.rows], c / move.chances
+        in_cell = np.bincount(codes, squares, move.n_cells)
+        of_cells = sum(np.bincount(drawn, values, move.n_cells) for drawn in cells)
+        psi += (by_chance * of_cells / m)[codes]
+        for a in cells:
+            own += 2.0 / m * (w[rows] * by_chance[a]) * (a == codes[rows])
+            for b in cells:
+                own += (by_chance[a] ** 2 * in_cell[a]) * (a == b) / m**2
+        if move.parts is not None:
+            part, masses = move.parts.of_row[walk.rows], move.parts.weights
+            of_part, in_part = part[rows], np.bincount(part, squares, len(masses))
+            psi -= c * (np.bincount(of_part, values, len(masses)) / masses)[part]
+            level = c / masses[of_part]
+            own += level * (level * in_part[of_part] - 2.0 * w[rows])
+            for a in cells:
+                own -= 2.0 / m * level * by_chance[a] * in_cell[a]
+    return float(squares @ psi**2 - values**2 @ own) / pairs

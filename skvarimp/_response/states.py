@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skvarimp._data.units import Units
+
 
 @dataclass
 class State:
@@ -164,8 +166,8 @@ class Sample:
     ----------
     weights : ndarray of shape (n_rows,) or (n_entries, n_rows)
         Sum to 1.
-    total_weight : float
-        What the weights summed to before; the sample size of the standard errors.
+    units : Units
+        The independent rows, for standard errors.
     base : ndarray of shape (n_outputs, n_rows)
     codes : ndarray of shape (n_entries, n_rows), slice or None
         The cell of each row's own value; a slice of all cells where row i has cell i.
@@ -184,7 +186,7 @@ class Sample:
     """
 
     weights: np.ndarray
-    total_weight: float
+    units: Units
     base: np.ndarray
     codes: np.ndarray | slice | None
     probabilities: np.ndarray
@@ -236,8 +238,7 @@ class Sample:
     def finished(self, importances, influences, contributions=None, curves=None):
         """`Finished` with standard errors, of the mean over outputs and of each.
 
-        Infinitesimal jackknife: (sum_i psi_i^2)^(1/2) / n. Integer weights count as
-        repeated rows.
+        By the infinitesimal jackknife, see `Units`.
 
         Parameters
         ----------
@@ -248,18 +249,14 @@ class Sample:
         curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
         """
         psi = self._scaled_mean(influences)
-        finished = Finished(importances, self._errors(psi[:, np.newaxis])[:, 0])
-        finished.errors_per_output = self._errors(influences) / self.scale
-        finished.curves = curves
+        finished = Finished(importances, self.units.error(psi), curves=curves)
+        of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
+        finished.errors_per_output = of_outputs.T / self.scale
         if self.keep_rows:
             finished.influences = psi
             if contributions is not None:
                 finished.contributions = self._scaled_mean(contributions)
         return finished
-
-    def _errors(self, influences):
-        variance = np.matmul(influences**2, self.weights[..., np.newaxis])
-        return np.sqrt(variance[..., 0] / self.total_weight)
 
     def _scaled_mean(self, of_outputs):
         return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))

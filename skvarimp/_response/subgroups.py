@@ -147,24 +147,3 @@ def donor_levels(walk, move, rows, theta):
     weighted = walk.weights * rows
     means = np.bincount(part, weighted, len(masses)) / masses
     return theta + means[move.parts.of_cell] - weighted.sum()
-
-
-def between_parts(walk, move, rows, values):
-    """Products of draws: over pairs whose rows share a part, less those over all pairs.
-
-    Parameters
-    ----------
-    walk : Walk
-    move : Move
-    rows : ndarray of shape (n,)
-        The evaluated row of each draw.
-    values : ndarray of shape (n,)
-        Contributions minus their mean.
-    """
-    if move.parts is None:
-        return 0.0
-    part, masses = move.parts.of_row[walk.rows[rows]], move.parts.weights
-    total = np.bincount(part, values, len(masses))
-    own = np.bincount(part, values**2, len(masses))
-    every = np.sum(values) ** 2 - np.sum(values**2)
-    return np.sum((total**2 - own) / masses) - every

@@ -15,6 +15,7 @@ from skvarimp._data.values import as_columns
 from skvarimp._measures.base import frame_library
 from skvarimp._models.model import Model
 from skvarimp._response.losses import LOSSES, make_loss, refused_loss
+from skvarimp._running.guards import warn
 from skvarimp._selection.checks import check_refittable
 from skvarimp._selection.removal import Removal
 from skvarimp._stability.leave_out_result import LeaveOutImportances
@@ -77,10 +78,14 @@ callable, default="auto"
         `BackwardEliminationSelector`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for the estimator, which must take them, and for the mean of the
-        differences; a pipeline needs metadata routing for it.
+        differences; a pipeline needs metadata routing for it. Importances treat integer
+        weights as repeated rows. Standard errors do not depend on the scale of the
+        weights, so give counts as repeated rows where errors matter.
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter, such as `GroupKFold`. Rows of one group may depend on
-        each other: the standard error is that of a mean over groups.
+        each other: the standard error is that of a mean over groups. None: those that
+        `params` routes to the splitter. Folds given as an iterable do not name theirs:
+        a warning says so where `groups` is None.
     params : dict, default=None
         Further metadata, one entry per row, with scikit-learn's metadata routing on.
     n_jobs : int, default=None
@@ -109,7 +114,9 @@ callable, default="auto"
     -----
     With d_i = loss(y_i, f_without(x_i)) - loss(y_i, f(x_i)) of the held-out rows, the
     importance is the (weighted) mean of d_i, and its standard error the standard
-    deviation of d_i divided by the square root of the number of rows. This is the
+    deviation of d_i (divisor n - 1) divided by the square root of the number of rows n;
+    with weights w that sum to 1, the root of n / (n - 1) times the sum over i of
+    (w_i (d_i - mean))^2. This is the
     cross-fitted estimate of Williamson et al. [1]_ with its influence function. In the
     population the importance is the increase of the smallest expected loss when the
     column is unknown; for the squared error, the increase of the residual variance. A
@@ -181,6 +188,13 @@ callable, default="auto"
         loss=[StrOptions({"auto", *LOSSES}), Callable],
         removal=[StrOptions({"auto", "drop", "constant"})],
     )
+    groups = refits.passed.groups if groups is None else groups
+    if groups is None and np.iterable(cv):
+        warn(
+            "Folds given as a list or iterator do not say which rows belong together: "
+            "all rows count as independent. If the folds keep groups together, pass "
+            "`groups`; otherwise groups=range(len(X)), or a splitter as `cv`."
+        )
     reason = refused_loss(loss, estimator, "auto")
     if reason:
         raise ValueError(reason)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control, t
 
 from skvarimp._data.statistics import divided, holm
+from skvarimp._data.units import Units
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import leave_out_html
@@ -36,8 +37,8 @@ class LeaveOutImportances:
     baseline : float
         Mean held-out loss with all columns.
     degrees_of_freedom : float, default=inf
-        Of Student's t for intervals and p-values: the number of groups minus 1, or
-        infinity for independent rows.
+        Of Student's t for intervals and p-values: the number of groups, or of
+        independent rows, minus 1.
     frame_library : str, default="pandas"
         Library of the frames that `to_frame` makes.
 
@@ -85,7 +86,7 @@ class LeaveOutImportances:
             Mean loss of each row, with all columns and without each entry; NaN for
             rows that were never held out.
         weights : ndarray of shape (n_samples,)
-            Weights of the rows; integer weights equal repeated rows.
+            Weights of the rows.
         groups : array-like of shape (n_samples,) or None
             Labels of rows that depend on each other.
         frame_library : str
@@ -104,18 +105,14 @@ class LeaveOutImportances:
             unknown = np.full(len(entry_names), np.nan)
             nothing = entry_names, unknown, unknown, differences, np.nan
             return cls(*nothing, frame_library=frame_library)
-        mean = weight @ values / total
-        deviations, freedom = values - mean, np.inf
-        spread = weight @ deviations**2
+        weight = weight / total
+        mean, codes = weight @ values, np.arange(len(weight))
         if groups is not None:
             _, codes = np.unique(np.asarray(groups)[used], return_inverse=True)
-            sums = np.zeros((codes.max() + 1, len(entry_names)))
-            np.add.at(sums, codes, weight[:, np.newaxis] * deviations)
-            freedom = float(codes.max())
-            correction = (freedom + 1) / freedom if freedom > 0 else np.nan
-            spread = (sums**2).sum(axis=0) * correction
-        errors = np.sqrt(spread) / total
-        baseline = float(weight @ losses[used, 0] / total)
+        sums = np.zeros((codes.max() + 1, len(entry_names)))
+        np.add.at(sums, codes, weight[:, np.newaxis] * (values - mean))
+        errors, freedom = Units(len(sums)).error_of_sums(sums.T), len(sums) - 1.0
+        baseline = float(weight @ losses[used, 0])
         return cls(
             entry_names, mean, errors, differences, baseline, freedom, frame_library
         )
@@ -134,10 +131,10 @@ class LeaveOutImportances:
     def pvalues(self) -> Floats:
         """One-sided p-values of "not positive", of shape (n_entries,).
 
-        An entry without any effect on the losses has p = 1.
+        Where the error is 0, 0 for a positive importance and 1 for others.
         """
-        errors = self.standard_errors
-        ratio = np.where(np.isnan(errors), np.nan, -np.inf)
+        errors, positive = self.standard_errors, self.importances > 0
+        ratio = np.where(positive, np.inf, -np.inf) + 0.0 * errors  # NaN stays
         np.divide(self.importances, errors, out=ratio, where=errors > 0)
         return t.sf(ratio, self.degrees_of_freedom)
 

@@ -8,7 +8,9 @@ that do not differ is not 0. Its expectation is taken off:
 with p_b the share of group b, n_b its number of rows (sum of weights) and s_b^2 the
 variance of the scores in it (divisor n_b - 1); groups of one row take the pooled
 variance. The standard error is that of leaving out one row at a time (jackknife): for
-groups of few rows, unlike an influence function, it contains the error of s_b^2.
+groups of few rows, unlike an influence function, it contains the error of s_b^2. It
+does not depend on the scale of the weights: for it, they are scaled so that their sum
+is the number of rows.
 """
 
 from dataclasses import dataclass
@@ -112,11 +114,11 @@ def conditional_means(codes, scores, name):
     groups = Groups(sizes, means, squares, scores)
     known = groups.without_influence(name)
     if known is None:
-        constant, slope, curve = (
-            term.take(codes, axis=0) for term in groups.influence_terms()
-        )
+        of_rows = groups.of_rows()
+        terms = (term.take(codes, axis=0) for term in of_rows.influence_terms())
+        constant, slope, curve = terms
         influence = (curve * deviations + slope) * deviations + constant
-        known = root_of_rows(groups.variance, influence, scores)
+        known = groups.root, *root_of_rows(of_rows.variance, influence, scores)[1:]
     return known, scores.in_units(means)
 
 
@@ -137,8 +139,8 @@ def root_of_rows(variance, influence, scores):
     influences : ndarray of shape (n_samples, 1)
         Of each row on the mean of the roots.
     """
-    products = influence.T @ (scores.weights[:, np.newaxis] * influence)
-    root, error, shares = root_with_error(variance, products, scores)
+    terms = scores.weights[:, np.newaxis] * influence
+    root, error, shares = root_with_error(variance, terms.T @ terms, scores)
     return root, error, influence @ shares[:, np.newaxis]
 
 
@@ -150,7 +152,7 @@ def root_with_error(variance, products, scores):
     variance : ndarray of shape (n_outputs,)
         Estimate of Q^2; below 0 counts as 0.
     products : ndarray of shape (n_outputs, n_outputs)
-        Weighted means of the products of the rows' influences on the variance.
+        Sums of the products of the rows' weighted influences on the variance.
     scores : Scores
 
     Returns
@@ -163,10 +165,16 @@ def root_with_error(variance, products, scores):
     shares : ndarray of shape (n_outputs,)
         The influence on the mean of the roots is that on the variances times these.
     """
-    root = np.sqrt(np.maximum(variance, 0.0))
-    divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(scores.error(np.diag(products))))
+    root = root_of(variance)
+    error_of = scores.units.error_of_squares
+    divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error_of(np.diag(products))))
     shares = 1.0 / np.where(divisor > 0, divisor, 1.0) / len(root)
-    return root, scores.error(shares @ products @ shares), shares
+    return root, error_of(shares @ products @ shares), shares
+
+
+def root_of(variance):
+    """The root of an estimated variance, which may be below 0."""
+    return np.sqrt(np.maximum(variance, 0.0))
 
 
 @dataclass
@@ -183,14 +191,16 @@ class Groups:
 
     Attributes
     ----------
+    total : float
+        Number of rows in all groups.
     own : ndarray of shape (n_groups, n_outputs)
         Variances; 0 for groups of one row.
     alone : ndarray of shape (n_groups, 1)
         Which groups are of one row.
     freedom : float
         Degrees of freedom of the pooled variance, n minus the number of groups.
-    variance : ndarray of shape (n_outputs,)
-        Q^2, the formula of the module.
+    variance, root : ndarray of shape (n_outputs,)
+        Q^2, the formula of the module, and Q.
     """
 
     sizes: np.ndarray
@@ -199,13 +209,21 @@ class Groups:
     scores: object
 
     def __post_init__(self):
-        sizes, total = self.sizes, self.scores.total
+        sizes = self.sizes
+        self.total = total = sizes.sum()
         self.alone = sizes < ALONE
         self.own = self.squares / np.where(self.alone, 1.0, sizes - 1.0) * ~self.alone
         self.freedom = total - len(sizes)
         pooled = self.squares.sum(axis=0) / max(self.freedom, 1e-300)
         chance = (1.0 - sizes / total) * np.where(self.alone, pooled, self.own)
         self.variance = (sizes * self.means**2 - chance).sum(axis=0) / total
+        self.root = root_of(self.variance)
+
+    def of_rows(self):
+        """The same groups with sizes that add up to the number of rows."""
+        factor = self.scores.units.n / self.total
+        sizes, squares = self.sizes * factor, self.squares * factor
+        return Groups(sizes, self.means, squares, self.scores)
 
     def without_influence(self, name):
         """Root and error of one group, or where too few values of an entry repeat.
@@ -213,7 +231,7 @@ class Groups:
         None elsewhere. Says so if too few values repeat: if the error of what is taken
         off for groups of one row is too large a part of the score's variance.
         """
-        n_groups, total = len(self.sizes), self.scores.total
+        n_groups, total = len(self.sizes), self.total
         if n_groups == 1:  # exactly 0
             return np.zeros(self.means.shape[1]), 0.0, 0.0
         share = self.alone.sum() / total * np.sqrt(2.0 / max(self.freedom, 1e-300))
@@ -238,7 +256,7 @@ class Groups:
         -------
         b0, b1, b2 : ndarray of shape (n_groups, n_outputs)
         """
-        n, size, means = self.scores.total - 1.0, self.sizes, self.means
+        n, size, means = self.total - 1.0, self.sizes, self.means
         alone, own = self.alone, self.own
         left = np.where(alone, 1.0, size - 1.0)  # a group of one row goes with it
         left_alone = ~alone & (left < ALONE)

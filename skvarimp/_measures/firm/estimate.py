@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.units import Units
 from skvarimp._measures.firm.conditional import (
     conditional_means,
     distinct_counts,
@@ -29,13 +30,17 @@ class Scores:
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_outputs)
-        Minus their mean; exactly 0 for a constant score.
+        Minus their mean, in units of `scale`; exactly 0 for a constant score.
     mean, scale : ndarray of shape (n_outputs,)
-        Scores are mean + scale * values; scale is 1, or their standard deviation.
+        Scores are mean + scale * values.
+    unit : float
+        What importances are in: the scale of all outputs, or 1 where `standardized`.
     weights : ndarray of shape (n_samples,)
         Sum to 1.
     total : float
-        What the weights summed to: the sample size.
+        What the weights summed to: the number of rows of the importances.
+    units : Units
+        The independent rows of the standard errors.
     standardized : bool
         Whether the values have standard deviation 1.
     keep_rows : bool
@@ -45,8 +50,10 @@ class Scores:
     values: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
+    unit: float
     weights: np.ndarray
     total: float
+    units: Units
     standardized: bool
     keep_rows: bool = False
 
@@ -60,12 +67,8 @@ class Scores:
         """Whether each output is the same at all rows, (n_outputs,)."""
         return ~np.any(self.values, axis=0)
 
-    def error(self, squares):
-        """Standard errors from the rows' weighted mean squared influence."""
-        return np.sqrt(squares / self.total)
-
     def in_units(self, values):
-        """Centred (and scaled) scores back in the units of the score."""
+        """Centred and scaled scores back in the units of the score."""
         return self.mean + self.scale * values
 
 
@@ -114,10 +117,17 @@ class Estimates:
         self.methods[entries] = methods
         if self.influences is None:
             return
-        weights, variances = self.scores.weights, self.errors**2 * self.scores.total
-        shape = len(weights), len(entries)
+        shape = len(self.influences), len(entries)
         for e, psi in zip(entries, np.broadcast_to(influences, shape).T):
-            self.influences[:, e] = scaled_influences(psi, weights, variances[e])
+            psi = scaled_influences(psi, self.scores.units, self.errors[e])
+            self.influences[:, e] = psi
+
+    def in_units(self):
+        """These results in the units of the score, as `ConditionalScores` are."""
+        for name in ("importances", "signed", "errors", "influences"):
+            values = getattr(self, name)
+            setattr(self, name, None if values is None else self.scores.unit * values)
+        return self
 
 
 class ConditionalScores(Mapping):

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skvarimp._data.partitions import Partitions, as_rows
+from skvarimp._data.units import Units, unit_of
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
@@ -109,8 +110,8 @@ default="auto"
         With the slope's sign, or that of the score at the larger of two values minus
         at the smaller; NaN for conditional means and groups.
     standard_errors_ : ndarray of shape (n_entries,) or None
-        Sampling errors with the model held fixed; the number of rows is the sum of
-        `sample_weight`. None with a `covariance` other than "empirical".
+        Sampling errors with the model held fixed. None with a `covariance` other than
+        "empirical".
     method_ : list of str
         The method of each entry.
     conditional_scores_ : mapping
@@ -227,6 +228,7 @@ default="auto"
         self._store_estimates(entries, model.output_names, results)
 
     def _store_estimates(self, features, output_names, results):
+        results = results.in_units()
         self.signed_importances_ = results.signed
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
@@ -268,8 +270,7 @@ default="auto"
                 "callback stopped the fit."
             )
             influences = np.full((table.n_samples, len(results.importances)), np.nan)
-        weights, total = scores.weights, scores.total
-        rows = Rows(influences, None, weights, total, kept, fingerprint(table))
+        rows = Rows(influences, None, scores.units, kept, fingerprint(table))
         store_rows(self, rows)
 
     def _model(self, estimator, y):
@@ -321,12 +322,14 @@ def make_scores(raw, weights, standardize, keep_rows):
     weights = weights / total
     mean = weights @ raw
     values = np.where(np.ptp(raw, axis=0) == 0, 0.0, raw - mean)
-    scale = np.ones(raw.shape[1])
+    unit = unit_of(values)
+    values, scale = values / unit, np.full(raw.shape[1], unit)
     if standardize:
         spread = np.sqrt(weights @ values**2)
-        scale = np.where(spread > 0, spread, 1.0)
-        values = values / scale
-    return Scores(values, mean, scale, weights, total, standardize, keep_rows)
+        spread = np.where(spread > 0, spread, 1.0)
+        values, scale, unit = values / spread, scale * spread, 1.0
+    of_rows = weights, total, Units.of(weights)
+    return Scores(values, mean, scale, unit, *of_rows, standardize, keep_rows)
 
 
 def label_scores(y, names=()):

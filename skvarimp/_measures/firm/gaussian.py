@@ -241,7 +241,7 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
                 deviation = scores.values[rows] ** 2 - ~scores.constant
                 influence -= 0.5 * deviation[:, np.newaxis] * size
             influence = influence.mean(axis=2)
-            squares += scores.weights[rows] @ influence**2
+            squares += scores.weights[rows] ** 2 @ influence**2
             if kept is not None:
                 kept[rows] = influence
             if progress.step() and rows.stop < n_samples:
@@ -250,7 +250,7 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
                     f"{n_samples} rows: there are no standard errors."
                 )
                 return None
-    return scores.error(squares), kept
+    return scores.units.error_of_squares(squares), kept
 
 
 def _products(covariance, changes):

@@ -7,6 +7,7 @@ these give the standard errors, whichever partition the rows are in.
 
 import numpy as np
 
+from skvarimp._data.units import Units
 from skvarimp._measures.firm.conditional import (
     Groups,
     number_of_bins,
@@ -17,7 +18,7 @@ from skvarimp._measures.firm.estimate import Estimates, Scores, method_of
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._measures.partitioned_problem import response_moments
 from skvarimp._response.partitioned_donors import MOST_VALUES
-from skvarimp._response.partitioned_moments import Moments
+from skvarimp._response.partitioned_moments import moments_by_weight
 from skvarimp._response.partitioned_walk import Count, PartModel
 from skvarimp._response.unmoved import unmoved_response
 
@@ -98,13 +99,14 @@ def estimates_over(measure, model, entries, partitions, is_linear):
     moments, size = partitions.passed(response_moments, (model,))
     level = np.array([of_one.means[0, 0] for of_one in moments])
     total = moments[0].weights.sum()
-    spread = np.sqrt([of_one.scatter[0, 0] / total for of_one in moments])
+    spread = np.abs([of_one.root[0, 0] for of_one in moments]) / np.sqrt(total)
     constant = spread <= ROUNDING * size.values
     scale = np.where(constant | (not measure.standardize), 1.0, spread)
     values, one = np.where(constant, 0.0, 1.0)[np.newaxis], np.ones(1)
-    scores = Scores(values, level, scale, one, total, measure.standardize)
     none = PartModel(model, None, len(level))
     count = partitions.passed(Count.of, (none, entries, (False,)))
+    of_rows = one, total, Units(sum(count.n_rows.values()))
+    scores = Scores(values, level, scale, 1.0, *of_rows, measure.standardize)
     how = measure.method, number_of_bins(measure.n_bins, total), is_linear
     seen = [count.observed[entry, False] for entry in entries]
     features = [Feature(*one, *how) for one in zip(entries, seen)]
@@ -127,7 +129,7 @@ ROUNDING = 1e-15  # a spread below this part of the response is none
 
 
 def _sums(part, model, features, scores):
-    """`Moments` of each group of each feature from the rows of one partition."""
+    """`moments_by_weight` of each group of each feature from one partition's rows."""
     v = ((unmoved_response(model, part.table).T - scores.mean) / scores.scale).T
     v[scores.constant] = 0.0
     result = []
@@ -142,13 +144,13 @@ def _sums(part, model, features, scores):
         bounds = np.cumsum(np.bincount(codes, minlength=n_groups))[:-1]
         groups = np.split(np.argsort(codes, kind="stable"), bounds)
         of_rows = [(numbers[:, rows], part.weights[rows], None, 1) for rows in groups]
-        result.append([Moments.of(*of_group) for of_group in of_rows])
+        result.append([moments_by_weight(*of_group) for of_group in of_rows])
     return result
 
 
 def _slopes(feature, moments, scores):
     """`Slopes` of one feature, see `slopes`; z = (d - shift) / sd."""
-    n, weight = scores.n_outputs, moments.weights[0]
+    n, (moments, of_squares) = scores.n_outputs, moments
     products, v, _, (shift, squares) = np.split(moments.means[:, 0], [n, 2 * n, 3 * n])
     ends = feature.numbers[[0, -1]]
     sd = np.sqrt(max(squares - shift**2, 0.0))
@@ -160,32 +162,38 @@ def _slopes(feature, moments, scores):
     of_d = [size * shift / sd**2, -0.5 * size / sd**2]
     factors = np.hstack([signs / sd, -shift * signs / sd, -halves, of_d])
     fixed = halves @ ~scores.constant - 0.5 * size * (shift**2 / sd**2 + 1.0)
-    psi = factors @ moments.means[:, 0] + fixed
-    square = psi**2 + factors @ moments.scatter @ factors / weight
+    squares = _products(of_squares, factors[np.newaxis], fixed)[0]
+    error = scores.units.error_of_squares(squares / scores.total**2)
     steps = (ends - (feature.center + shift))[np.newaxis]
     lines = lines_of(signed[np.newaxis], steps, np.array([sd]), scores)
-    error = scores.error(np.array([square]))
     return Slopes(signed[np.newaxis], error, ends[np.newaxis], lines)
 
 
 def _means(name, by_group, scores):
     """See `conditional_means`: the root of Q^2 with its error, and the means."""
-    n, total = scores.n_outputs, scores.total
+    n = scores.n_outputs
+    by_group, of_squares = zip(*by_group)
     sizes = np.array([m.weights[0] for m in by_group])
     means = np.array([m.means[:n, 0] for m in by_group])
-    squares = np.array([np.diag(m.scatter)[:n] for m in by_group])
+    squares = np.array([np.sum(m.root[:n] ** 2, axis=1) for m in by_group])
     groups = Groups(sizes[:, np.newaxis], means, squares, scores)
     known = groups.without_influence(name)
     if known is None:
-        b0, b1, b2 = groups.influence_terms()
+        of_rows = groups.of_rows()
+        b0, b1, b2 = of_rows.influence_terms()
         # of the numbers v and v^2: e = v - mean, e^2 = v^2 - 2 mean v + mean^2
         fixed = b0 - b1 * means + b2 * means**2
         products = np.zeros((n, n))
-        for g, moments in enumerate(by_group):
+        for g, moments in enumerate(of_squares):
             factors = b1[g] - 2.0 * b2[g] * means[g], b2[g]
             factor = np.hstack([one * np.eye(n) for one in factors])
-            psi = factor @ moments.means[:, 0] + fixed[g]
-            products += sizes[g] / total * np.outer(psi, psi)
-            products += factor @ moments.scatter @ factor.T / total
-        known = root_with_error(groups.variance, products, scores)
+            products += _products(moments, factor, fixed[g])
+        products /= scores.total**2
+        known = groups.root, *root_with_error(of_rows.variance, products, scores)[1:]
     return known[:2], scores.in_units(means)
+
+
+def _products(moments, factors, fixed):
+    """Weighted sums of products of influences, factors @ numbers + fixed."""
+    psi, root = factors @ moments.means[:, 0] + fixed, factors @ moments.root
+    return moments.weights[0] * np.outer(psi, psi) + root @ root.T

@@ -78,7 +78,7 @@ def slopes(F, scores):
         influence -= (scores.values**2 - ~scores.constant) @ halves.T
     kept = influence.copy() if scores.keep_rows else None
     influence *= influence
-    errors = scores.error(w @ influence)
+    errors = scores.units.error_of_squares(w**2 @ influence)
     steps = ends - ends[:, :1] - mean[:, np.newaxis]
     lines = lines_of(signed, steps, divisor, scores)
     return Slopes(signed, errors, ends, lines, kept)
@@ -134,8 +134,8 @@ def sparse_slopes(X, scores):
     zero = z0[columns]
     here = u * z + v - c[columns] * (z**2 + 1.0)
     elsewhere = u * zero + v - c[columns] * (zero**2 + 1.0)
-    squares += column_sums(X, w[rows] * (here**2 - elsewhere**2))
-    errors = scores.error(np.maximum(squares, 0.0))
+    squares += column_sums(X, w[rows] ** 2 * (here**2 - elsewhere**2))
+    errors = scores.units.error_of_squares(np.maximum(squares, 0.0))
     steps = ends - mean[:, np.newaxis]
     return Slopes(signed, errors, ends, lines_of(signed, steps, sd, scores))
 
@@ -146,7 +146,7 @@ def signs_of(signed):
 
 
 def _square_of_all(a, b, constant, scores):
-    """sum_i w_i (sum_o a_o s_io + b_o (s_io^2 - 1) - constant)^2 for each entry."""
+    """sum_i w_i^2 (sum_o a_o s_io + b_o (s_io^2 - 1) - constant)^2 for each entry."""
     S = scores.values
     ones = np.ones((len(S), 1))
     parts = [(S, a), (ones, -constant[:, np.newaxis])]
@@ -154,7 +154,8 @@ def _square_of_all(a, b, constant, scores):
         parts.append((S**2 - ~scores.constant, b))
     basis = np.hstack([part for part, _ in parts])
     coefficients = np.hstack([coefficient for _, coefficient in parts])
-    moments = basis.T @ (scores.weights[:, np.newaxis] * basis)
+    basis *= scores.weights[:, np.newaxis]
+    moments = basis.T @ basis
     return np.einsum("eo,eo->e", coefficients @ moments, coefficients)
 
 

@@ -13,6 +13,7 @@ from skvarimp._data.entries import column_names
 from skvarimp._data.fitted import check_fitted
 from skvarimp._data.partitions import Partitions, as_rows
 from skvarimp._data.table import as_table
+from skvarimp._data.units import Units
 from skvarimp._data.validation import Interval, check_sample_weight, check_target
 from skvarimp._data.values import names_in, target_names
 from skvarimp._display.matrix import AssociationDisplay
@@ -288,7 +289,10 @@ class ImpurityImportance(BaseImportance):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Their target, where X is needed.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the estimator was fitted with; with rows="unseen", weights of the rows.
+            What the estimator was fitted with; with rows="unseen", weights of the
+            rows. Importances treat integer weights as repeated rows. Standard errors do
+            not depend on the scale of the weights, so give counts as repeated rows
+            where errors matter.
         tree_weights : array-like of shape (n_trees,), default=None
             Weights of the trees in the average, in place of the ensemble's own; in
             gradient boosting by stage, then class.
@@ -340,18 +344,18 @@ class ImpurityImportance(BaseImportance):
         if self.rows == "oob":
             rows.outside = out_of_bag_rows(estimator, table, y, sample_weight, kept)
         credit = rows.credit(rows.sums())
-        self._store_earned(credit.columns, credit.totals, credit.variance, y)
+        units = Units.of(rows.weights / rows.weights.sum())
+        errors = units.error(credit.influences.T)
+        self._store_earned(credit.columns, credit.totals, errors, y)
         if self.keep_rows:
             every = np.zeros((2, len(places), table.n_columns))
             every[:, :, credit.columns] = credit.influences, credit.rows
-            total, seen = rows.weights.sum(), fingerprint(some)
-            shares = rows.weights / total
-            store_rows(self, Rows(*every, shares, total, kept, seen))
+            store_rows(self, Rows(*every, units, kept, fingerprint(some)))
 
-    def _store_earned(self, columns, totals, variance, y):
+    def _store_earned(self, columns, totals, errors_of_columns, y):
         n_columns, n_outputs = self.n_features_in_, totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
-        importances[columns], errors[columns] = totals, np.sqrt(variance)
+        importances[columns], errors[columns] = totals, errors_of_columns
         names = column_names(getattr(self, "feature_names_in_", None), n_columns)
         outputs = target_names(n_outputs, names_in(y))
         self._store(importances, names, outputs, errors)

@@ -43,8 +43,6 @@ class Credit:
         Columns that any tree splits on; all others earn nothing.
     totals : ndarray of shape (n_features, n_outputs)
         Weighted means over the rows.
-    variance : ndarray of shape (n_features,)
-        Of the means over the outputs.
     rows : ndarray of shape (n_rows, n_features)
         What each row earned, mean over the outputs.
     influences : ndarray of shape (n_rows, n_features)
@@ -53,7 +51,6 @@ class Credit:
 
     columns: np.ndarray
     totals: np.ndarray
-    variance: np.ndarray
     rows: np.ndarray
     influences: np.ndarray
 
@@ -201,10 +198,7 @@ class RowsInTrees:
             self._climb_all(group, at_split, change[group] / n_outputs, rows)
         if self.outside is not None:
             means = self._shared_out(earning.sum(axis=0) / n_outputs)
-        influences = rows - means
-        variance = self.weights @ influences**2 / total**2
-        totals = np.transpose(totals)
-        return Credit(self.nodes.columns, totals, variance, rows, influences)
+        return Credit(self.nodes.columns, np.transpose(totals), rows, rows - means)
 
     def _centred(self, total, reached, asked):
         """By how much each node's value is off the mean over the rows at its parent.

@@ -6,6 +6,7 @@ partitions.
 
 import numpy as np
 
+from skvarimp._data.units import Units, unit_of
 from skvarimp._data.values import as_columns, class_lists, positions, where_codes
 from skvarimp._measures.impurity.readers import (
     READERS,
@@ -150,25 +151,31 @@ def earned_over(measure, estimator, partitions):
 
     Returns
     -------
-    columns, totals, variance
+    columns, totals
         See `Credit`.
+    errors : ndarray of shape (n_features,)
+        Standard errors of the means over the outputs.
     """
     if measure.keep_rows:
         partitions.refuse("keep_rows=True", ", or leave it out")
     partitions.sent.add(estimator)
-    sums = partitions.passed(_sums, (estimator,))
-    variance = partitions.passed(_variance, (estimator, sums))
+    n_rows, sums = partitions.passed(_sums, (estimator,))
     # totals follow from the sums alone
     credit = _in_trees(partitions.head, estimator).credit(sums)
-    return credit.columns, credit.totals, variance
+    size = unit_of(credit.totals)
+    squares = partitions.passed(_squares, (estimator, sums, size))
+    errors = Units(n_rows).error_of_squares(squares)
+    return credit.columns, credit.totals, size * errors
 
 
 def _sums(part, estimator):
-    return _in_trees(part, estimator).sums()
+    return len(part.weights), _in_trees(part, estimator).sums()
 
 
-def _variance(part, estimator, sums):
-    return _in_trees(part, estimator).credit(sums).variance
+def _squares(part, estimator, sums, size):
+    """Sums over the rows of what each adds to the sampling errors, squared."""
+    influences = _in_trees(part, estimator).credit(sums).influences
+    return (part.weights / sums[0]) ** 2 @ (influences / size) ** 2
 
 
 def _in_trees(part, estimator):

@@ -126,7 +126,7 @@ class InPartitions:
         curves = self._curves(moves, self.problem.count(self.joint).weight)
         arguments = self._model, moves, curves
         moments = self.problem.partitions.passed(_left, arguments)
-        rest, response = np.array([np.diag(m.scatter) for m in moments]).T
+        rest, response = np.array([np.sum(m.root**2, axis=1) for m in moments]).T
         return divided(rest, response)
 
 

@@ -10,7 +10,7 @@ Any head(X W + b) of sparse columns of few distinct values: in a column with the
 from the sums X W + b. The few rows that hold another value are then moved one by one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -134,12 +134,15 @@ def finish_lines(walk, positions, columns, slopes):
     probabilities = np.broadcast_to(probabilities, values.shape)
     rows = slice(0, values.shape[1])
     margins = Margins(walk.base[np.newaxis], weights, rows, probabilities, None, walk.y)
+    units = walk.units
+    if weights is not walk.weights:
+        units = replace(units, weights=_roots(units.weights, weights))
     t = values[:, np.newaxis]
     lines = StraightLines(margins, None, t, t, slopes[:, :, np.newaxis], ascending)
     if any(hasattr(reduction, "statistic") for reduction in reductions):
         new = begins_value(lines.ascending[:, 0])
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
-    result = finish_shape(walk, positions, lines, IN_ORDER)
+    result = finish_shape(walk, positions, lines, IN_ORDER, units)
     for finished in result:
         if finished.curves is not None:
             curves = lines.by_value(finished.curves)
@@ -147,7 +150,15 @@ def finish_lines(walk, positions, columns, slopes):
     return result
 
 
-def finish_shape(walk, positions, shape, codes):
+def _roots(of_rows, of_cells):
+    """`Units.weights` of stored values, a row each, after that of all other rows."""
+    roots = of_cells.copy()
+    rest = of_rows @ of_rows - np.sum(of_cells[:, 1:] ** 2, axis=1)
+    roots[:, 0] = np.where(of_cells[:, 0] > 0, np.sqrt(np.maximum(rest, 0.0)), 0.0)
+    return roots
+
+
+def finish_shape(walk, positions, shape, codes, units):
     """The finished reductions of some positions of one request.
 
     Parameters
@@ -157,6 +168,7 @@ def finish_shape(walk, positions, shape, codes):
     shape : Shape
         The curves of all rows, with one leading entry per position.
     codes : ndarray of shape (n_positions, n_rows) or slice
+    units : Units
         See `Sample`.
 
     Returns
@@ -169,7 +181,7 @@ def finish_shape(walk, positions, shape, codes):
     for reduction, state, scale in zip(reductions, reduced(reductions, shape), scales):
         sample = Sample(
             margins.weights,
-            walk.total_weight,
+            units,
             walk.base,
             codes,
             margins.probabilities,

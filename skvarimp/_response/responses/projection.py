@@ -171,7 +171,8 @@ class ProjectionResponse(ScoreResponse):
         if ice is None:
             return None
         margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)
-        return finish_shape(walk, positions, Dense(margins, ice), few.codes)
+        shape = Dense(margins, ice)
+        return finish_shape(walk, positions, shape, few.codes, walk.units)
 
 
 def columns_at(walk, positions):
