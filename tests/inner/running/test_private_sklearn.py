@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from callback_recorder import Recorder
-from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.svm import SVR
 
 import skvarimp
 from skvarimp import SensitivityImportance
@@ -76,18 +76,18 @@ def test_import_without_the_vocabulary_of_constraints(monkeypatch):
 
 def test_a_missing_attribute_costs_speed_only(monkeypatch):
     """The model is asked itself, and the warning names the attribute."""
-    model = GaussianProcessRegressor(normalize_y=True, optimizer=None).fit(X, Y)
+    model = SVR().fit(X, Y)
     imp = SensitivityImportance(scale=None)
     expected = imp.fit(model, X).importances_
     assert "black box" not in imp.response_path_
 
-    def without_spread(estimator, name, *default):
-        if name == "_y_train_std":
+    def without_gamma(estimator, name, *default):
+        if name == "_gamma":
             raise AttributeError
         return getattr(estimator, name, *default)
 
-    monkeypatch.setattr(private_sklearn, "getattr", without_spread, raising=False)
-    with pytest.warns(ResponseWarning, match=r"has no `_y_train_std`: the spread"):
+    monkeypatch.setattr(private_sklearn, "getattr", without_gamma, raising=False)
+    with pytest.warns(ResponseWarning, match=r"has no `_gamma`: the number"):
         found = imp.fit(model, X).importances_
     assert "black box" in imp.response_path_
     np.testing.assert_allclose(found, expected, rtol=1e-9)
