@@ -62,7 +62,7 @@ class InterpolatedResponse(ScoreResponse):
         observed = values[spread_over(len(values), VALUES)]
         for n in SIZES:
             if n >= len(values):
-                return len(values)
+                return max(len(values), SIZES[0])
             at = np.concatenate([nodes(low, high, n), observed])
             scores = self._asked(few, rows, [column], at[:, np.newaxis])
             if scores is None:

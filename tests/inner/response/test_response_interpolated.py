@@ -287,6 +287,13 @@ def test_constant_column_is_exactly_zero():
         assert np.all(imp.importances_[[0, 1, 3]] > 0)
 
 
+def test_grids_wider_than_the_data():
+    """A constant column that is moved through values of the grid's own."""
+    model = polynomial(Ridge()).fit(X + [0, 0, 1, 0, 0] * X[:, :1], Y)
+    grids = [{"x2": np.linspace(0, 1, k), "x0": np.linspace(-9, 9, k)} for k in (3, 40)]
+    check_equal(model, X, WEIGHTS, features=[0, 2], grids=grids)
+
+
 def test_squares_by_hand():
     """f = x^2 on 0, ..., 10: the mean of |a^2 - b^2| over all pairs."""
     Z = np.arange(11.0)[:, np.newaxis]
