@@ -21,7 +21,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -61,6 +61,13 @@ REGRESSORS = {
         hidden_layer_sizes=(6,), max_iter=40, solver="lbfgs", random_state=0
     ),
     "steps in front": make_pipeline(StandardScaler(), DecisionTreeRegressor()),
+    "steps up and down": make_pipeline(FunctionTransformer(np.sin), SVR(C=5.0)),
+    "steps down": make_pipeline(
+        FunctionTransformer(np.negative),
+        MLPRegressor(
+            hidden_layer_sizes=(4,), max_iter=40, solver="lbfgs", random_state=0
+        ),
+    ),
     "combined": VotingRegressor(
         [("ridge", Ridge()), ("tree", DecisionTreeRegressor())]
     ),
