@@ -46,8 +46,15 @@ class Units:
 
     @property
     def freedom(self):
-        """Degrees of freedom of Student's distribution."""
-        return max(self.n - 1, 1)
+        """Degrees of freedom of Student's distribution.
+
+        Those of a sum of squares with unequal weights (Satterthwaite 1946): with equal
+        weights n - 1, and fewer where some rows weigh much more than others.
+        """
+        if self.weights is None:
+            return max(self.n - 1, 1)
+        squares = (self.weights / self.weights.max()) ** 2
+        return max(squares.sum() ** 2 / (squares @ squares) - 1, 1)
 
     def terms(self, influences):
         """What each row adds to the sampling error, (..., n_rows) as the influences."""
