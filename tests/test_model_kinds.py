@@ -104,8 +104,8 @@ def test_columns_of_y_name_the_outputs(library):
 
 
 WITH_ERRORS = [
-    SensitivityImportance(scale=None),
-    SensitivityImportance(scale=None, contrast="observed"),
+    SensitivityImportance(scale=None, estimation="exact"),
+    SensitivityImportance(scale=None, contrast="observed", estimation="exact"),
     PartialDependenceImportance(grid="deciles"),
     PartialDependenceImportance(grid="deciles", kind="individual"),
     SobolImportance(grid="deciles"),

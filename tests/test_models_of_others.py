@@ -72,10 +72,11 @@ def test_classes_with_probabilities_or_scores_say_classifier(kind):
     method = "auto" if kind is WithProbabilities else "decision_function"
     for labels in (LABELS, (LABELS == "yes").astype(int)):
         model = kind().fit(X, labels)
-        measure = PermutationImportance(response_method=method)
+        exact = {"estimation": "exact"}
+        measure = PermutationImportance(response_method=method, **exact)
         expected = measure.fit(model.model_, X, labels)
         names = expected.output_names_, expected.importances_
-        found = PermutationImportance().fit(model, X, labels)
+        found = PermutationImportance(**exact).fit(model, X, labels)
         assert found.output_names_ == names[0] != ["squared_error"]
         np.testing.assert_allclose(found.importances_, names[1], rtol=1e-12)
         scaled = SensitivityImportance().fit(model, X, labels)
@@ -109,9 +110,10 @@ class Valued(BaseEstimator):
 
 def test_tags_that_say_regressor_are_believed():
     """Whatever else the model has."""
-    found = PermutationImportance().fit(Valued("regressor").fit(X, Y), X, Y)
-    expected = PermutationImportance().fit(LinearRegression().fit(X, Y), X, Y)
-    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-9)
+    imp = PermutationImportance(estimation="exact")
+    found = imp.fit(Valued("regressor").fit(X, Y), X, Y).importances_
+    expected = imp.fit(LinearRegression().fit(X, Y), X, Y).importances_
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def _rankers():
@@ -182,8 +184,8 @@ class QuietClassifier(ClassifierMixin, Quiet):
 
 
 MEASURES = [
-    SensitivityImportance(),
-    PermutationImportance(),
+    SensitivityImportance(random_state=0),
+    PermutationImportance(random_state=0),
     FIRMImportance(),
     DerivativeImportance(),
     ALEImportance(),
@@ -207,8 +209,9 @@ def test_a_quiet_model_everywhere_else():
     with pytest.raises(NotFittedError, match="This QuietClassifier instance"):
         PermutationImportance().fit(QuietClassifier(), X, LABELS)
     model = QuietClassifier().fit(X, LABELS)
-    found = PermutationImportance().fit(model, X, LABELS).importances_
-    expected = PermutationImportance().fit(LOGISTIC, X, LABELS).importances_
+    imp = PermutationImportance(estimation="exact")
+    found = imp.fit(model, X, LABELS).importances_
+    expected = imp.fit(LOGISTIC, X, LABELS).importances_
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     table = compare_importances([Quiet().fit(X, Y)], X, Y)
     assert table.shape[0] == 3

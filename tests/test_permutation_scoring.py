@@ -200,7 +200,9 @@ def test_scorer_on_the_models_own_container():
         imp.fit(model, given, y)
         assert imp.importances_[0] > 0.1
         assert imp.importances_[2] == 0
-    exact = PermutationImportance(loss="zero_one", features=["c", ["c", "x"]])
+    exact = PermutationImportance(
+        loss="zero_one", estimation="exact", features=["c", ["c", "x"]]
+    )
     exact.fit(model, frame, y)
     wrong = [np.mean(model.predict(frame.assign(c=c)) != y) for c in frame["c"]]
     expected = np.mean(wrong) - np.mean(model.predict(frame) != y)

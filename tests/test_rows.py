@@ -174,13 +174,13 @@ def test_weights_count_whatever_their_scale():
 
     def tables(scale):
         first, second = (
-            SensitivityImportance(scale=None, keep_rows=True).fit(
+            SensitivityImportance(scale=None, estimation="exact", keep_rows=True).fit(
                 linear(*slopes), X, sample_weight=scale * weights
             )
             for slopes in ((1.0, 0.3), (0.5, 0.4))
         )
         assert np.isnan(first.influences_[weights == 0]).all()
-        other = SensitivityImportance(scale=None, keep_rows=True)
+        other = clone(first)
         other.fit(linear(0.5, 0.4), X[:50], sample_weight=scale * weights[:50])
         return [
             first.interval(),
@@ -195,13 +195,15 @@ def test_weights_count_whatever_their_scale():
 
 
 def test_weighted_intervals_and_p_values():
-    """Student's quantile has the degrees of freedom of the rows with weight."""
+    """Student's quantile has the degrees of freedom of the weights (Satterthwaite)."""
     weights = rng.exponential(size=30) * (np.arange(30) % 5 > 0)
     imp = fitted(1.0, X=X[:30], sample_weight=100 * weights)
     psi, used = imp.influences_[:, 0], weights > 0
     error = standard_error(psi[used], weights[used])
     g = skewness(psi[used], error, weights[used])
-    t = stats.t.ppf(0.975, used.sum() - 1)
+    squares = weights**2
+    freedom = squares.sum() ** 2 / (squares**2).sum() - 1
+    t = stats.t.ppf(0.975, freedom)
     z = (imp.importances_[0] - by_entry(imp.interval(), "lower")[0]) / error
     corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
     assert corrected == pytest.approx(t, rel=1e-9)
@@ -211,7 +213,7 @@ def test_weighted_intervals_and_p_values():
     error = standard_error(0.1 * psi[used], weights[used])
     z = (imp.importances_[0] - twice.importances_[0]) / error
     corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
-    expected = 2 * stats.t.sf(corrected, used.sum() - 1)
+    expected = 2 * stats.t.sf(corrected, freedom)
     assert by_entry(table, "p_value")[0] == pytest.approx(expected, rel=1e-9)
 
 
@@ -360,7 +362,9 @@ def test_the_same_first_rows_are_other_samples():
         few = sparse.lil_array((300, 3000))
         few[:, [50, 150]] = np.random.default_rng(seed).normal(size=(300, 2))
         texts.append(few.tocsr())
-    kept = SensitivityImportance(scale=None, keep_rows=True, features=[150, 50])
+    kept = SensitivityImportance(
+        scale=None, estimation="exact", keep_rows=True, features=[150, 50]
+    )
     model = lambda X: np.asarray(X.sum(axis=1)).ravel()  # noqa: E731
     first, second = (clone(kept).fit(model, X) for X in texts)
     table = importance_difference(first, second)

@@ -172,8 +172,10 @@ class FrameTable(Table):
                 if of_column is not None and np.all(of_column >= 0):
                     source[part] = of_column
                 else:
-                    numbers = values[:, member].astype(np.float64, copy=False)
-                    given.setdefault(j, []).append((part, numbers))
+                    own = values[:, member]
+                    if self.takes_numbers(j):  # beside levels they are objects
+                        own = own.astype(np.float64, copy=False)
+                    given.setdefault(j, []).append((part, own))
         parts = []  # frames to be put side by side
         for j, source in sources.items():
             label = self._labels[j]

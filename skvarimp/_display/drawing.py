@@ -221,7 +221,10 @@ class NamedRows:
         """The rows asked for, or as many as there is room for."""
         most = self._most if max_entries is None else max_entries
         check_count("max_entries", most)
-        room = Room(None if ax is None else np.ravel(ax)[0], figsize, LONGEST_LINE)
+        first = None if ax is None else np.ravel(np.asarray(ax, dtype=object))[0]
+        if first is not None:
+            _check_axes(first)
+        room = Room(first, figsize, LONGEST_LINE)
         found = self._rows(most, room.longest)
         if max_entries is None and (fit := room.rows(found[0], height)) < len(found[0]):
             found = self._rows(fit, room.longest)

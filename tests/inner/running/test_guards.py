@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skvarimp import FIRMImportance, SensitivityImportance
+from skvarimp import FIRMImportance, PermutationImportance, SensitivityImportance
 from skvarimp._running.guards import no_overflow, users_code
 
 X = np.random.default_rng(0).standard_normal((30, 3))
@@ -53,11 +53,14 @@ def test_a_measure_goes_on_after_spurious_flags(monkeypatch):
 
 
 def test_infinite_results_are_an_error():
-    """A product that does overflow: the score is X times weights of 1e200."""
+    """Squares that do overflow, and standard deviations that do not."""
     large = np.round(X) * 1e200
     y = large[:, 0]
+    firm = FIRMImportance().fit(None, large, y)
+    expected = 1e200 * FIRMImportance().fit(None, np.round(X), y / 1e200).importances_
+    np.testing.assert_allclose(firm.importances_, expected, rtol=1e-12)
     with pytest.raises(ValueError, match="Rescale"):
-        FIRMImportance().fit(None, large, y)
+        PermutationImportance(estimation="exact").fit(lambda X: X[:, 0], large, y[::-1])
 
 
 def test_the_users_own_settings_stay_theirs():
