@@ -563,9 +563,8 @@ def test_errors_of_draws_with_weights(name, conditional):
 def test_intervals_cover_the_population_value(kind, weighted):
     """95% intervals of a line at n = 400, in 500 samples.
 
-    The logarithm of the weights has sd 1 and depends on the first column. Rows with
-    such weights are worth n / e = 147, and the terms of few rows are most of the error,
-    which is then 3 to 8% too small: 90 to 97% on the average over the entries.
+    The logarithm of the weights has sd 1 and depends on the first column: the terms of
+    few rows are most of the error, which is then uncertain itself.
     """
     slopes = np.array([2.0, 1.0, 0.5])
     model = LinearRegression().fit(np.vstack([np.zeros(3), np.eye(3)]), [0, *slopes])
@@ -585,7 +584,4 @@ def test_intervals_cover_the_population_value(kind, weighted):
         lower, upper = (by_entry(imp.interval(), end) for end in ("lower", "upper"))
         inside.append((lower <= truth) & (truth <= upper))
     covered = np.mean(inside, axis=0)
-    if weighted:
-        assert 0.9 <= covered.mean() <= 0.97
-    else:
-        assert np.all((covered >= 0.92) & (covered <= 0.97))
+    assert np.all((covered >= 0.92) & (covered <= 0.97))
