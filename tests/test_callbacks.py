@@ -37,7 +37,10 @@ MODES = {
 }
 
 
-@pytest.fixture(params=MODES)
+PROCESSES = pytest.param("exact, 2 workers", marks=pytest.mark.thorough)
+
+
+@pytest.fixture(params=[PROCESSES if "workers" in mode else mode for mode in MODES])
 def importance(request):
     """One in each way of computing; processes once, they are slow to start anew."""
     backend = "threading" if "threads" in request.param else "loky"

@@ -89,7 +89,7 @@ def test_declared_categories_and_containers():
     again = PartialDependenceImportance(statistic="std").fit(model, pl.DataFrame(frame))
     np.testing.assert_allclose(again.importances_, reference.importances_, rtol=1e-12)
     tree = RandomForestRegressor(3, random_state=0).fit(X, Y)
-    for categorical in ([3], ["x3"], np.arange(5) == 3):
+    for categorical in ([3], ["x3"], np.array(3), np.arange(5) == 3):
         mixed = PartialDependenceImportance(categorical_features=categorical)
         with pytest.warns(ResponseWarning, match="'x3'"):
             imp = mixed.fit(tree, X)

@@ -73,9 +73,9 @@ def resolve_columns(features, names, n_columns, parameter="categorical_features"
     """Positions from names, integers or a boolean mask; None means none."""
     if features is None:
         return frozenset()
-    if isinstance(features, str | Integral):
-        features = [features]
-    features = list(features)
+    if isinstance(features, np.ndarray):
+        features = features.tolist()  # of no dimension: one column
+    features = [features] if isinstance(features, str | Integral) else list(features)
     if features and all(isinstance(f, bool | np.bool_) for f in features):
         if len(features) != n_columns:
             raise ValueError(

@@ -87,6 +87,8 @@ def _machine(estimator, gamma, support, dual, link=IDENTITY, intercept=0.0, **ow
     if kernel == "linear":
         kernel = Polynomial(1.0, 0.0, 1)
     elif kernel == "rbf":
+        if support.shape[0] == 0:  # of a constant target
+            raise NotReadable("it has no support vectors")
         kernel = Gaussian(float(gamma), np.asarray(support.mean(axis=0)).reshape(-1))
     elif kernel == "sigmoid":
         kernel = Sigmoid(gamma, coef0)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from skvarimp import SensitivityImportance
+from skvarimp import DerivativeImportance, SensitivityImportance
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
@@ -254,3 +254,11 @@ def test_remembered_nodes_belong_to_their_table():
         expected = BlackBoxResponse(problem.model, 1).curves(table, rows, move, base)
         found = response.curves(table, rows, move, base)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_machine_without_support_vectors():
+    """A constant target needs none: asked itself, it answers without a warning."""
+    model = SVR().fit(X, np.ones(N))
+    for measure in (DerivativeImportance(), SensitivityImportance(scale=None)):
+        assert measure.fit(model, X).importances_.tolist() == [0.0] * 6
+    assert "it has no support vectors" in measure.response_path_
