@@ -3,6 +3,7 @@
 from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_by_cohort, importance_difference
 from skvarimp._comparing.ranks import rank_intervals
+from skvarimp._data.rows_apart import ROWS_APART
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
@@ -26,6 +27,7 @@ from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._measures.sobol import SobolImportance
+from skvarimp._partitions.partitions import Partitions
 from skvarimp._selection.all_relevant import AllRelevantSelector
 from skvarimp._selection.selectors import (
     BackwardEliminationSelector,
@@ -36,6 +38,8 @@ from skvarimp._stability.folds import FoldImportances, importance_across_folds
 from skvarimp._stability.leave_out import leave_out_importances
 from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.null_importances import NullImportances, null_importances
+
+ROWS_APART.append(Partitions)  # elsewhere that room is not mentioned
 
 __version__ = "0.1.0"
 

@@ -24,6 +24,7 @@ from skvarimp import (
     leave_out_importances,
     null_importances,
 )
+from skvarimp._data import rows_apart
 
 dask = pytest.importorskip("dask")
 import dask.array as da  # noqa: E402
@@ -90,6 +91,21 @@ def test_targets_in_partitions_of_rows_in_memory_are_refused(name):
     weights = da.ones(len(Y), chunks=20)
     with pytest.raises(TypeError, match=r"sample_weight` must be in memory"):
         fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("name", TAKE_PARTITIONS)
+def test_without_the_room_of_partitions(name, monkeypatch):
+    """The measures take rows in memory, and refuse partitions as others do."""
+    expected = TAKE_PARTITIONS[name](FRAME, Y)
+    monkeypatch.setattr(rows_apart, "ROWS_APART", [])
+    found = TAKE_PARTITIONS[name](FRAME, Y)
+    if isinstance(found, pd.DataFrame):
+        pd.testing.assert_frame_equal(found, expected)
+    else:
+        np.testing.assert_array_equal(found.importances_, expected.importances_)
+    for rows in (da.from_array(X, chunks=(20, 6)), dd.from_pandas(FRAME, 2)):
+        with pytest.raises(TypeError, match=r"X\.compute\(\)"):
+            TAKE_PARTITIONS[name](rows, Y)
 
 
 def test_rows_to_predict_are_refused():

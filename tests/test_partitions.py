@@ -32,9 +32,8 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
-from skvarimp._data import partitions
-from skvarimp._response import partitioned_donors
-from skvarimp._response.partitioned_moments import Moments
+from skvarimp._partitions import donors, partitions, problem
+from skvarimp._partitions.moments import Moments
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -307,7 +306,7 @@ def test_values_and_names_of_the_user(numbers):
 @pytest.fixture
 def few_values(monkeypatch):
     """As if a column of more than 50 values had too many to be counted."""
-    monkeypatch.setattr(partitioned_donors, "MOST_VALUES", 50)
+    monkeypatch.setattr(donors, "MOST_VALUES", 50)
 
 
 def test_cells_of_trees_have_no_limit(few_values, numbers):
@@ -335,7 +334,7 @@ def test_too_many_values_are_refused_by_name(few_values, numbers):
 @pytest.fixture
 def few_donors(few_values, monkeypatch):
     """A pool of 50 donors."""
-    monkeypatch.setattr(partitioned_donors, "N_DONORS", 50)
+    monkeypatch.setattr(donors, "N_DONORS", 50)
 
 
 def literal_draws(X, y, weight, seed, n_repeats):
@@ -423,9 +422,7 @@ def test_bins_of_many_values_are_near(few_values, numbers):
 
 def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
     """Gini's mean difference and the median of y, by sorting bins."""
-    from skvarimp._measures import partitioned_problem
-
-    monkeypatch.setattr(partitioned_problem, "BIN_VALUES", 90)
+    monkeypatch.setattr(problem, "BIN_VALUES", 90)
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     for weights in (None, weight):

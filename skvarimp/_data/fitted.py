@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.partitions import Partitions, as_rows
+from skvarimp._data.base_table import Table
+from skvarimp._data.rows_apart import as_rows
 from skvarimp._data.validation import RESPONSE_METHODS, has_tags
 from skvarimp._running.guards import users_code
 
@@ -61,7 +62,7 @@ def check_features_seen(estimator, table):
 def _responds(estimator, X):
     """Whether a model has a response for the first row of X."""
     rows = as_rows(X)
-    table = rows.head.table if isinstance(rows, Partitions) else rows
+    table = rows if isinstance(rows, Table) else rows.head.table
     row = table.take(np.arange(min(1, table.n_samples))).native
     for method in RESPONSE_METHODS:
         with users_code(), suppress(Exception):  # a model may raise anything

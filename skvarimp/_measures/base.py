@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.fitted import check_features_seen, check_fitted
-from skvarimp._data.partitions import as_rows
+from skvarimp._data.rows_apart import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     CONSTRAINTS,

@@ -10,8 +10,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.tree import BaseDecisionTree
 
+from skvarimp._data.base_table import Table
 from skvarimp._data.entries import check_known, resolve_columns
-from skvarimp._data.partitions import Partitions, as_rows
+from skvarimp._data.rows_apart import as_rows
 from skvarimp._data.subgroup_trees import (
     Predictors,
     explained,
@@ -22,7 +23,6 @@ from skvarimp._data.subgroup_trees import (
 from skvarimp._data.validation import CONSTRAINTS, StrOptions, is_dask
 from skvarimp._data.values import factorized, numbers_if_possible
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.partitioned_problem import partitioned_problem
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._response.engine import Outcome
@@ -174,12 +174,13 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
                 "partitions of a Dask collection. Pass X.compute()."
             )
     rows = as_rows(X, y, sample_weight)
-    in_partitions = isinstance(rows, Partitions)
-    table = rows.head.table if in_partitions else rows
+    in_memory = isinstance(rows, Table)
+    table = rows if in_memory else rows.head.table
     entries = [m._set_entries(table, m.features, estimator) for m in measures]
-    make = partial(make_problem, estimator, table, y, sample_weight)
-    if in_partitions:
-        make = partial(partitioned_problem, estimator, rows, entries[0])
+    if in_memory:
+        make = partial(make_problem, estimator, table, y, sample_weight)
+    else:
+        make = partial(rows.problem, estimator, entries[0])
     methods = dict.fromkeys(m.response_method for m in measures)
     problems = {method: make(method) for method in methods}
     shared = {}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._data.partitions import merged
+from skvarimp._data.merging import merged
 from skvarimp._response.engine import merged_states
 from skvarimp._response.subgroups import donor_levels
 from skvarimp._running.memory import slices

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skvarimp._data.partitions import Partitions, as_rows
+from skvarimp._data.base_table import Table
+from skvarimp._data.rows_apart import as_rows
 from skvarimp._data.units import Units, unit_of
 from skvarimp._data.validation import (
     Interval,
@@ -35,7 +36,6 @@ from skvarimp._measures.firm.covariance import NAMED
 from skvarimp._measures.firm.estimate import ConditionalScores, Estimator, Scores
 from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import gaussian_estimates
-from skvarimp._measures.firm.merged import estimates_over
 from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.gradients import linear_coefficients
@@ -205,27 +205,10 @@ default="auto"
 
     def _fit(self, estimator, X, y, sample_weight):
         rows = as_rows(X, y, sample_weight)
-        if isinstance(rows, Partitions):
-            self._fit_partitions(estimator, rows)
-        else:
+        if isinstance(rows, Table):
             self._fit_rows(estimator, rows, y, sample_weight)
-
-    def _fit_partitions(self, estimator, partitions):
-        table, model = partitions.head.table, self._model(estimator, partitions.head.y)
-        entries = self._set_entries(table, self.features, estimator)
-        for what, asked in {
-            "estimator=None": estimator is None,
-            "method='gaussian'": self.method == "gaussian",
-            "A group in `features`": any(entry.is_group for entry in entries),
-            "`feature_functions`": self.feature_functions is not None,
-            "keep_rows=True": self.keep_rows,
-        }.items():
-            if asked:
-                partitions.refuse(what)
-        unmoved_response(model, table)  # names the outputs
-        linear = partial(_is_linear, model, table)
-        results = estimates_over(self, model, entries, partitions, linear)
-        self._store_estimates(entries, model.output_names, results)
+        else:
+            rows.fit_firm(self, estimator)
 
     def _store_estimates(self, features, output_names, results):
         results = results.in_units()
@@ -291,7 +274,7 @@ default="auto"
                 model, values, features, self.covariance, scores, weights, start
             )
         n_bins = number_of_bins(self.n_bins, scores.total)
-        linear = cache(partial(_is_linear, model, values.table))
+        linear = cache(partial(is_linear, model, values.table))
         estimator = Estimator(features, values, scores, self.method, n_bins, linear)
         with start(len(features)) as progress:
             return estimator.estimate(progress)
@@ -300,7 +283,8 @@ default="auto"
         return "standard deviation of the expected score given the input"
 
 
-def _is_linear(model, table):
+def is_linear(model, table):
+    """Whether the score is known to be linear in the columns."""
     return model is not None and linear_coefficients(model, table) is not None
 
 

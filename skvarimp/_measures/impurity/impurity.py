@@ -9,9 +9,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skvarimp._data.base_table import Table
 from skvarimp._data.entries import column_names
 from skvarimp._data.fitted import check_fitted
-from skvarimp._data.partitions import Partitions, as_rows
+from skvarimp._data.rows_apart import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.units import Units
 from skvarimp._data.validation import Interval, check_sample_weight, check_target
@@ -23,7 +24,6 @@ from skvarimp._measures.impurity.readers import READERS
 from skvarimp._measures.impurity.training import check_training_only, fit_training_rows
 from skvarimp._measures.impurity.tree_reader import not_trees
 from skvarimp._measures.impurity.unseen import (
-    earned_over,
     earns,
     not_bagged,
     out_of_bag_rows,
@@ -330,9 +330,8 @@ class ImpurityImportance(BaseImportance):
             missing = "X" if X is None else "y"
             raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
         table = as_rows(X, y, sample_weight) if self.rows == "unseen" else as_table(X)
-        if isinstance(table, Partitions):
-            self._set_entries(table.head.table, None, estimator)
-            self._store_earned(*earned_over(self, estimator, table), y)
+        if not isinstance(table, Table):
+            table.fit_trees(self, estimator, y)
             return
         self._set_entries(table, None, estimator)
         target = check_target(y, table.n_samples)

@@ -1,12 +1,10 @@
 """`ImpurityImportance` on rows that the trees were not grown on.
 
-Trees, the target as they take it, the rows outside each tree's bag, and rows in
-partitions.
+Trees, the target as they take it, and the rows outside each tree's bag.
 """
 
 import numpy as np
 
-from skvarimp._data.units import Units, unit_of
 from skvarimp._data.values import as_columns, class_lists, positions, where_codes
 from skvarimp._measures.impurity.readers import (
     READERS,
@@ -144,45 +142,3 @@ def not_bagged(estimator):
             "rows"
         )
     return None
-
-
-def earned_over(measure, estimator, partitions):
-    """What each column earned from the rows of all partitions, in two passes.
-
-    Returns
-    -------
-    columns, totals
-        See `Credit`.
-    errors : ndarray of shape (n_features,)
-        Standard errors of the means over the outputs.
-    """
-    if measure.keep_rows:
-        partitions.refuse("keep_rows=True", ", or leave it out")
-    partitions.sent.add(estimator)
-    n_rows, sums = partitions.passed(_sums, (estimator,))
-    # totals follow from the sums alone
-    credit = _in_trees(partitions.head, estimator).credit(sums)
-    size = unit_of(credit.totals)
-    squares = partitions.passed(_squares, (estimator, sums, size))
-    errors = Units(n_rows).error_of_squares(squares)
-    return credit.columns, credit.totals, size * errors
-
-
-def _sums(part, estimator):
-    return len(part.weights), _in_trees(part, estimator).sums()
-
-
-def _squares(part, estimator, sums, size):
-    """Sums over the rows of what each adds to the sampling errors, squared."""
-    influences = _in_trees(part, estimator).credit(sums).influences
-    return (part.weights / sums[0]) ** 2 @ (influences / size) ** 2
-
-
-def _in_trees(part, estimator):
-    rows = rows_in_trees(estimator, part.table, part.target(), part.weights)
-    if rows.loss is not None and not rows.loss.of_single_rows:
-        raise ValueError(
-            f"The loss of {type(estimator).__name__} depends on all rows together, "
-            "which need to be in one place. Pass X.compute()."
-        )
-    return rows

@@ -16,7 +16,6 @@ from skvarimp._data.validation import Interval
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.interaction.partitioned import InPartitions
 from skvarimp._measures.interaction.sets import (
     all_pairs,
     check_asked,
@@ -312,7 +311,7 @@ default="auto"
         on_grid = Request(self.grid, [], [], self._categorical(problem))
         request = on_grid if self.statistic == "conditional_std" else None
         if problem.partitions is not None:
-            return InPartitions(problem, moved, n_columns, joint, sets, request)
+            return problem.interactions(moved, n_columns, joint, sets, request)
         rows = problem.table, problem.weights, problem.base
         curves = MeanCurves(problem.response(moved), *rows, n_columns)
         if request is None:

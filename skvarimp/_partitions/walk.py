@@ -5,13 +5,13 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from skvarimp._data.partitions import Largest
+from skvarimp._data.merging import Largest
 from skvarimp._data.table import stacked
 from skvarimp._data.units import Units
+from skvarimp._partitions.donors import Observed
+from skvarimp._partitions.moments import Merged
 from skvarimp._response.engine import Outcome, Walk, merged_states
 from skvarimp._response.lowering import response_of
-from skvarimp._response.partitioned_donors import Observed
-from skvarimp._response.partitioned_moments import Merged
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.means import mean_curves, serves, with_slopes
 from skvarimp._response.responses.trees.response import TreeResponse
@@ -65,7 +65,7 @@ class Count:
 
         Parameters
         ----------
-        part : Part
+        part : Partition
         model : PartModel
         entries : list of Entry
             Whose values are counted.

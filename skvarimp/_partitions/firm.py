@@ -5,6 +5,8 @@ linear in a few products of the score and the feature. So means and second momen
 these give the standard errors, whichever partition the rows are in.
 """
 
+from functools import partial
+
 import numpy as np
 
 from skvarimp._data.units import Units
@@ -15,11 +17,12 @@ from skvarimp._measures.firm.conditional import (
     root_with_error,
 )
 from skvarimp._measures.firm.estimate import Estimates, Scores, method_of
+from skvarimp._measures.firm.firm import is_linear
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
-from skvarimp._measures.partitioned_problem import response_moments
-from skvarimp._response.partitioned_donors import MOST_VALUES
-from skvarimp._response.partitioned_moments import moments_by_weight
-from skvarimp._response.partitioned_walk import Count, PartModel
+from skvarimp._partitions.donors import MOST_VALUES
+from skvarimp._partitions.moments import moments_by_weight
+from skvarimp._partitions.problem import response_moments
+from skvarimp._partitions.walk import Count, PartModel
 from skvarimp._response.unmoved import unmoved_response
 
 
@@ -93,7 +96,26 @@ class Feature:
         return np.maximum(np.searchsorted(edges, self.of(table), side="right") - 1, 0)
 
 
-def estimates_over(measure, model, entries, partitions, is_linear):
+def fit_firm(measure, estimator, partitions):
+    """Fit a `FIRMImportance` over partitions."""
+    table, model = partitions.head.table, measure._model(estimator, partitions.head.y)
+    entries = measure._set_entries(table, measure.features, estimator)
+    for what, asked in {
+        "estimator=None": estimator is None,
+        "method='gaussian'": measure.method == "gaussian",
+        "A group in `features`": any(entry.is_group for entry in entries),
+        "`feature_functions`": measure.feature_functions is not None,
+        "keep_rows=True": measure.keep_rows,
+    }.items():
+        if asked:
+            partitions.refuse(what)
+    unmoved_response(model, table)  # names the outputs
+    linear = partial(is_linear, model, table)
+    results = estimates_over(measure, model, entries, partitions, linear)
+    measure._store_estimates(entries, model.output_names, results)
+
+
+def estimates_over(measure, model, entries, partitions, linear):
     """`Estimates` of single columns over partitions."""
     partitions.sent.add(model.estimator)
     moments, size = partitions.passed(response_moments, (model,))
@@ -107,7 +129,7 @@ def estimates_over(measure, model, entries, partitions, is_linear):
     count = partitions.passed(Count.of, (none, entries, (False,)))
     of_rows = one, total, Units(sum(count.n_rows.values()))
     scores = Scores(values, level, scale, 1.0, *of_rows, measure.standardize)
-    how = measure.method, number_of_bins(measure.n_bins, total), is_linear
+    how = measure.method, number_of_bins(measure.n_bins, total), linear
     seen = [count.observed[entry, False] for entry in entries]
     features = [Feature(*one, *how) for one in zip(entries, seen)]
     sums = partitions.passed(_sums, (model, features, scores))

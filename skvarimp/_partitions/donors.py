@@ -20,8 +20,8 @@ import numpy as np
 from skvarimp._data.base_table import ArrayTable, Table
 from skvarimp._data.entries import Entry
 from skvarimp._data.table import stacked
+from skvarimp._partitions.moments import moments_by_weight
 from skvarimp._response.grid import make_move
-from skvarimp._response.partitioned_moments import moments_by_weight
 from skvarimp._response.sampling import draws_of
 
 MOST_VALUES = 2**13
@@ -199,7 +199,7 @@ def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
 
     Parameters
     ----------
-    part : Part
+    part : Partition
     walk : PartitionedWalk
         Whose model is the black box.
     pooled : list of bool
@@ -232,7 +232,7 @@ def pool_rows(part, points, spans):
 
     Parameters
     ----------
-    part : Part
+    part : Partition
     points : ndarray of shape (n_donors,)
         Between 0 and the weight of all rows, ascending.
     spans : dict

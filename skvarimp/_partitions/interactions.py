@@ -14,9 +14,9 @@ from skvarimp._measures.interaction.statistics import (
     together,
 )
 from skvarimp._measures.problem import ALL
-from skvarimp._response.partitioned_donors import MOST_CELLS, MOST_VALUES
-from skvarimp._response.partitioned_moments import Moments
-from skvarimp._response.partitioned_walk import Count, GlobalMove, moves_on
+from skvarimp._partitions.donors import MOST_CELLS, MOST_VALUES
+from skvarimp._partitions.moments import Moments
+from skvarimp._partitions.walk import Count, GlobalMove, moves_on
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.unmoved import unmoved_response
 

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from skvarimp._data.entries import Entry
-from skvarimp._data.partitions import Largest, naming
+from skvarimp._data.merging import Largest
 from skvarimp._data.statistics import (
     gini_mean_difference,
     precise_cumsum,
@@ -24,17 +24,17 @@ from skvarimp._data.values import names_in
 from skvarimp._measures.problem import ALL, Problem
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
-from skvarimp._response.grid import is_categorical
-from skvarimp._response.losses import loss_of_rows
-from skvarimp._response.partitioned_donors import (
+from skvarimp._partitions.donors import (
     MOST_VALUES,
     Observed,
     draw_in,
     pool_points,
     pool_rows,
 )
-from skvarimp._response.partitioned_moments import Moments, weighted_points
-from skvarimp._response.partitioned_walk import (
+from skvarimp._partitions.interactions import InPartitions
+from skvarimp._partitions.moments import Moments, weighted_points
+from skvarimp._partitions.reading import naming
+from skvarimp._partitions.walk import (
     Count,
     GlobalMove,
     PartitionedWalk,
@@ -44,6 +44,8 @@ from skvarimp._response.partitioned_walk import (
     moves_on,
     spans_of,
 )
+from skvarimp._response.grid import is_categorical
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
@@ -239,6 +241,10 @@ class PartitionedProblem(Problem):
         """`Moments` of each output, and its largest size."""
         moments, size = self.partitions.passed(response_moments, (self.model,))
         return moments, size.values
+
+    def interactions(self, *asked):
+        """The statistics of pairs and triples, see `InPartitions`."""
+        return InPartitions(self, *asked)
 
     def spread(self):
         """See `Problem.spread`."""
