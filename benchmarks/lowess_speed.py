@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import skvarimp
-from skvarimp._data.lowess import lowess_fit
+from skvarimp._lowess import lowess_fit
 from skvarimp.filters import lowess_r2
 
 FRAC = 0.6667  # 6667 of 10 000 rows, whether a fraction is rounded or cut off

@@ -13,18 +13,18 @@ from sklearn.tree import BaseDecisionTree
 from skvarimp._data.base_table import Table
 from skvarimp._data.entries import check_known, resolve_columns
 from skvarimp._data.rows_apart import as_rows
-from skvarimp._data.subgroup_trees import (
+from skvarimp._data.validation import CONSTRAINTS, StrOptions, is_dask
+from skvarimp._data.values import factorized, numbers_if_possible
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.problem import Request, make_problem
+from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.subgroup_trees import (
     Predictors,
     explained,
     parts_by_given_tree,
     parts_by_tree,
     target_of,
 )
-from skvarimp._data.validation import CONSTRAINTS, StrOptions, is_dask
-from skvarimp._data.values import factorized, numbers_if_possible
-from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.problem import Request, make_problem
-from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.sampling import entry_seeds

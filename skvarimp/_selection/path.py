@@ -29,10 +29,10 @@ from skvarimp._display.html import selector_html
 from skvarimp._display.selection import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scores import is_finite_number
-from skvarimp._models.delegation import Delegating
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._selection.checks import router_of
+from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.refits import Refits, RefittingSelector
 from skvarimp._selection.removal import Removal
 from skvarimp._types import (

@@ -21,7 +21,6 @@ from skvarimp._data.validation import CONSTRAINTS
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._models.delegation import TakesAnyContainer
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.guards import users_code, whole_fit
 from skvarimp._running.private_sklearn import (
@@ -37,6 +36,7 @@ from skvarimp._selection.checks import (
     routed,
     router_of,
 )
+from skvarimp._selection.delegation import TakesAnyContainer
 from skvarimp._types import Matrix
 
 

@@ -14,8 +14,8 @@ from sklearn.base import clone
 
 from skvarimp._data.table import as_table
 from skvarimp._measures.base import BaseImportance
-from skvarimp._models.delegation import Delegating
 from skvarimp._selection.checks import importance_constraint
+from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.path import PathSelector
 from skvarimp._selection.refits import RefitsEstimator
 

@@ -26,7 +26,6 @@ from skvarimp._measures.impurity.search import (
     search_batch,
 )
 from skvarimp._measures.impurity.tree_reader import TREE_TYPES
-from skvarimp._models.delegation import estimator_has
 from skvarimp._running.guards import whole_fit
 from skvarimp._types import AnyEstimator, Matrix
 
@@ -183,7 +182,7 @@ class SurrogateTreePredictor(MetaEstimatorMixin, BaseEstimator):
             columns = [classes.take(np.argmax(v, axis=1)) for classes, v in pairs]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
-    @available_if(estimator_has("predict_proba"))
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Matrix) -> Any:
         """Probability of each class: the share of its weight in the leaves reached.
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 
-from skvarimp._data.lowess import lowess_fit
+from skvarimp._lowess import lowess_fit
 from skvarimp.filters import lowess_r2
 
 
