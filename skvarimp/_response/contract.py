@@ -7,8 +7,8 @@ J of the table:
     curves[o, i, k] = f_o(x_i with x_iJ := v_k)
 
 Each form has a response, which implements `curves` and is entered in `lowering.py`.
-Everything else has a default. A response that serves many entries at once, or reduces
-without forming curves, overrides `tasks` and `run`.
+Everything else has a default. How a walk is carried out is the work of another object,
+its `Walker`.
 """
 
 from dataclasses import dataclass
@@ -107,7 +107,7 @@ class Response:
         relative to the output's scale: 0 for a model that computes in double
         precision.
     prefer : {None, "threads"}
-        Kind of workers for `run`, where it is free to choose: "threads" for one that
+        Kind of workers, where they are free to choose: "threads" for a response that
         works without the interpreter's lock.
     reads_cells : bool
         Whether `at_cells` computes no more than the cells that it is asked for.
@@ -124,10 +124,6 @@ class Response:
     reads_cells = False
     steps_alone = False
     gap = 0.0
-
-    # Evaluations in one task: enough to keep a worker busy, and few enough for a
-    # progress bar to move and a stop to be heard soon.
-    TASK_EVALUATIONS = BLOCK
 
     def curves(self, table, rows, move, base):
         """ICE curves of some rows.
@@ -216,7 +212,7 @@ class Response:
         ------
         Shape
         """
-        step = self.block_rows(move.n_cells, table.n_columns)
+        step = at_once(move.n_cells * self.n_outputs)
         stepped = self.is_stepped(table, move)
         for part, of_part in margins.parts(step):
             of_rows = table, rows[part], move, of_part.base[0]
@@ -277,23 +273,43 @@ class Response:
             return self.evaluations(n_rows, n_cells)
         return n_rows * n_cells * costs.joint / costs.call
 
-    def block_rows(self, n_cells, n_columns):
-        """How many rows' curves are formed at a time."""
-        return at_once(n_cells * self.n_outputs)
+    def walker(self, walk):
+        """The `Walker` that carries out a walk by this response."""
+        return Walker(self, walk)
 
-    def tasks(self, walk):
-        """The parts of a walk; those of one position follow each other."""
-        for position in range(len(walk.moves)):
-            yield from self.tasks_of(walk, position)
 
-    def tasks_of(self, walk, position):
+class Walker:
+    """How a response carries out a walk: one entry after the other, in blocks of rows.
+
+    A response that serves many entries at once, or reduces without forming curves, has
+    a walker of its own, which overrides `tasks` and `run`.
+
+    Parameters
+    ----------
+    response : Response
+    walk : Walk
+    """
+
+    # Evaluations in one task: enough to keep a worker busy, and few enough for a
+    # progress bar to move and a stop to be heard soon.
+    TASK_EVALUATIONS = BLOCK
+
+    def __init__(self, response, walk):
+        self.response, self.walk = response, walk
+
+    def tasks(self):
+        """The parts of the walk; those of one position follow each other."""
+        for position in range(len(self.walk.moves)):
+            yield from self.tasks_of(position)
+
+    def tasks_of(self, position):
         """The parts of one position: blocks of rows."""
-        per_row = max(1, int(walk.moves[position].cells_per_row))
+        per_row = max(1, int(self.walk.moves[position].cells_per_row))
         step = max(1, self.TASK_EVALUATIONS // per_row)
-        for part in even_slices(len(walk.rows), step):
+        for part in even_slices(len(self.walk.rows), step):
             yield Task((position,), part)
 
-    def run(self, walk, task):
+    def run(self, task):
         """The merged states of one task.
 
         Returns
@@ -305,28 +321,31 @@ class Response:
             reduction.
         """
         return [
-            ((position,), self._reduced(walk, position, task.rows))
+            ((position,), self.reduced(position, task.rows))
             for position in task.positions
         ]
 
-    def _reduced(self, walk, position, rows):
+    def reduced(self, position, rows):
         """States of a position's reductions over some of the evaluated rows."""
-        move, reductions = walk.moves[position], walk.reductions_of(position)
+        walk, move = self.walk, self.walk.moves[position]
+        reductions = walk.reductions_of(position)
         if move.parts is None:
-            return self._reduced_along(walk, move, rows, reductions)
+            return self.reduced_along(move, rows, reductions)
         parts = [[] for _ in reductions]
         for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
-            states = self._reduced_along(walk, of_part, rows.start + at, reductions)
+            states = self.reduced_along(of_part, rows.start + at, reductions)
             for of_one, state in zip(parts, states):
                 of_one.append((state, at, cells))
         sizes = rows.stop - rows.start, move.n_cells
         return [State.of_parts(of_one, *sizes) for of_one in parts]
 
-    def _reduced_along(self, walk, move, rows, reductions, multiplicity=None):
+    def reduced_along(self, move, rows, reductions, multiplicity=None):
         """States of some evaluated rows that all go through the cells of a move."""
+        walk = self.walk
         margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
         merging = [Merging() for _ in reductions]
-        for shape in self.shapes(walk.table, walk.rows[rows], move, margins):
+        shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
+        for shape in shapes:
             all_rows = shape.margins.n_rows == len(walk.rows)
             for of_blocks, state in zip(merging, reduced(reductions, shape)):
                 # the next block may have another basis

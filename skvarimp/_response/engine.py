@@ -8,7 +8,7 @@ import numpy as np
 from skvarimp._data.units import Units
 from skvarimp._response.shapes.shape import Margins
 from skvarimp._response.states import Finished, Merging, Sample, State
-from skvarimp._running.memory import even_slices, working_bytes
+from skvarimp._running.memory import slices, working_bytes
 from skvarimp._running.tasks import in_order
 
 
@@ -40,7 +40,7 @@ class Walk:
     keep_rows : bool
         Whether the numbers of single rows are wanted, too.
     final : bool
-        Whether all rows are evaluated, and `Response.run` may give `Finished`.
+        Whether all rows are evaluated, and `Walker.run` may give `Finished`.
     means : dict
         Position -> mean curve of all rows and its slope, where some are evaluated.
     """
@@ -241,8 +241,9 @@ def merged_states(walk, n_jobs=None):
     walk that is `final` may be `Finished`, or over cells that hold several values.
     """
     waiting = {}
-    tasks, prefer = walk.response.tasks(walk), walk.response.prefer
-    with closing(in_order(_run_task, tasks, (walk,), n_jobs, prefer)) as arriving:
+    walker, prefer = walk.response.walker(walk), walk.response.prefer
+    tasks = walker.tasks()
+    with closing(in_order(_run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             for positions, states in results:
                 if isinstance(states[0], Finished):
@@ -266,12 +267,12 @@ def merged_states(walk, n_jobs=None):
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
 
 
-def _run_task(task, walk):
+def _run_task(task, walker):
     # The C library returns freed blocks to the system, and then fetches them again
     # page by page for the next block of curves. After it has freed one block of 32 MB,
     # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
     np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
-    return walk.response.run(walk, task)
+    return walker.run(task)
 
 
 def _finished(walk, positions, states):
@@ -317,8 +318,7 @@ def finished_again(task, walk, reduction):
     kind = reduction.of_kind(move.categorical)
     (slope,) = kind.slope(cells[np.newaxis], sample)
     rows = np.empty((1, *walk.base.shape))
-    step = response.block_rows(move.n_cells, walk.table.n_columns)
-    for part in even_slices(len(walk.rows), step):
+    for part in slices(len(walk.rows), move.n_cells * len(walk.base)):
         base = walk.base[:, part]
         ice = response.curves(walk.table, walk.rows[part], move, base)
         moved = ice - base[:, :, np.newaxis]

@@ -96,10 +96,6 @@ class BlackBoxResponse(Response):
             result[:, part] = self.model(moved, where).T
         return result
 
-    def block_rows(self, n_cells, n_columns):
-        """See `Response.block_rows`: as many rows as one call takes, at least one."""
-        return max(1, call_rows(n_columns, self.n_outputs) // n_cells)
-
 
 def moved_rows(table, rows, move, cells):
     """Rows of a table with an entry moved to the given cells, in X's own container."""

@@ -248,7 +248,6 @@ class ColumnwiseResponse(Response):
         self.costs, self.evaluations = inner.costs, inner.evaluations
         self.evaluations_for = inner.evaluations_for
         self.evaluations_of_group = inner.evaluations_of_group
-        self._inner_walks = Memo()
 
     def inside(self, table):
         """See `Response.inside`."""
@@ -293,20 +292,9 @@ class ColumnwiseResponse(Response):
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))
 
-    def _inner_walk(self, walk):
-        """The walk behind the steps, made once for all its tasks."""
-
-        def make():
-            behind = self.transformed.of(walk.table)
-            moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
-            return replace(walk, response=self.inner, table=behind, moves=moves)
-
-        return self._inner_walks.get(walk, make)
-
-    def tasks(self, walk):
-        """See `Response.tasks`."""
-        return self.inner.tasks(self._inner_walk(walk))
-
-    def run(self, walk, task):
-        """See `Response.run`."""
-        return self.inner.run(self._inner_walk(walk), task)
+    def walker(self, walk):
+        """See `Response.walker`; that of the inner response, behind the steps."""
+        behind = self.transformed.of(walk.table)
+        moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
+        inner = replace(walk, response=self.inner, table=behind, moves=moves)
+        return self.inner.walker(inner)

@@ -12,7 +12,11 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._response.contract import Costs
-from skvarimp._response.responses.scores import ScoreResponse, numeric_values
+from skvarimp._response.responses.scores import (
+    ScoreResponse,
+    ScoreWalker,
+    numeric_values,
+)
 from skvarimp._response.shapes.basis import (
     TOO_MANY,
     gaussian_nodes,
@@ -59,11 +63,9 @@ class KernelResponse(ScoreResponse):
         self.form, self.kernel, self.support = form, form.kernel, form.support
         self.dual, self.intercept = form.dual, form.intercept
 
-    def tasks(self, walk):
-        """See `Response.tasks`; the grids of one entry follow each other."""
-        for e in range(walk.n_entries):
-            for position in range(e, len(walk.moves), walk.n_entries):
-                yield from self.tasks_of(walk, position)
+    def walker(self, walk):
+        """See `Response.walker`."""
+        return KernelWalker(self, walk)
 
     def scores_one_by_one(self, table, rows, columns, values):
         """See `ScoreResponse.scores_one_by_one`."""
@@ -145,3 +147,14 @@ class KernelResponse(ScoreResponse):
         if not self.kernel.separable:
             return Costs(call, 5.0 * n_support, 1.25)
         return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
+
+
+class KernelWalker(ScoreWalker):
+    """One entry after the other, all its grids in a row: they share their nodes."""
+
+    def tasks(self):
+        """See `Walker.tasks`."""
+        n_entries, n_moves = self.walk.n_entries, len(self.walk.moves)
+        for e in range(n_entries):
+            for position in range(e, n_moves, n_entries):
+                yield from self.tasks_of(position)

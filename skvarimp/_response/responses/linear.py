@@ -11,9 +11,14 @@ from skvarimp._response.responses.many_columns import (
     line_batches,
     lines_serve,
 )
-from skvarimp._response.responses.projection import ProjectionResponse, columns_at
+from skvarimp._response.responses.projection import (
+    ProjectionResponse,
+    ProjectionWalker,
+    columns_at,
+)
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
+    ScoreWalker,
     halved,
     numeric_values,
     own_cells_unmoved,
@@ -153,12 +158,6 @@ class LinearResponse(ProjectionResponse):
         else:
             yield from super().shapes(table, rows, move, margins)
 
-    def tasks_of(self, walk, position):
-        """See `Response.tasks_of`; labels take no row's values on all cells."""
-        if self.is_stepped(walk.table, walk.moves[position]):
-            return [Task((position,), slice(0, len(walk.rows)))]
-        return super().tasks_of(walk, position)
-
     def _lines(self, table, rows, move, margins):
         t, s = self._line(table, rows, move)
         others = self.sums(table, rows).T - s
@@ -191,22 +190,38 @@ class LinearResponse(ProjectionResponse):
             return 5.0 * (n_rows + n_cells) / self.all_costs().call
         return super().evaluations(n_rows, n_cells)
 
-    def batches(self, walk, first, columns):
-        """See `ProjectionResponse.batches`; as lines if the link is identity."""
-        if self.link is not IDENTITY:
-            yield from super().batches(walk, first, columns)
-            return
-        request = first // walk.n_entries
+    def walker(self, walk):
+        """See `Response.walker`."""
+        kind = LineWalker if self.link is IDENTITY else LinearWalker
+        return kind(self, walk)
+
+
+class LinearWalker(ProjectionWalker):
+    """All rows of a label at once: it takes no row's values on all cells."""
+
+    def tasks_of(self, position):
+        """See `Walker.tasks_of`."""
+        walk = self.walk
+        if self.response.is_stepped(walk.table, walk.moves[position]):
+            return [Task((position,), slice(0, len(walk.rows)))]
+        return super().tasks_of(position)
+
+
+class LineWalker(ProjectionWalker):
+    """Many columns as lines."""
+
+    def batches(self, request, columns):
+        """See `ProjectionWalker.batches`."""
+        walk = self.walk
         reductions, grid = walk.reductions[request], walk.moves.grids[request]
         if lines_serve(walk.table, reductions, grid, walk.keep_rows):
             yield from line_batches(walk.table, columns)
 
-    def finished(self, walk, positions):
-        """See `ProjectionResponse.finished`."""
-        if self.link is not IDENTITY:
-            return super().finished(walk, positions)
-        columns = columns_at(walk, positions)
-        return finish_lines(walk, positions, columns, self.weights[columns])
+    def finished(self, positions):
+        """See `ProjectionWalker.finished`."""
+        columns = columns_at(self.walk, positions)
+        slopes = self.response.weights[columns]
+        return finish_lines(self.walk, positions, columns, slopes)
 
 
 class AdditiveResponse(LinearResponse):
@@ -248,6 +263,6 @@ class AdditiveResponse(LinearResponse):
         call = 15.0 + 0.5 * self.weights.size
         return Costs(call, 5.0, 1.0)
 
-    def batches(self, walk, first, columns):
-        """See `ProjectionResponse.batches`; none."""
-        return iter(())
+    def walker(self, walk):
+        """See `Response.walker`; column by column."""
+        return ScoreWalker(self, walk)

@@ -21,6 +21,7 @@ from skvarimp._response.responses.many_columns import (
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreResponse,
+    ScoreWalker,
     own_values,
 )
 from skvarimp._response.shapes.basis import (
@@ -109,8 +110,17 @@ class ProjectionResponse(ScoreResponse):
         """Scores (n_scores, ...) of sums (..., n_units), which may be overwritten."""
         raise NotImplementedError
 
-    def tasks(self, walk):
-        """See `Response.tasks`; many columns at once where that is possible."""
+    def walker(self, walk):
+        """See `Response.walker`."""
+        return ProjectionWalker(self, walk)
+
+
+class ProjectionWalker(ScoreWalker):
+    """Many single columns at once where that is possible."""
+
+    def tasks(self):
+        """See `Walker.tasks`."""
+        walk = self.walk
         all_rows = slice(0, len(walk.rows))
         single = np.zeros(walk.n_entries, dtype=bool)
         if walk.final:
@@ -120,17 +130,17 @@ class ProjectionResponse(ScoreResponse):
         for request in range(len(walk.reductions)):
             first = request * walk.n_entries
             batched = np.zeros_like(single)
-            for which in self._alike(walk, first, singles):
-                for batch in self.batches(walk, first, columns[which]):
+            for which in self._alike(first, singles):
+                for batch in self.batches(request, columns[which]):
                     entries = singles[which[batch]]
                     batched[entries] = True
                     yield ColumnsTask(tuple((first + entries).tolist()), all_rows)
             for e in np.flatnonzero(~batched):
-                yield from self.tasks_of(walk, first + int(e))
+                yield from self.tasks_of(first + int(e))
 
-    @staticmethod
-    def _alike(walk, first, entries):
+    def _alike(self, first, entries):
         """Positions in the entries of those that are reduced alike."""
+        walk = self.walk
         reductions = walk.reductions[first // walk.n_entries]
         categorical = np.zeros(len(entries), dtype=bool)
         if any(r.of_kind(True) is not r for r in reductions):
@@ -139,35 +149,29 @@ class ProjectionResponse(ScoreResponse):
             if np.any(categorical == kind):
                 yield np.flatnonzero(categorical == kind)
 
-    def run(self, walk, task):
-        """See `Response.run`."""
+    def run(self, task):
+        """See `Walker.run`."""
         if isinstance(task, ColumnsTask):
-            finished = self.finished(walk, task.positions)
+            finished = self.finished(task.positions)
             if finished is not None:
                 return [(task.positions, finished)]
-        return super().run(walk, task)
+        return super().run(task)
 
-    def batches(self, walk, first, columns):
-        """Yield which of the columns are reduced together.
-
-        Parameters
-        ----------
-        walk : Walk
-        first : int
-            First position of the request.
-        columns : ndarray of int
-        """
-        request = first // walk.n_entries
+    def batches(self, request, columns):
+        """Yield which of the columns are reduced together."""
+        walk, response = self.walk, self.response
         if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
-            X, n_units = walk.table.csc, len(self.intercept)
-            yield from few_value_batches(X, columns, n_units, self.n_outputs)
+            n_units, n_outputs = len(response.intercept), response.n_outputs
+            yield from few_value_batches(walk.table.csc, columns, n_units, n_outputs)
 
-    def finished(self, walk, positions):
+    def finished(self, positions):
         """The finished reductions of such columns; None: to be done one by one."""
+        walk, response = self.walk, self.response
         columns = columns_at(walk, positions)
         few = few_values(walk.table.csc, columns, walk.weights)
-        sums = self.sums(walk.table, walk.rows)
-        ice = few_value_curves(self, sums, few, self.weights[columns], walk.base)
+        sums = response.sums(walk.table, walk.rows)
+        weights = response.weights[columns]
+        ice = few_value_curves(response, sums, few, weights, walk.base)
         if ice is None:
             return None
         margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._models.links import any_close
-from skvarimp._response.contract import Response, Task
+from skvarimp._response.contract import Response, Task, Walker
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.shapes.basis import Basis, absolute, relative
 from skvarimp._running.memory import Memo, at_once, working_bytes
@@ -209,12 +209,20 @@ class ScoreResponse(Response):
             return self.evaluations(n_rows, min(n_cells, n_nodes))
         return self.all_costs().evaluations(n_rows, n_cells)
 
-    def tasks_of(self, walk, position):
-        """See `Response.tasks_of`; all rows at once if no row's curve is formed."""
-        offers = self.offers(walk.moves[position].n_cells)
-        if all(r.needs in offers for r in walk.reductions_of(position)):
-            return [Task((position,), slice(0, len(walk.rows)))]
-        return super().tasks_of(walk, position)
+    def walker(self, walk):
+        """See `Response.walker`."""
+        return ScoreWalker(self, walk)
+
+
+class ScoreWalker(Walker):
+    """All rows at once if no row's curve is formed."""
+
+    def tasks_of(self, position):
+        """See `Walker.tasks_of`."""
+        offers = self.response.offers(self.walk.moves[position].n_cells)
+        if all(r.needs in offers for r in self.walk.reductions_of(position)):
+            return [Task((position,), slice(0, len(self.walk.rows)))]
+        return super().tasks_of(position)
 
 
 def _key_of_nodes(table, columns, at):

@@ -35,6 +35,7 @@ from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import response
 from skvarimp._response.responses.trees.curves import Member, steps_of_rows
 from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes.steps import Steps
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
@@ -168,7 +169,7 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
         model, X, method = fitted(name)
         _, reference = walked(model, X, method)
         with monkeypatch.context() as small:
-            small.setattr(TreeResponse, "TASK_VISITS", 200)
+            small.setattr(TreeWalker, "TASK_VISITS", 200)
             small.setattr(TreeResponse, "TASK_PATHS", 40)
             small.setattr(compiled_trees(), "CACHE", 1)
             _, parts = walked(model, X, method)
@@ -225,14 +226,14 @@ def test_workers_are_threads(monkeypatch):
     """Kernels need no lock: `n_jobs` means threads, and changes nothing."""
     X, y, _ = data(300)
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
-    monkeypatch.setattr(TreeResponse, "TASK_VISITS", 2000)
-    seen, run = set(), TreeResponse.run
+    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 2000)
+    seen, run = set(), TreeWalker.run
 
-    def noting(self, walk, task):
+    def noting(self, task):
         seen.add(os.getpid())
-        return run(self, walk, task)
+        return run(self, task)
 
-    monkeypatch.setattr(TreeResponse, "run", noting)
+    monkeypatch.setattr(TreeWalker, "run", noting)
     _, one = walked(model, X)
     _, two = walked(model, X, n_jobs=2)
     assert seen == {os.getpid()}

@@ -16,6 +16,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import as_table
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
+from skvarimp._response.contract import Walker
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import PartialDependence
@@ -255,7 +256,7 @@ def test_block_size_changes_nothing(monkeypatch):
     reference = SensitivityImportance(scale=None).fit(smooth, X)
     with config_context(working_memory=1e-3):
         small = SensitivityImportance(scale=None).fit(smooth, X)
-    monkeypatch.setattr(BlackBoxResponse, "TASK_EVALUATIONS", 100)
+    monkeypatch.setattr(Walker, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr("skvarimp._running.memory.CALL_ROWS", 7)
     tiny = SensitivityImportance(scale=None).fit(smooth, X)
     for other in (small, tiny):

@@ -27,6 +27,7 @@ from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import curves as _tree_curves
 from skvarimp._response.responses.trees import descent as _tree_walk
 from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes import steps as _steps
 
 
@@ -68,7 +69,7 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     some = [0, 3, [0, 4]]
     _, reference = walked(model, X, method, some)
     monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
-    monkeypatch.setattr(TreeResponse, "TASK_EVALUATIONS", 100)
+    monkeypatch.setattr(TreeWalker, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr(_tree_walk, "CACHE", 11)
     monkeypatch.setattr(_tree_curves, "BLOCK", 50)
     monkeypatch.setattr(_tree_walk, "HELD", 50)
@@ -147,7 +148,7 @@ def test_more_tasks_make_no_more_moves(built, monkeypatch):
         walked(model, X, method, features)
         few = len(made)
         monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
-        monkeypatch.setattr(TreeResponse, "TASK_VISITS", 60)
+        monkeypatch.setattr(TreeWalker, "TASK_VISITS", 60)
         walked(model, X, method, features)
     assert len(made) == 2 * few
 

@@ -31,7 +31,7 @@ from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.kernel import KernelResponse
 from skvarimp._response.responses.projection import ProjectionResponse
-from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.responses.trees.walks import TreeWalker
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 4)
@@ -176,8 +176,8 @@ def test_compiled_work_is_shared_by_threads(measure, monkeypatch):
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
     if measure == "walk":
-        owner, name, fitted = TreeResponse, "run", SensitivityImportance(n_jobs=2)
-        monkeypatch.setattr(TreeResponse, "TASK_VISITS", 400)
+        owner, name, fitted = TreeWalker, "run", SensitivityImportance(n_jobs=2)
+        monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
     else:
         owner, name = _impurity_search, "find_surrogates"
         fitted = ImpurityImportance(surrogates=True, n_jobs=2)

@@ -26,7 +26,7 @@ from skvarimp._response.responses.trees.curves import (
 from skvarimp._response.responses.trees.descent import Descent, Group
 from skvarimp._response.responses.trees.means import Averaged
 from skvarimp._response.shapes.steps import Steps, settled
-from skvarimp._running.memory import HELD, Memo, even_slices
+from skvarimp._running.memory import HELD, Memo, even_slices, numbers_at_once
 
 ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
 COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
@@ -50,7 +50,6 @@ class TreeResponse(Response):
     steps_alone = True
 
     TASK_PATHS = 100_000  # (row, tree) in one task
-    TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
 
     def __init__(self, model, form, table):
         self.model, self.link = model, form.link
@@ -63,7 +62,7 @@ class TreeResponse(Response):
         self.doubt = self._rounding() if form.doubt is None else form.doubt
         self._feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
         # the table itself and the few rows of a probe
-        self._coded, self.plans = Memo(most=2, travels=True), Memo(most=8)
+        self._coded = Memo(most=2, travels=True)
         self._some_codes = self.codes(table)[spread_over(table.n_samples, 20)]
         if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
@@ -146,6 +145,12 @@ class TreeResponse(Response):
         row = 30.0 + 7.5 * visited * outputs
         return Costs(15.0 + 0.4 * depth, row, 0.0, 12.5 * outputs)
 
+    def rows_at_once(self, n_cells):
+        """Rows whose moves have so many cells together."""
+        steps = self.n_outputs * max(1, min(n_cells, int(self.visits[0])))
+        paths = self.TASK_PATHS // len(self.trees.roots)
+        return max(1, min(paths, numbers_at_once(HELD) // steps))
+
     # Curves of one entry
 
     def curves(self, table, rows, move, base):
@@ -165,7 +170,7 @@ class TreeResponse(Response):
             return super().at_cells(table, rows, moves, base, cells)
         members = [Member(self.trees, m, *move) for m, move in enumerate(coded)]
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
-        for part in even_slices(len(rows), walks.task_rows(self, len(moves))):
+        for part in even_slices(len(rows), self.rows_at_once(len(moves))):
             own = base[:, part]
             all_steps = self.steps(table, rows[part], own, members, moves)
             for m, (member, steps) in enumerate(zip(members, all_steps)):
@@ -199,7 +204,7 @@ class TreeResponse(Response):
             return self.mean_of_group(table, rows, weights, features, codes)
         member = Member(self.trees, 0, move, features, codes)
         mean = np.zeros((self.n_outputs, member.n_cells))
-        for part in even_slices(len(rows), walks.task_rows(self, member.n_cells)):
+        for part in even_slices(len(rows), self.rows_at_once(member.n_cells)):
             of_part = table, rows[part], base[:, part]
             (steps,) = self.steps(*of_part, [member], [move])
             mean += steps.over_rows(weights[part])
@@ -281,17 +286,6 @@ class TreeResponse(Response):
         ice = settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
         return ice[:, :, cell_of_value]
 
-    def reduced_group(self, walk, position, rows):
-        """The states of a group's reductions, over one value of each joint code."""
-        move, reductions = walk.moves[position], walk.reductions_of(position)
-        _, cell_of_value = distinct(self.grid_codes(walk.table, move)[1])
-        chances = np.bincount(cell_of_value, move.probabilities)
-        first = first_of_each(cell_of_value)
-        of_cells = move.at_cells(first, probabilities=chances, codes=None)
-        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
-        states = self._reduced_along(walk, of_cells, rows, reductions, multiplicity)
-        return [replace(state, cell_of_value=cell_of_value) for state in states]
-
     # Walks
 
     def kernels(self):
@@ -304,13 +298,9 @@ class TreeResponse(Response):
         """What sends lists of rows down the trees: compiled kernels, or NumPy."""
         return self.kernels() if self.compiled else masses
 
-    def tasks(self, walk):
-        """See `Response.tasks`: moves of one feature share the way down the trees."""
-        return walks.tasks(self, walk)
-
-    def run(self, walk, task):
-        """See `Response.run`."""
-        return walks.run(self, walk, task)
+    def walker(self, walk):
+        """See `Response.walker`."""
+        return walks.TreeWalker(self, walk)
 
 
 class Linked:

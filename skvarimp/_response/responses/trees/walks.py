@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from skvarimp._response.contract import Response, Task
-from skvarimp._response.responses.trees.curves import Member
+from skvarimp._response.contract import Task, Walker
+from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.means import (
     mean_curves,
     products,
@@ -16,40 +16,208 @@ from skvarimp._response.responses.trees.means import (
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._response.states import Merging, State
-from skvarimp._running.memory import HELD, even_slices, numbers_at_once, working_bytes
+from skvarimp._running.memory import (
+    HELD,
+    Memo,
+    even_slices,
+    numbers_at_once,
+    working_bytes,
+)
 
 
-def task_rows(response, n_cells):
-    """Rows of one task whose moves have so many cells together."""
-    steps = response.n_outputs * max(1, min(n_cells, int(response.visits[0])))
-    paths = response.TASK_PATHS // len(response.trees.roots)
-    return max(1, min(paths, numbers_at_once(HELD) // steps))
+class TreeWalker(Walker):
+    """All entries in one descent; groups of columns one after the other.
 
-
-def tasks(response, walk):
-    """The tasks of a walk; moves of one feature share the way down the trees.
-
-    Moves of which the mean curves alone are wanted make tasks of their own, each with
-    at most one move of a feature. Tasks carry positions alone: what they share is made
-    once in every process.
+    Moves of one feature share the way down the trees. Moves of which the mean curves
+    alone are wanted make tasks of their own, each with at most one move of a feature.
+    Tasks carry positions alone: what they share is made once in every process.
     """
-    batches, times = {}, Counter()
-    for position in range(len(walk.moves)):
-        if response.is_group(walk.entry_of(position)):
-            yield from response.tasks_of(walk, position)
-            continue
-        member = member_of(response, walk, position)
-        alone = _means_serve(response, walk, member)
-        times[member.feature] += alone
-        which = alone and times[member.feature]
-        together, size = batches.get(which, ([], 0.0))
-        more = _state_bytes(response, walk, member, alone)
-        if together and size + more > working_bytes() / 4:
-            yield from _tasks_of(response, walk, together)
-            together, size = [], 0.0
-        batches[which] = [*together, member], size + more
-    for together, _ in batches.values():
-        yield from _tasks_of(response, walk, together)
+
+    TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
+
+    def __init__(self, response, walk):
+        super().__init__(response, walk)
+        self._shared = Memo(most=8)
+
+    def tasks(self):
+        """See `Walker.tasks`."""
+        batches, times = {}, Counter()
+        for position in range(len(self.walk.moves)):
+            if self.response.is_group(self.walk.entry_of(position)):
+                yield from self.tasks_of(position)
+                continue
+            member = member_of(self.response, self.walk, position)
+            alone = self._means_serve(member)
+            times[member.feature] += alone
+            which = alone and times[member.feature]
+            together, size = batches.get(which, ([], 0.0))
+            more = self._state_bytes(member, alone)
+            if together and size + more > working_bytes() / 4:
+                yield from self._tasks_together(together)
+                together, size = [], 0.0
+            batches[which] = [*together, member], size + more
+        for together, _ in batches.values():
+            yield from self._tasks_together(together)
+
+    def _means_serve(self, member):
+        """Whether the mean curve over all rows is all that is wanted of a member."""
+        if not self.walk.final:
+            return member.position in self.walk.means
+        return serves(self.response, self.walk, member, len(self.walk.rows))
+
+    def _state_bytes(self, member, alone):
+        """What is kept of a move until the last row is in, twice while merged."""
+        numbers, n_outputs = 0, self.response.n_outputs
+        for reduction in self.walk.reductions_of(member.position):
+            groups = 0
+            if hasattr(reduction, "n_kept") and not alone:
+                groups = reduction.n_kept(n_outputs * member.n_cells)
+            numbers += 2 * (1 + groups) * len(member.probabilities)
+            numbers += 0 if groups else len(self.walk.rows)
+        return 8 * n_outputs * numbers + 4 * len(member.cell_of_value)
+
+    def _tasks_together(self, members):
+        response, n_rows = self.response, len(self.walk.rows)
+        positions = tuple(member.position for member in members)
+        members, means, plan = self._together(positions, members)
+        step = response.rows_at_once(sum(member.n_cells for member in members))
+        if means is not None:
+            numbers = response.trees.n_raw * len(response.trees.columns)
+            step = max(1, numbers_at_once(HELD) // numbers)
+        elif plan is not None:
+            step = max(1, self.TASK_VISITS // max(1, int(response.visits[0])))
+        n_tasks = -(-n_rows // step)
+        n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
+        for part in even_slices(n_rows, -(-n_rows // n_tasks)):
+            yield Task(positions, part)
+
+    def _together(self, positions, members=None):
+        """What the tasks of some positions share.
+
+        Returns
+        -------
+        members : list of Member
+        means : dict or None
+            Their mean curves and slopes, see `with_slopes`, where no more is wanted.
+        plan : Plan or None
+            What the compiled descent is given, where it serves.
+        """
+        walk, response = self.walk, self.response
+
+        def make():
+            every = members or [member_of(response, walk, p) for p in positions]
+            if self._means_serve(every[0]):
+                return every, walk.means or self._means(every), None
+            if not response.compiled:
+                return every, None, None
+            asks = getattr(response.link, "discrete", False)
+            of_link = response.link is not None, asks
+            return every, None, response.kernels().Plan(response.trees, every, *of_link)
+
+        return self._shared.get(positions, make)
+
+    def _means(self, members):
+        walk = self.walk
+        means = mean_curves(self.response, walk, members)
+        return with_slopes(walk, members, means, np.abs(walk.base).max(axis=1))
+
+    def run(self, task):
+        """See `Walker.run`."""
+        first = task.positions[0]
+        if self.response.is_group(self.walk.entry_of(first)):
+            return super().run(task)
+        members, means, plan = self._together(task.positions)
+        if means is not None:
+            found = self._along(task, members, means)
+        elif plan is not None:
+            found = self._served(task, members, plan)
+        else:
+            found = self._stepped(task, members)
+        return [
+            (
+                (member.position,),
+                [
+                    replace(state, cell_of_value=member.cell_of_value)
+                    for state in states
+                ],
+            )
+            for member, states in zip(members, found)
+        ]
+
+    def reduced(self, position, rows):
+        """See `Walker.reduced`; of a group, over one value of each joint code."""
+        walk, move = self.walk, self.walk.moves[position]
+        if move.parts is not None:
+            return super().reduced(position, rows)
+        _, codes = self.response.grid_codes(walk.table, move)
+        _, cell_of_value = distinct(codes)
+        chances = np.bincount(cell_of_value, move.probabilities)
+        first = first_of_each(cell_of_value)
+        of_cells = move.at_cells(first, probabilities=chances, codes=None)
+        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
+        reductions = walk.reductions_of(position)
+        states = self.reduced_along(of_cells, rows, reductions, multiplicity)
+        return [replace(state, cell_of_value=cell_of_value) for state in states]
+
+    def _along(self, task, members, means):
+        """Yield the states of members of which mean curves alone are wanted."""
+        walk, response = self.walk, self.response
+        slopes = [means[position][1] for position in task.positions]
+        codes = response.codes(walk.table)[walk.rows[task.rows]]
+        rows = products(response, codes, members, slopes)
+        share = walk.weights[task.rows].sum()
+        for position, of_rows in zip(task.positions, rows):
+            mean, _ = means[position]
+            yield [State(rows=of_rows[np.newaxis], cells=share * mean[np.newaxis])]
+
+    def _stepped(self, task, members):
+        """Yield the states of members from the steps of their curves."""
+        walk, response = self.walk, self.response
+        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
+        steps = response.steps(walk.table, rows, base, members, walk.moves)
+        for member, of_member in zip(members, steps):
+            if member.parts is not None:
+                of_member = member.parts.steps(of_member, rows)
+            shape = self._shape(task.rows, member, of_member)
+            yield reduced(walk.reductions_of(member.position), shape)
+
+    def _served(self, task, members, plan):
+        """The states of members that the compiled descent serves, a list of each."""
+        from skvarimp._response.shapes.compiled_pieces import summed
+
+        walk, response = self.walk, self.response
+        codes = response.codes(walk.table)[walk.rows[task.rows]]
+        wanted = [walk.reductions_of(member.position) for member in members]
+        sums = [
+            [summed(r, member, walk, task.rows) or Merging() for r in of_member]
+            for member, of_member in zip(members, wanted)
+        ]
+        for part, pieces, raw in plan.pieces(codes):
+            rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
+            if response.link is not None:
+                of_rows = walk.table, walk.rows[rows], walk.base[:, rows], raw
+                pieces = pieces.linked(response.linked(*of_rows, members, walk.moves))
+            for m, member in enumerate(members):
+                curves, spans = plan.curves(pieces, m, walk.rows[rows])
+                others = []
+                for reduction, of_reduction in zip(wanted[m], sums[m]):
+                    if isinstance(of_reduction, Merging):
+                        others.append((reduction, of_reduction))
+                    else:
+                        of_reduction.add(curves, part)
+                if not others:
+                    continue
+                reductions, merging = zip(*others)
+                steps = Steps.of_pieces(*curves, len(member.probabilities), spans)
+                shape = self._shape(rows, member, steps)
+                for of_reduction, state in zip(merging, reduced(reductions, shape)):
+                    of_reduction.add(state)
+        return [[one.merged() for one in of_member] for of_member in sums]
+
+    def _shape(self, rows, member, steps):
+        walk = self.walk
+        of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
+        return StepCurves(walk.margins(rows, *of_cells), steps, self.response.gap)
 
 
 def member_of(response, walk, position):
@@ -57,151 +225,3 @@ def member_of(response, walk, position):
     move = walk.moves[position]
     features, codes = response.grid_codes(walk.table, move)
     return Member(response.trees, position, move, features, codes)
-
-
-def _means_serve(response, walk, member):
-    """Whether the mean curve over all rows is all that is wanted of a member."""
-    if not walk.final:
-        return member.position in walk.means
-    return serves(response, walk, member, len(walk.rows))
-
-
-def _state_bytes(response, walk, member, alone):
-    """What is kept of a move until the last row is in, twice while it is merged."""
-    numbers = 0
-    for reduction in walk.reductions_of(member.position):
-        groups = 0
-        if hasattr(reduction, "n_kept") and not alone:
-            groups = reduction.n_kept(response.n_outputs * member.n_cells)
-        numbers += 2 * (1 + groups) * len(member.probabilities)
-        numbers += 0 if groups else len(walk.rows)
-    return 8 * response.n_outputs * numbers + 4 * len(member.cell_of_value)
-
-
-def _tasks_of(response, walk, members):
-    positions = tuple(member.position for member in members)
-    members, means, plan = _together(response, walk, positions, members)
-    step = task_rows(response, sum(member.n_cells for member in members))
-    if means is not None:
-        numbers = response.trees.n_raw * len(response.trees.columns)
-        step = max(1, numbers_at_once(HELD) // numbers)
-    elif plan is not None:
-        step = max(1, response.TASK_VISITS // max(1, int(response.visits[0])))
-    n_tasks = -(-len(walk.rows) // step)
-    n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
-    for part in even_slices(len(walk.rows), -(-len(walk.rows) // n_tasks)):
-        yield Task(positions, part)
-
-
-def _together(response, walk, positions, members=None):
-    """What the tasks of some positions share.
-
-    Returns
-    -------
-    members : list of Member
-    means : dict or None
-        Their mean curves and slopes, see `with_slopes`, where no more is wanted.
-    plan : Plan or None
-        What the compiled descent is given, where it serves.
-    """
-
-    def make():
-        every = members or [member_of(response, walk, p) for p in positions]
-        if _means_serve(response, walk, every[0]):
-            return every, walk.means or _means(response, walk, every), None
-        if not response.compiled:
-            return every, None, None
-        asks = getattr(response.link, "discrete", False)
-        of_link = response.link is not None, asks
-        return every, None, response.kernels().Plan(response.trees, every, *of_link)
-
-    return response.plans.get((walk.moves, positions), make)
-
-
-def _means(response, walk, members):
-    means, size = mean_curves(response, walk, members), np.abs(walk.base).max(axis=1)
-    return with_slopes(walk, members, means, size)
-
-
-def run(response, walk, task):
-    """See `Response.run`."""
-    first = task.positions[0]
-    if response.is_group(walk.entry_of(first)):
-        if walk.moves[first].parts is not None:
-            return Response.run(response, walk, task)
-        states = response.reduced_group(walk, first, task.rows)
-        return [(task.positions, states)]
-    members, means, plan = _together(response, walk, task.positions)
-    if means is not None:
-        found = _along(response, walk, task, members, means)
-    elif plan is not None:
-        found = _served(response, walk, task, members, plan)
-    else:
-        found = _stepped(response, walk, task, members)
-    return [
-        (
-            (member.position,),
-            [replace(state, cell_of_value=member.cell_of_value) for state in states],
-        )
-        for member, states in zip(members, found)
-    ]
-
-
-def _along(response, walk, task, members, means):
-    """Yield the states of members of which mean curves alone are wanted."""
-    slopes = [means[position][1] for position in task.positions]
-    codes = response.codes(walk.table)[walk.rows[task.rows]]
-    rows = products(response, codes, members, slopes)
-    share = walk.weights[task.rows].sum()
-    for position, of_rows in zip(task.positions, rows):
-        mean, _ = means[position]
-        yield [State(rows=of_rows[np.newaxis], cells=share * mean[np.newaxis])]
-
-
-def _stepped(response, walk, task, members):
-    """Yield the states of members from the steps of their curves."""
-    rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-    steps = response.steps(walk.table, rows, base, members, walk.moves)
-    for member, of_member in zip(members, steps):
-        if member.parts is not None:
-            of_member = member.parts.steps(of_member, rows)
-        shape = _shape(response, walk, task.rows, member, of_member)
-        yield reduced(walk.reductions_of(member.position), shape)
-
-
-def _served(response, walk, task, members, plan):
-    """The states of members that the compiled descent serves, a list of each."""
-    from skvarimp._response.shapes.compiled_pieces import summed
-
-    codes = response.codes(walk.table)[walk.rows[task.rows]]
-    wanted = [walk.reductions_of(member.position) for member in members]
-    sums = [
-        [summed(r, member, walk, task.rows) or Merging() for r in of_member]
-        for member, of_member in zip(members, wanted)
-    ]
-    for part, pieces, raw in plan.pieces(codes):
-        rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
-        if response.link is not None:
-            of_rows = walk.table, walk.rows[rows], walk.base[:, rows], raw
-            pieces = pieces.linked(response.linked(*of_rows, members, walk.moves))
-        for m, member in enumerate(members):
-            curves, spans = plan.curves(pieces, m, walk.rows[rows])
-            others = []
-            for reduction, of_reduction in zip(wanted[m], sums[m]):
-                if isinstance(of_reduction, Merging):
-                    others.append((reduction, of_reduction))
-                else:
-                    of_reduction.add(curves, part)
-            if not others:
-                continue
-            reductions, merging = zip(*others)
-            steps = Steps.of_pieces(*curves, len(member.probabilities), spans)
-            shape = _shape(response, walk, rows, member, steps)
-            for of_reduction, state in zip(merging, reduced(reductions, shape)):
-                of_reduction.add(state)
-    return [[one.merged() for one in of_member] for of_member in sums]
-
-
-def _shape(response, walk, rows, member, steps):
-    of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
-    return StepCurves(walk.margins(rows, *of_cells), steps, response.gap)
