@@ -149,17 +149,15 @@ class Problem:
         most, response = TIMES_DRAWN * drawn, self.response(entries)
         if isinstance(response, BlackBoxResponse):
             return most
-        return max(most, NUMBERS_OF_A_SECOND / response.all_costs().call)
+        costs = response.costs().of_outputs(response.n_outputs)
+        return max(most, NUMBERS_OF_A_SECOND / costs.call)
 
     def exact_cost(self, entries, reduction, n_rows, sizes):
         """Cost of all grid values, of which each entry has so many, at some rows."""
         response, cost = self.response(entries), 0.0
-        grouped = [len(entry.columns) > 1 for entry in entries]
-        for (group, k), count in Counter(zip(grouped, sizes.tolist())).items():
-            if group:
-                cost += count * response.evaluations_of_group(n_rows, k)
-            else:
-                cost += count * response.evaluations_for(reduction, n_rows, k)
+        kinds = [len(entry.columns) > 1 for entry in entries]
+        for (grouped, k), count in Counter(zip(kinds, sizes.tolist())).items():
+            cost += count * response.evaluations(n_rows, k, reduction, grouped)
         return cost
 
     @property

@@ -90,10 +90,8 @@ class Responses:
         cost = 0.0
         for move in moves:
             n_cells = len(donors) if response.reads_cells else move.n_cells
-            if len(move.entry.columns) > 1:
-                cost += response.evaluations_of_group(n, n_cells)
-            else:
-                cost += response.evaluations(n, n_cells)
+            grouped = len(move.entry.columns) > 1
+            cost += response.evaluations(n, n_cells, grouped=grouped)
         if cost > len(moves) * donors.size:
             return None
         cells = np.stack([move.codes[donors] for move in moves])

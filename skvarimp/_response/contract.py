@@ -48,8 +48,10 @@ class Costs:
     cell: float = 1.0
     joint: float | None = None
 
-    def evaluations(self, n_rows, n_cells):
-        """Cost of curves of one column, in calls of the model; 0 if it is constant."""
+    def evaluations(self, n_rows, n_cells, grouped=False):
+        """Cost of curves of one entry, in calls of the model; see the response."""
+        if grouped and self.joint is not None:
+            return n_rows * n_cells * self.joint / self.call
         if n_cells == 1:
             return 0.0
         return n_rows * (self.row + self.cell * n_cells) / self.call
@@ -111,8 +113,6 @@ class Response:
         works without the interpreter's lock.
     reads_cells : bool
         Whether `at_cells` computes no more than the cells that it is asked for.
-    steps_alone : bool
-        Whether the curves of every ascending column are known as `stepped`.
     gap : float
         How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
     """
@@ -122,7 +122,6 @@ class Response:
     rounding = 0.0
     prefer = None
     reads_cells = False
-    steps_alone = False
     gap = 0.0
 
     def curves(self, table, rows, move, base):
@@ -143,13 +142,16 @@ class Response:
         """
         raise NotImplementedError
 
-    def is_stepped(self, table, move):
-        """Whether the curves of a move are known as `stepped`."""
-        return False
+    def steps(self, table, move):
+        """What gives the curves of a move by their steps.
 
-    def stepped(self, table, rows, move, base):
-        """The curves as `Steps`; as `curves`."""
-        raise NotImplementedError
+        Returns
+        -------
+        callable or None
+            steps(rows, base) -> Steps, of rows and base as in `curves`. None: the
+            curves are not known by their steps.
+        """
+        return
 
     def mean_curves(self, table, rows, weights, move, base):
         """Weighted mean over the rows of their curves minus their unmoved response.
@@ -213,13 +215,14 @@ class Response:
         Shape
         """
         step = at_once(move.n_cells * self.n_outputs)
-        stepped = self.is_stepped(table, move)
+        steps = self.steps(table, move)
         for part, of_part in margins.parts(step):
-            of_rows = table, rows[part], move, of_part.base[0]
-            if stepped:
-                yield StepCurves(of_part, self.stepped(*of_rows))
+            base = of_part.base[0]
+            if steps is not None:
+                yield StepCurves(of_part, steps(rows[part], base))
             else:
-                yield Dense(of_part, self.curves(*of_rows)[np.newaxis])
+                ice = self.curves(table, rows[part], move, base)
+                yield Dense(of_part, ice[np.newaxis])
 
     def averaged(self, table, rows, weights, base, n_columns):
         """Mean curves of many moves of the same rows.
@@ -234,6 +237,10 @@ class Response:
             averaged(move) -> as `mean_curves`.
         """
         return partial(self.mean_curves, table, rows, weights, base=base)
+
+    def critical_values(self, column):
+        """Values of a column next to which the response may jump, for the probe."""
+        return np.empty(0)
 
     def inside(self, table):
         """Responses inside this one that see other columns, for the probe.
@@ -254,24 +261,19 @@ class Response:
         """What curves of one output cost, and a call of the model."""
         return Costs()
 
-    def all_costs(self):
-        """What curves of all outputs cost, and a call of the model."""
-        return self.costs().of_outputs(self.n_outputs)
+    def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
+        """Cost of the curves of one entry, in calls of the model for one row.
 
-    def evaluations(self, n_rows, n_cells):
-        """Cost of `curves` of one column, in calls of the model for one row."""
-        return self.all_costs().evaluations(n_rows, n_cells)
-
-    def evaluations_for(self, reduction, n_rows, n_cells):
-        """Cost of one reduction, where it differs from that of `curves`."""
-        return self.evaluations(n_rows, n_cells)
-
-    def evaluations_of_group(self, n_rows, n_cells):
-        """Cost of `curves` of columns that move together, of n_cells joint values."""
-        costs = self.all_costs()
-        if costs.joint is None:
-            return self.evaluations(n_rows, n_cells)
-        return n_rows * n_cells * costs.joint / costs.call
+        Parameters
+        ----------
+        n_rows, n_cells : int
+        reduction : Reduction or None
+            For which a shape of the curves may do; None: for `curves` themselves.
+        grouped : bool
+            Whether the entry has several columns, and `n_cells` joint values.
+        """
+        costs = self.costs().of_outputs(self.n_outputs)
+        return costs.evaluations(n_rows, n_cells, grouped)
 
     def walker(self, walk):
         """The `Walker` that carries out a walk by this response."""

@@ -30,7 +30,11 @@ from skvarimp._response.responses.composite import (
 )
 from skvarimp._response.responses.interpolated import InterpolatedResponse
 from skvarimp._response.responses.kernel import kernel_response
-from skvarimp._response.responses.linear import AdditiveResponse, LinearResponse
+from skvarimp._response.responses.linear import (
+    AdditiveResponse,
+    LabelResponse,
+    LinearResponse,
+)
 from skvarimp._response.responses.projection import NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._running.guards import warn
@@ -38,14 +42,16 @@ from skvarimp.exceptions import ResponseWarning
 
 
 def _additive(model, form):
-    kind = AdditiveResponse if form.parts else LinearResponse
+    if form.parts:
+        return AdditiveResponse(model, form)
+    kind = LabelResponse if getattr(form.link, "convex", False) else LinearResponse
     return kind(model, form)
 
 
 def _layers(model, form):
     linear = form.collapsed()
     if linear is not None:
-        return LinearResponse(model, linear)
+        return _additive(model, linear)
     return NetworkResponse(model, form)
 
 
@@ -219,7 +225,7 @@ def probe(response, model, table, base, weights, entries, walked=True):
     for inner, of_model, behind, entry_behind in response.inside(table):
         # next to the thresholds that lie behind steps
         alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
-        if alone and hasattr(inner, "critical_values"):
+        if any(len(inner.critical_values(e.columns[0])) for e in alone):
             probe(inner, of_model, behind, base, weights, alone, walked=False)
 
 
@@ -300,9 +306,8 @@ def _probe_move(response, table, weights, entry):
     donors, categorical = _probe_donors(table, weights, entry)
     k = len(donors)
     values = side_by_side([table.column(j)[donors] for j in entry.columns], k)
-    critical = getattr(response, "critical_values", None)
-    if critical is not None and values.ndim == 1 and values.dtype.kind in "fiub":
-        more = np.asarray(critical(entry.columns[0]), dtype=np.float64)
+    if values.ndim == 1 and values.dtype.kind in "fiub":
+        more = np.asarray(response.critical_values(entry.columns[0]), dtype=np.float64)
         if len(more):
             more = more[spread_over(len(more), CELLS)]
             values = np.unique(np.concatenate([values.astype(np.float64), more]))

@@ -18,7 +18,7 @@ from skvarimp._models.links import InverseTransform
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.black_box import moved_rows
 from skvarimp._response.responses.many_columns import line_batches, values_of
-from skvarimp._response.responses.scores import ScoreResponse
+from skvarimp._response.responses.scores import ScoreResponse, own_cells_unmoved
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import Memo
@@ -44,7 +44,6 @@ class CombinedResponse(ScoreResponse):
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
         self.reads_cells = all(member.reads_cells for member in members)
-        self.steps_alone = all(member.steps_alone for member in members)
         if any(member.prefer == "threads" for member in members):
             self.prefer = "threads"
         self.rounding = max(member.rounding for member in members)
@@ -61,10 +60,9 @@ class CombinedResponse(ScoreResponse):
         return [own[:, rows] for own in self._outputs.get(table, ask)]
 
     def critical_values(self, column):
-        """Values at and next to which a member may jump."""
-        each = [getattr(member, "critical_values", None) for member in self.members]
-        values = [critical(column) for critical in each if critical is not None]
-        return np.unique(np.concatenate([np.empty(0), *values]))
+        """See `Response.critical_values`; those of all members."""
+        values = [member.critical_values(column) for member in self.members]
+        return np.unique(np.concatenate(values))
 
     def changes(self, move):
         """See `ScoreResponse.changes`; the members know."""
@@ -75,18 +73,22 @@ class CombinedResponse(ScoreResponse):
         scores = self.scores(table, rows, move)
         own = np.concatenate(self._unmoved(table, rows))
         still = np.all(scores == own[:, :, np.newaxis], axis=0)
-        ice = self.linked(scores, table, rows, move, base)
+        cells = np.arange(move.n_cells)
+        ice = self.linked(scores, table, rows[:, np.newaxis], move, cells)
+        ice = own_cells_unmoved(ice, rows, move, base)
         return np.where(still, base[:, :, np.newaxis], ice)
 
-    def is_stepped(self, table, move):
-        """See `Response.is_stepped`."""
-        return all(member.is_stepped(table, move) for member in self.members)
+    def steps(self, table, move):
+        """See `Response.steps`; the function is evaluated once per piece."""
+        each = [member.steps(table, move) for member in self.members]
+        if any(steps is None for steps in each):
+            return None
+        return partial(self._steps, each, table, move)
 
-    def stepped(self, table, rows, move, base):
-        """See `Response.stepped`; the function is evaluated once per piece."""
+    def _steps(self, each, table, move, rows, base):
         unmoved = self._unmoved(table, rows)
-        each = zip(self.members, unmoved)
-        steps = Steps.together([m.stepped(table, rows, move, own) for m, own in each])
+        together = [steps(rows, own) for steps, own in zip(each, unmoved)]
+        steps = Steps.together(together)
         ends = np.cumsum([len(own) for own in unmoved])[:-1]
         unmoved = np.concatenate(unmoved)
 
@@ -94,7 +96,7 @@ class CombinedResponse(ScoreResponse):
             scores = unmoved[:, row] + moved
             for member, own in zip(self.members, np.split(scores, ends)):
                 settled(own, member.gap)
-            values = self.linked_or_asked(scores, table, rows[row], move, cells)
+            values = self.linked(scores, table, rows[row], move, cells)
             values -= base[:, row]
             values[:, ~moved.any(axis=0)] = 0.0
             return values
@@ -109,7 +111,7 @@ class CombinedResponse(ScoreResponse):
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
             at = table, rows, move, cells[m]
-            result[m] = self.linked_or_asked(scores[m], *at)
+            result[m] = self.linked(scores[m], *at)
         return result
 
     def scores(self, table, rows, move):
@@ -119,11 +121,12 @@ class CombinedResponse(ScoreResponse):
 
     def costs(self):
         """See `Response.costs`; the function is evaluated per cell or per step."""
-        costs = Costs.added([member.all_costs() for member in self.members])
-        if not self.steps_alone:
+        each = [member.costs().of_outputs(member.n_outputs) for member in self.members]
+        costs = Costs.added(each)
+        if any(of_member.cell for of_member in each):
             return costs
         # the members' steps are brought together and formed again
-        return replace(costs, row=2.5 * costs.row, cell=costs.cell - 1.0)
+        return replace(costs, row=2.5 * costs.row, cell=0.0)
 
 
 class Transformed:
@@ -244,10 +247,8 @@ class ColumnwiseResponse(Response):
         self.n_outputs = inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
-        self.additive, self.steps_alone = inner.additive, inner.steps_alone
+        self.additive = inner.additive
         self.costs, self.evaluations = inner.costs, inner.evaluations
-        self.evaluations_for = inner.evaluations_for
-        self.evaluations_of_group = inner.evaluations_of_group
 
     def inside(self, table):
         """See `Response.inside`."""
@@ -269,14 +270,9 @@ class ColumnwiseResponse(Response):
         behind, *moves = self._behind(table, *moves)
         return self.inner.at_cells(behind, rows, moves, base, cells)
 
-    def is_stepped(self, table, move):
-        """See `Response.is_stepped`."""
-        return self.inner.is_stepped(*self._behind(table, move))
-
-    def stepped(self, table, rows, move, base):
-        """See `Response.stepped`."""
-        behind, move = self._behind(table, move)
-        return self.inner.stepped(behind, rows, move, base)
+    def steps(self, table, move):
+        """See `Response.steps`."""
+        return self.inner.steps(*self._behind(table, move))
 
     def mean_curves(self, table, rows, weights, move, base):
         """See `Response.mean_curves`."""

@@ -18,7 +18,11 @@ from skvarimp._models.links import IDENTITY
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.grid import Move
 from skvarimp._response.responses.black_box import all_cells
-from skvarimp._response.responses.scores import ScoreResponse, numeric_values
+from skvarimp._response.responses.scores import (
+    KeptNodes,
+    ScoreResponse,
+    numeric_values,
+)
 from skvarimp._response.shapes.basis import coefficients, interpolation, nodes, tail
 
 SIZES = (5, 9, 17, 33, 65, 129)  # numbers of nodes
@@ -46,6 +50,7 @@ class InterpolatedResponse(ScoreResponse):
     def __init__(self, model, table):
         few = table.take(spread_over(table.n_samples, ROWS))
         super().__init__(model, IDENTITY, model(few.copy()).shape[1])
+        self._kept_nodes = KeptNodes(self)
         columns = range(table.n_columns)
         self.sizes = {j: self._size(table, few, j) for j in columns}
         self._name_rough(table)
@@ -107,7 +112,7 @@ class InterpolatedResponse(ScoreResponse):
         (column,), low, high = columns, values.min(), values.max()
         while (n := self.sizes[column]) <= SIZES[-1]:
             at = nodes(low, high, n)[:, np.newaxis]
-            scores = self.at_nodes(table, rows, columns, at)
+            scores = self._kept_nodes.scores(table, rows, columns, at)
             if has_vanished(scores):
                 basis = interpolation(values[:, 0], low, high, n)
                 return np.matmul(scores, basis.T)
@@ -116,7 +121,7 @@ class InterpolatedResponse(ScoreResponse):
         return self.scores_one_by_one(table, rows, columns, values)
 
     def scores_one_by_one(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_one_by_one`; the model itself says."""
+        """As `scores_at`, at each of the values; the model itself says."""
         name = "+".join(np.take(table.column_names(), columns))
         chances, entry = np.ones(len(values)), Entry(name, tuple(columns))
         move = Move(entry, values, None, chances, None, categorical=False)

@@ -13,6 +13,7 @@ from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import (
+    KeptNodes,
     ScoreResponse,
     ScoreWalker,
     numeric_values,
@@ -62,13 +63,22 @@ class KernelResponse(ScoreResponse):
         super().__init__(model, form.link, len(form.dual))
         self.form, self.kernel, self.support = form, form.kernel, form.support
         self.dual, self.intercept = form.dual, form.intercept
+        self._kept_nodes = KeptNodes(self)
 
     def walker(self, walk):
         """See `Response.walker`."""
         return KernelWalker(self, walk)
 
+    def scores_at(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_at`."""
+        at, basis = self.nodes_of(table, columns, values)
+        if basis is None:
+            return self.scores_one_by_one(table, rows, columns, values)
+        scores = self._kept_nodes.scores(table, rows, columns, at)
+        return np.matmul(scores, basis.T)
+
     def scores_one_by_one(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_one_by_one`."""
+        """As `scores_at`, computed at each of the values."""
         scores = np.empty((self.n_scores, len(rows), len(values)))
         scores[:] = self.intercept[:, np.newaxis, np.newaxis]
         for part, cells, of_part in self._parts(table, rows, columns, values):
@@ -91,7 +101,14 @@ class KernelResponse(ScoreResponse):
         return mean + unmoved[:, np.newaxis]
 
     def nodes_of(self, table, columns, values):
-        """See `ScoreResponse.nodes_of`."""
+        """Few values that tell the scores at all values of some columns.
+
+        Returns
+        -------
+        at : ndarray of shape (n_nodes, len(columns))
+        basis : ndarray of shape (n_values, n_nodes) or None
+            What interpolates from them; None: the values are their own nodes.
+        """
         low, high = values.min(), values.max()
         if len(columns) > 1 or low == high:
             return values, None
@@ -103,7 +120,7 @@ class KernelResponse(ScoreResponse):
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
         # nodes serve all grids of an entry, so there may be a few more than values
-        if n >= 3 * len(values) and not self.knows_nodes(table, columns, at):
+        if n >= 3 * len(values) and not self._kept_nodes.holds(table, columns, at):
             return values, None
         return at, interpolation(values[:, 0], low, high, n)
 

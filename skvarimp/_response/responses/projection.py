@@ -54,11 +54,8 @@ class ProjectionResponse(ScoreResponse):
     def __init__(self, model, link, n_scores, weights, intercept):
         super().__init__(model, link, n_scores)
         self.weights, self.intercept = weights, intercept
+        self.used = weights.any(axis=1)
         self._sums = Memo(travels=True)
-
-    def uses(self, columns):
-        """See `ScoreResponse.uses`."""
-        return self.weights[list(columns)].any(axis=1)
 
     def sums(self, table, rows):
         """X W + b of some rows, (n_rows, n_units); computed once per table."""
@@ -70,24 +67,24 @@ class ProjectionResponse(ScoreResponse):
 
         return self._sums.get(table, make)[rows]
 
-    def scores_one_by_one(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_one_by_one`."""
+    def scores_at(self, table, rows, columns, values):
+        """See `ScoreResponse.scores_at`."""
         others = self.others(table, rows, columns)
         return self.moved_scores(others, columns, values)
 
-    def steps(self, values, columns):
+    def added(self, values, columns):
         """What some columns add to the units' sums, (n_values, n_units)."""
         return values @ self.weights[columns]
 
     def others(self, table, rows, columns):
         """The units' sums but for what some columns add, (n_rows, n_units)."""
-        own = self.steps(own_values(table, rows, columns), columns)
+        own = self.added(own_values(table, rows, columns), columns)
         return self.sums(table, rows) - own
 
     def moved_scores(self, others, columns, values):
         """Scores of moved rows.
 
-        result[q, i, k] = head_q(others[i] + steps(values[k]))
+        result[q, i, k] = head_q(others[i] + added(values[k]))
 
         Parameters
         ----------
@@ -100,10 +97,10 @@ class ProjectionResponse(ScoreResponse):
         -------
         ndarray of shape (n_scores, n_rows, n_cells)
         """
-        steps = self.steps(values, columns)
+        added = self.added(values, columns)
         scores = np.empty((self.n_scores, len(others), len(values)))
-        for part in slices(len(others), steps.size, CACHE):
-            scores[:, part] = self.head(others[part, np.newaxis] + steps)
+        for part in slices(len(others), added.size, CACHE):
+            scores[:, part] = self.head(others[part, np.newaxis] + added)
         return scores
 
     def head(self, sums):

@@ -16,12 +16,14 @@ TYPICAL_NODES = 64
 class ScoreResponse(Response):
     """outputs = link(scores), with scores known for any values of any columns.
 
-    A subclass implements `scores` or `scores_one_by_one`, and perhaps `nodes_of`.
+    A subclass implements `scores` or `scores_at`.
 
     Attributes
     ----------
     smooth : bool
         Whether the scores are analytic functions of a moved value.
+    used : ndarray of shape (n_columns,) or None
+        Which columns the scores depend on; None: not known.
 
     Parameters
     ----------
@@ -32,25 +34,22 @@ class ScoreResponse(Response):
     n_scores : int
     """
 
-    smooth = False
+    smooth, used = False, None
     LEAST_CELLS = 32  # fewer are evaluated one by one
 
     def __init__(self, model, link, n_scores):
         self.link, self.n_scores = link, n_scores
         self.n_outputs = link.n_outputs(n_scores)
         self.black_box = BlackBoxResponse(model, self.n_outputs)
-        self._nodes_of_entry = Memo()
-
-    def uses(self, columns):
-        """Which of the columns the scores depend on, a mask."""
-        return np.ones(len(columns), dtype=bool)
 
     def changes(self, move):
         """Whether a move changes any score; if not, importances are exactly 0.
 
         No score changes if no column is used, or if those used hold a single value.
         """
-        used = self.uses(move.entry.columns)
+        used = np.ones(len(move.entry.columns), dtype=bool)
+        if self.used is not None:
+            used = self.used[list(move.entry.columns)]
         if not used.any():
             return False
         return move.codes is None or np.ptp(numeric_values(move)[:, used], axis=0).any()
@@ -74,59 +73,7 @@ class ScoreResponse(Response):
         -------
         ndarray of shape (n_scores, n_rows, n_values)
         """
-        at, basis = self.nodes_of(table, columns, values)
-        if basis is None:
-            return self.scores_one_by_one(table, rows, columns, values)
-        return np.matmul(self.at_nodes(table, rows, columns, at), basis.T)
-
-    def scores_one_by_one(self, table, rows, columns, values):
-        """As `scores_at`, computed at each of the values."""
         raise NotImplementedError
-
-    def nodes_of(self, table, columns, values):
-        """Few values that tell the scores at all values of some columns.
-
-        Returns
-        -------
-        at : ndarray of shape (n_nodes, len(columns))
-        basis : ndarray of shape (n_values, n_nodes) or None
-            What interpolates from them; None: the values are their own nodes.
-        """
-        return values, None
-
-    def at_nodes(self, table, rows, columns, at):
-        """Scores at nodes, kept for the last entry.
-
-        All grids of an entry lie between the same ends and share their nodes.
-
-        Parameters
-        ----------
-        table, rows, columns : see `scores_at`
-        at : ndarray of shape (n_nodes, len(columns))
-
-        Returns
-        -------
-        ndarray of shape (n_scores, n_rows, n_nodes)
-        """
-        size = 8 * self.n_scores * table.n_samples * len(at)
-        if size > working_bytes() / 8:
-            return self.scores_one_by_one(table, rows, columns, at)
-
-        def make():
-            scores = np.empty((self.n_scores, table.n_samples, len(at)))
-            return scores, np.zeros(table.n_samples, dtype=bool)
-
-        key = _key_of_nodes(table, columns, at)
-        scores, known = self._nodes_of_entry.get(key, make)
-        new = rows[~known[rows]]
-        if len(new):
-            scores[:, new] = self.scores_one_by_one(table, new, columns, at)
-            known[new] = True
-        return scores[:, rows]
-
-    def knows_nodes(self, table, columns, at):
-        """Whether `at_nodes` remembers the scores of some rows."""
-        return _key_of_nodes(table, columns, at) in self._nodes_of_entry
 
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
@@ -134,20 +81,12 @@ class ScoreResponse(Response):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
         with np.errstate(over="ignore"):
             scores = self.scores(table, rows, move)
-        return self.linked(scores, table, rows, move, base)
-
-    def linked(self, scores, table, rows, move, base, tied=None):
-        """Curves from scores; the model itself is asked where the link is in doubt.
-
-        It is also asked where a tie makes the scores doubtful: `tied`, a mask of shape
-        (n_rows, n_cells).
-        """
-        at = table, rows[:, np.newaxis], move, np.arange(move.n_cells)
-        ice = self.linked_or_asked(scores, *at, tied)
+        cells = np.arange(move.n_cells)
+        ice = self.linked(scores, table, rows[:, np.newaxis], move, cells)
         return own_cells_unmoved(ice, rows, move, base)
 
-    def linked_or_asked(self, scores, table, rows, move, cells, tied=None):
-        """As `linked`, for any rows and cells.
+    def linked(self, scores, table, rows, move, cells):
+        """Outputs from scores; the model itself is asked where the link is in doubt.
 
         Parameters
         ----------
@@ -155,7 +94,6 @@ class ScoreResponse(Response):
         table : Table
         rows, cells : ndarray, broadcast to shape (...)
         move : Move
-        tied : ndarray of shape (...), default=None
         """
         with np.errstate(over="ignore"):
             outputs, close = self.link(scores)
@@ -163,7 +101,7 @@ class ScoreResponse(Response):
         infinite = None
         if not np.isfinite(total):  # the model itself says what is wrong
             infinite = ~np.all(np.isfinite(outputs), axis=0)
-        doubtful = any_close(close, tied, infinite)
+        doubtful = any_close(close, infinite)
         if doubtful is not None and doubtful.any():
             rows, cells = (np.broadcast_to(a, doubtful.shape) for a in (rows, cells))
             asked = table, rows[doubtful], move, cells[doubtful]
@@ -194,20 +132,17 @@ class ScoreResponse(Response):
                     scores = self.scores_at(table, of_rows[which], columns, at)
                     return self.link(scores)[0][np.newaxis]
 
-            parts = partial(self.dense, table, of_rows, move, of_part)
+            parts = partial(Response.shapes, self, table, of_rows, move, of_part)
             yield Basis(of_part, position, evaluate, parts)
 
-    def dense(self, table, rows, move, margins):
-        """Yield the curves by their values."""
-        yield from super().shapes(table, rows, move, margins)
-
-    def evaluations_for(self, reduction, n_rows, n_cells):
-        """See `Response.evaluations_for`."""
-        if reduction.needs in self.offers(n_cells):
+    def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
+        """See `Response.evaluations`."""
+        offered = not grouped and reduction is not None
+        if offered and reduction.needs in self.offers(n_cells):
             # each block tries some rows at more nodes; of many outputs blocks are small
             n_nodes = TYPICAL_NODES + 0.5 * (self.n_outputs - 1)
-            return self.evaluations(n_rows, min(n_cells, n_nodes))
-        return self.all_costs().evaluations(n_rows, n_cells)
+            n_cells = min(n_cells, n_nodes)
+        return super().evaluations(n_rows, n_cells, reduction, grouped)
 
     def walker(self, walk):
         """See `Response.walker`."""
@@ -225,8 +160,45 @@ class ScoreWalker(Walker):
         return super().tasks_of(position)
 
 
-def _key_of_nodes(table, columns, at):
-    return table, tuple(columns), at.tobytes()
+class KeptNodes:
+    """Scores at nodes, kept for the last entry.
+
+    All grids of an entry lie between the same ends and share their nodes.
+
+    Parameters
+    ----------
+    response : ScoreResponse
+        With `scores_one_by_one`, as `scores_at`, computed at each of the values.
+    """
+
+    def __init__(self, response):
+        self._response, self._kept = response, Memo()
+
+    def scores(self, table, rows, columns, at):
+        """Scores (n_scores, n_rows, n_nodes) at nodes (n_nodes, len(columns))."""
+        response = self._response
+        size = 8 * response.n_scores * table.n_samples * len(at)
+        if size > working_bytes() / 8:
+            return response.scores_one_by_one(table, rows, columns, at)
+
+        def make():
+            scores = np.empty((response.n_scores, table.n_samples, len(at)))
+            return scores, np.zeros(table.n_samples, dtype=bool)
+
+        scores, known = self._kept.get(self._key(table, columns, at), make)
+        new = rows[~known[rows]]
+        if len(new):
+            scores[:, new] = response.scores_one_by_one(table, new, columns, at)
+            known[new] = True
+        return scores[:, rows]
+
+    def holds(self, table, columns, at):
+        """Whether the scores of some rows at these nodes are kept."""
+        return self._key(table, columns, at) in self._kept
+
+    @staticmethod
+    def _key(table, columns, at):
+        return table, tuple(columns), at.tobytes()
 
 
 def own_cells_unmoved(ice, rows, move, base):

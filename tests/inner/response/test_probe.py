@@ -26,7 +26,7 @@ from skvarimp._response.lowering import lowered
 from skvarimp._response.responses import linear
 from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.responses.projection import kinked_curves
-from skvarimp._response.responses.scores import ScoreResponse
+from skvarimp._response.responses.kernel import KernelResponse
 from skvarimp.exceptions import ResponseWarning
 
 RANDOM = np.random.RandomState(0)
@@ -110,7 +110,7 @@ def test_a_probe_runs_the_closed_forms(monkeypatch):
 
 def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
     """Friedman's H compares joint curves with those of each column alone."""
-    model, scores_at = SVR().fit(X, Y), ScoreResponse.scores_at
+    model, scores_at = SVR().fit(X, Y), KernelResponse.scores_at
     measure = InteractionImportance(statistic="h")
     right = measure.fit(model, X).importances_
 
@@ -118,7 +118,7 @@ def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
         scores = scores_at(self, table, rows, columns, values)
         return scores * 1.001 if len(columns) == 1 else scores
 
-    monkeypatch.setattr(ScoreResponse, "scores_at", misreckoned)
+    monkeypatch.setattr(KernelResponse, "scores_at", misreckoned)
     with pytest.warns(ResponseWarning, match="differs from its own predict"):
         measure.fit(model, X)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-9)

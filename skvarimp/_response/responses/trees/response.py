@@ -47,7 +47,6 @@ class TreeResponse(Response):
     path = "trees"
     reads_cells = True
     compiled = False
-    steps_alone = True
 
     TASK_PATHS = 100_000  # (row, tree) in one task
 
@@ -122,7 +121,7 @@ class TreeResponse(Response):
         return len(self._features(entry)) > 1
 
     def critical_values(self, column):
-        """Values of a column next to which the response may jump."""
+        """See `Response.critical_values`."""
         if column not in self._feature_of:
             return np.empty(0)
         return self.trees.critical_values(self._feature_of[column])
@@ -159,7 +158,7 @@ class TreeResponse(Response):
         if len(features) > 1:
             return self._group_curves(table, rows, move, base, features, codes)
         member = Member(self.trees, 0, move, features, codes)
-        (steps,) = self.steps(table, rows, base, [member], [move])
+        (steps,) = self.steps_of_members(table, rows, base, [member], [move])
         moved = steps.dense()[:, :, member.cell_of_value]
         return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
 
@@ -172,22 +171,24 @@ class TreeResponse(Response):
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for part in even_slices(len(rows), self.rows_at_once(len(moves))):
             own = base[:, part]
-            all_steps = self.steps(table, rows[part], own, members, moves)
+            of_rows = table, rows[part], own
+            all_steps = self.steps_of_members(*of_rows, members, moves)
             for m, (member, steps) in enumerate(zip(members, all_steps)):
                 moved = steps.at(member.cell_of_value[cells[m, :, part]])
                 moved += own[:, np.newaxis]
                 result[m, :, :, part] = settled(moved, self.gap)
         return result
 
-    def is_stepped(self, table, move):
-        """See `Response.is_stepped`."""
+    def steps(self, table, move):
+        """See `Response.steps`."""
         categorical = self.trees.categorical[self._features(move.entry)]
-        return move.ascends and not categorical.any()
-
-    def stepped(self, table, rows, move, base):
-        """See `Response.stepped`."""
+        if not move.ascends or categorical.any():
+            return None
         member = Member(self.trees, 0, move, *self.grid_codes(table, move))
-        (steps,) = self.steps(table, rows, base, [member], [move])
+        return partial(self._steps, table, member, move)
+
+    def _steps(self, table, member, move, rows, base):
+        (steps,) = self.steps_of_members(table, rows, base, [member], [move])
         first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
         positions = first_value[steps.positions]
         return replace(steps, positions=positions, n_cells=move.n_cells)
@@ -206,7 +207,7 @@ class TreeResponse(Response):
         mean = np.zeros((self.n_outputs, member.n_cells))
         for part in even_slices(len(rows), self.rows_at_once(member.n_cells)):
             of_part = table, rows[part], base[:, part]
-            (steps,) = self.steps(*of_part, [member], [move])
+            (steps,) = self.steps_of_members(*of_part, [member], [move])
             mean += steps.over_rows(weights[part])
         return mean[:, member.cell_of_value]
 
@@ -232,7 +233,7 @@ class TreeResponse(Response):
         of_leaf = n_rows * len(self.trees.roots) / n_leaves
         return self.compiled or of_leaf >= ROWS_OF_LEAF
 
-    def steps(self, table, rows, base, members, moves):
+    def steps_of_members(self, table, rows, base, members, moves):
         """Yield the steps of each member, in units of the response."""
         codes = self.codes(table)[rows]
         used = [member for member in members if member.feature >= 0]

@@ -174,7 +174,7 @@ class TreeWalker(Walker):
         """Yield the states of members from the steps of their curves."""
         walk, response = self.walk, self.response
         rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-        steps = response.steps(walk.table, rows, base, members, walk.moves)
+        steps = response.steps_of_members(walk.table, rows, base, members, walk.moves)
         for member, of_member in zip(members, steps):
             if member.parts is not None:
                 of_member = member.parts.steps(of_member, rows)
