@@ -17,14 +17,14 @@ from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.lowering import lowered, respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.sampling import entry_seeds, sample_repeats
+from skvarimp._response.rounds import RunningMeans, draw_in_rounds
+from skvarimp._response.sampling import DonorDraws, entry_seeds
 from skvarimp._response.unmoved import (
     STATISTICS,
     checked_scale,
     compared_with,
     unmoved_response,
 )
-from skvarimp._running.tasks import steps_of
 
 # "auto" is exact up to this many times the cost of drawn numbers, or, by a fast
 # response, up to this many numbers written, which take about a second.
@@ -214,7 +214,7 @@ class Problem:
         return run_walk(walk, n_jobs, progress)
 
     def drawn(self, entries, request, draw, scale, measure):
-        """Yield (position, `Finished`) of each entry until something stops it.
+        """The `Outcome` of drawn donors, for which the model itself is asked.
 
         Parameters
         ----------
@@ -222,16 +222,22 @@ class Problem:
         request : Request
             Whose grid each row's donors are drawn from.
         draw, scale
-            See `sample_repeats`.
+            See `DonorDraws`.
         measure : BaseImportance
-            Whose `n_repeats`, `random_state`, `keep_rows` and `n_jobs` say how, and
-            whose callbacks see the progress.
+            Whose `n_repeats`, `tol` if it has one, `random_state`, `keep_rows` and
+            `n_jobs` say how, and whose callbacks see the progress.
         """
         walk = self.walk(self.drawing(), entries, [request], measure.keep_rows)
         seeds = entry_seeds(measure.random_state, len(entries))
-        arguments = (walk, draw, scale, measure.n_repeats, seeds)
-        entries = range(len(seeds))
-        return steps_of([measure], sample_repeats, entries, arguments, measure.n_jobs)
+        draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
+        tol = getattr(measure, "tol", None)
+        how = tol, measure.n_repeats, self.n_rows, self.reach(scale)
+        means = RunningMeans(len(entries), len(scale), *how)
+        return draw_in_rounds(means, draws, measure)
+
+    def reach(self, scale):
+        """How far the unmoved response reaches, in units of the scale."""
+        return float(np.mean(np.ptp(self.base, axis=1) / scale))
 
     def walk(self, response, entries, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""

@@ -25,7 +25,6 @@ from skvarimp._measures.subgroup_trees import (
     parts_by_tree,
     target_of,
 )
-from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.subgroups import Subgroups
@@ -140,10 +139,9 @@ class ConditionalImportance(ResponseImportance):
 
     def _draw_donors(self, plan, draw, scale):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
-        problem, n = plan.problem, len(plan.entries)
+        problem = plan.problem
         self.response_path_ = problem.drawing().path
-        drawn = problem.drawn(plan.entries, plan.request, draw, scale, self)
-        return drawn_outcome(n, len(scale), drawn)
+        return problem.drawn(plan.entries, plan.request, draw, scale, self)
 
     def _labels(self, problem, entries):
         """Entry name -> the part of each row, as the user's labels say."""
@@ -239,16 +237,6 @@ def warn_stopped(measure, missing=None):
             f"{type(measure).__name__} was stopped: {missing} of "
             f"{len(measure.importances_)} entries have no importance (NaN)."
         )
-
-
-def drawn_outcome(n_entries, n_outputs, drawn):
-    """The `Outcome` of drawn numbers, (position, `Finished`) each."""
-    outcome = Outcome.empty(n_entries, n_outputs)
-    outcome.monte_carlo_errors = np.full(n_entries, np.nan)
-    outcome.n_draws = np.zeros(n_entries, dtype=np.intp)
-    for e, finished in drawn:
-        outcome.store([e], finished)
-    return outcome
 
 
 def _fitted(task, problem, tree, given, categorical):

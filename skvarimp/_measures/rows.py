@@ -72,12 +72,10 @@ def store_rows(measure, rows):
         return
     unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)
     if unknown.any():
-        tol = getattr(measure, "tol", None)
-        smaller = "" if tol is None else f", or a smaller tol than {tol}"
         warn(
             f"`influences_` and standard errors of {int(unknown.sum())} entries are "
             "NaN: too few draws were made to know them. Use a larger n_repeats than "
-            f"{measure.n_repeats}{smaller}."
+            f"{measure.n_repeats}."
         )
 
 

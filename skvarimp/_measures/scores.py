@@ -11,8 +11,8 @@ from sklearn.metrics import get_scorer
 from skvarimp._data.table import rows_of_target
 from skvarimp._data.validation import has_tags
 from skvarimp._measures.problem import ALL, make_problem
-from skvarimp._measures.response_importance import drawn_outcome
 from skvarimp._models.model import is_classifier
+from skvarimp._response.engine import Outcome
 from skvarimp._response.lowering import respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds
@@ -302,7 +302,7 @@ class ScoreLost:
         seeds = entry_seeds(measure.random_state, n)
         given = plan.entries, self, measure.n_repeats, seeds
         lost = steps_of([measure], _score_lost, range(n), given, measure.n_jobs)
-        outcome, paths = drawn_outcome(n, 1, []), []
+        outcome, paths = Outcome.drawn(n, 1), []
         for e, (finished, path) in lost:
             outcome.store([e], finished)
             paths.append(path)

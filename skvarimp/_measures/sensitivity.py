@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import Literal
 
@@ -13,17 +12,14 @@ from numpy.typing import ArrayLike
 from skvarimp._data.validation import Interval, StrOptions, grid_constraint
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import IN_UNITS, ConditionalImportance
-from skvarimp._response.engine import Outcome
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.rounds import (
-    Filters,
+    RowDraws,
+    RunningMeans,
     draw_in_rounds,
-    row_draws,
     rows_per_repeat,
 )
-from skvarimp._response.sampling import donor_draws, entry_seeds, of_single_rows
-from skvarimp._running.guards import warn
-from skvarimp._running.tasks import Progress
+from skvarimp._response.sampling import entry_seeds
 from skvarimp._types import (
     Conditional,
     CustomGrid,
@@ -244,64 +240,32 @@ default=None
         (scale,) = plan.request.scales
         if plan.estimation == "exact":
             outcome = outcomes[0]
-        elif plan.estimation == "sampled" and self.tol is None:
+        elif plan.estimation == "sampled":
+            if self.tol is not None:
+                plan.problem.in_one_place("`tol`", "use estimation='exact'")
             outcome = self._draw_donors(plan, REDUCTIONS[self.contrast], scale)
         else:
-            outcome = self._draw_in_rounds(plan, scale)
+            outcome = self._draw_rows(plan, scale)
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
         self.n_draws_ = outcome.n_draws
         self._store_outcome(plan, outcome)
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
         self.goodness_of_fit_ = plan.problem.goodness_of_fit()
 
-    def _draw_in_rounds(self, plan, scale):
-        """Random rows, or random (row, donor) until `tol` is reached."""
+    def _draw_rows(self, plan, scale):
+        """The `Outcome` of drawn rows."""
         problem, entries, request = plan.problem, plan.entries, plan.request
-        n, n_samples = len(entries), problem.table.n_samples
-        seeds = entry_seeds(self.random_state, n)
-        by_rows = plan.estimation == "rows"
-        what = "estimation='rows'" if by_rows else "`tol`"
-        problem.in_one_place(what, "use estimation='exact'")
-        response = problem.response(entries) if by_rows else problem.drawing()
-        self.response_path_ = response.path
+        problem.in_one_place("estimation='rows'", "use estimation='exact'")
+        n = rows_per_repeat(problem.n_rows, problem.grid_sizes(entries, request))
+        response = problem.response(entries)
         walk = problem.walk(response, entries, [request], self.keep_rows)
-        if by_rows:
-            sizes = problem.grid_sizes(entries, request)
-            cap = self.n_repeats * rows_per_repeat(n_samples, sizes)
-            random = np.random.default_rng(int(seeds[0]))
-            draw = partial(row_draws, walk, random, self.n_jobs)
-        else:
-            cap = self.n_repeats * n_samples
-            kind = REDUCTIONS[self.contrast]
-            draw = partial(donor_draws, walk, kind, scale, seeds, self.n_jobs)
-        size = float(np.mean(np.ptp(problem.base, axis=1) / scale))
-        filters = Filters(n, len(problem.base), self.tol, cap, size)
-        with Progress([self], n) as progress, progress.until_interrupted():
-            draw_in_rounds(filters, draw, progress)
-        self._warn_imprecise(filters, progress.stopped)
-        errors = filters.standard_errors(walk.units)
-        drawn = filters.errors, filters.n_draws
-        outcome = Outcome(filters.importances, errors, [None] * n, *drawn)
-        if self.keep_rows:
-            factor = REDUCTIONS[self.contrast].donor_factor
-            for e, batch in enumerate(filters.batches):
-                if batch is not None:
-                    psi, of_rows = of_single_rows(batch, walk, walk.moves[e], factor)
-                    outcome.store_rows([e], influences=psi, contributions=of_rows)
-        return outcome
-
-    def _warn_imprecise(self, filters, stopped):
-        rough = int(np.sum(~filters.precise & (filters.n_draws > 0)))
-        if self.tol is None or not rough:
-            return
-        why = f"within n_repeats={self.n_repeats} ({filters.cap} draws per entry)"
-        if stopped:
-            why = "before the draws were stopped"
-        warn(
-            f"tol={self.tol} was not reached for {rough} of {len(filters.batches)} "
-            f"entries {why}; `monte_carlo_errors_` says how precise they are. Use a "
-            "larger n_repeats or tol."
-        )
+        seeds = entry_seeds(self.random_state, len(entries))
+        random = np.random.default_rng(int(seeds[0]))
+        shape = self.n_repeats, n
+        draws = RowDraws(walk, random.choice(problem.n_rows, shape, p=walk.weights))
+        how = self.tol, self.n_repeats, n, problem.reach(scale)
+        means = RunningMeans(len(entries), len(scale), *how)
+        return draw_in_rounds(means, draws, self)
 
     def _quantity(self):
         what = {

@@ -12,7 +12,6 @@ weights. Of more values they are those of a pool of `N_DONORS` rows, drawn from 
 partitions by their weights.
 """
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +21,7 @@ from skvarimp._data.entries import Entry
 from skvarimp._data.table import stacked
 from skvarimp._partitions.moments import moments_by_weight
 from skvarimp._response.grid import make_move
-from skvarimp._response.sampling import draws_of
+from skvarimp._response.sampling import Uniform, draws_of
 
 MOST_VALUES = 2**13
 MOST_CELLS = 2**16  # of several columns, between the cuts of trees
@@ -166,34 +165,6 @@ def _rows(table, entry):
 N_DONORS = MOST_VALUES  # of which any values can be counted
 
 
-class OfRows:
-    """The random numbers of some rows, out of those of all rows.
-
-    Parameters
-    ----------
-    seed : int
-    n_all : int
-        For how many rows they are drawn, one after another.
-    rows : slice
-        Those wanted.
-    """
-
-    def __init__(self, seed, n_all, rows):
-        self.n_all, self.rows = n_all, rows
-        self._random = np.random.Generator(np.random.PCG64(seed))
-
-    def random(self, size):
-        """Numbers in [0, 1), the last axis of `size` holding the rows in turn."""
-        n_rows = self.rows.stop - self.rows.start
-        numbers = np.empty((math.prod(size) // n_rows, n_rows))
-        bits = self._random.bit_generator
-        for of_all in numbers:
-            bits.advance(self.rows.start)
-            self._random.random(out=of_all)
-            bits.advance(self.n_all - self.rows.stop)
-        return numbers.reshape(size)
-
-
 def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
     """The `Drawn` of each entry from one partition, with the moments of its rows.
 
@@ -212,11 +183,13 @@ def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
     rows, n_all, walk = slice(*walk.spans[part.number]), walk.n_rows, walk.of(part)
     result = []
     for e, from_pool in enumerate(pooled):
-        random, move = OfRows(int(seeds[e]), n_all, rows), walk.moves[e]
+        uniform = Uniform(int(seeds[e]), n_repeats, n_all, rows)
+        move, every = walk.moves[e], range(n_repeats)
         # two donors are the same row of a pool more often than of all rows
         distinct = 1 - 1 / N_DONORS if from_pool else 1.0
         of_distinct = scale * distinct ** (draw.n_moves - 1)
-        drawn = draws_of(walk, move, draw, of_distinct, n_repeats, random, n_all)
+        sums = draws_of(walk, move, draw, of_distinct, uniform, every)
+        drawn = sums.drawn(walk, move, draw)
         moments = moments_by_weight(*drawn.rows, move.n_cells + 1)
         result.append(replace(drawn, rows=moments))
     return result

@@ -44,6 +44,7 @@ from skvarimp._partitions.walk import (
     moves_on,
     spans_of,
 )
+from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Range
@@ -187,12 +188,14 @@ class PartitionedProblem(Problem):
             arguments = walk, pooled, draw, scale, measure.n_repeats, seeds
             drawn = self.partitions.passed(draw_in, arguments)
             progress.step(len(entries))
-        n_rows = walk.n_rows
+        n_rows, outcome = walk.n_rows, Outcome.drawn(len(entries), len(scale))
         for e, of_entry in enumerate(drawn):
             how = moves[e].move, draw, measure.n_repeats, n_rows
             points, level = weighted_points(*of_entry.rows), of_entry.importances.mean()
             n_donors = pool.n_samples if pooled[e] else np.inf
-            yield e, of_entry.estimate(points, level, *how, n_donors)[0]
+            finished, _ = of_entry.estimate(points, level, *how, n_donors)
+            outcome.store([e], finished)
+        return outcome
 
     def _pool(self, seed):
         """Rows drawn from all partitions by their weights, as a `Table`."""

@@ -166,6 +166,14 @@ class Outcome:
         )
 
     @classmethod
+    def drawn(cls, n_entries, n_outputs):
+        """The same for drawn numbers."""
+        outcome = cls.empty(n_entries, n_outputs)
+        outcome.monte_carlo_errors = np.full(n_entries, np.nan)
+        outcome.n_draws = np.zeros(n_entries, dtype=np.intp)
+        return outcome
+
+    @classmethod
     def all_empty(cls, n_entries, scales):
         """One for each reduction of each request, from what they are divided by."""
         return [[cls.empty(n_entries, len(s)) for s in every] for every in scales]
@@ -218,20 +226,27 @@ def run_walk(walk, n_jobs=None, progress=None):
     list of list of Outcome
         For each request, each of its reductions.
     """
-    walk = replace(walk, final=True)
     outcomes = Outcome.all_empty(walk.n_entries, walk.scales)
     until = nullcontext() if progress is None else progress.until_interrupted()
-    with until, closing(merged_states(walk, n_jobs)) as merged:
-        for positions, states in merged:
+    arriving = finished_positions(replace(walk, final=True), n_jobs)
+    with until, closing(arriving):
+        for positions, of_positions in arriving:
             entries = [p % walk.n_entries for p in positions]
-            if not isinstance(states[0], Finished):
-                states = _finished(walk, positions, states)
             request = positions[0] // walk.n_entries
-            for outcome, finished in zip(outcomes[request], states):
+            for outcome, finished in zip(outcomes[request], of_positions):
                 outcome.store(entries, finished)
             if progress is not None and progress.step(len(positions)):
                 break
     return outcomes
+
+
+def finished_positions(walk, n_jobs=None):
+    """Yield (positions, `Finished` of each reduction) as the last rows are in."""
+    with closing(merged_states(walk, n_jobs)) as merged:
+        for positions, states in merged:
+            if not isinstance(states[0], Finished):
+                states = _finished(walk, positions, states)
+            yield positions, states
 
 
 def merged_states(walk, n_jobs=None):

@@ -1,14 +1,8 @@
-"""Draws in rounds: how many are enough, and rows drawn with all of the grid.
+"""Draws in rounds, until the importances are precise; and rows drawn with all the grid.
 
-One Kalman filter per entry says when to stop. Its state is the importance, which
-is constant: there is no process noise. Each draw measures it with a variance R, known
-from the draws. From a diffuse start (P = infinity) the filter
-
-    K = P / (P + R),   x <- x + K (z - x),   P <- (1 - K) P
-
-is the running mean of the draws, and P = R / n_draws is its squared standard error
-(Lemaire & Clérot, section II.C.1). It is kept in this form, with the latest estimate
-of R. Rows drawn for the exact mean over the grid are their eqs. 4 and 5.
+An importance is estimated by the running mean of its draws, which is the state of a
+Kalman filter with a constant state and a diffuse start, and the mean's standard error
+is that filter's (Lemaire & Clérot, section II.C.1).
 """
 
 from contextlib import closing
@@ -16,87 +10,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._data.merging import merged
-from skvarimp._response.engine import merged_states
-from skvarimp._response.subgroups import donor_levels
-from skvarimp._running.memory import slices
+from skvarimp._data.units import Units
+from skvarimp._response.engine import Outcome, finished_positions
+from skvarimp._response.sampling import scaled_influences
+from skvarimp._running.guards import warn
+from skvarimp._running.tasks import Progress
 
-MIN_DRAWS = 100  # before R is trusted
+MIN_DRAWS = 100  # before an error of drawing is trusted
 EQUAL_DRAWS = 2000  # made before an entry whose draws are all equal may rest
-EQUAL = 1e-12  # relative spread of draws that are equal up to rounding
+EQUAL = 1e-7  # relative spread of draws that are equal up to rounding
 RARE = 3.0  # not seen in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
-MIN_INFORMATION = 100  # draws a standard error is estimated from, at least
+MIN_REPEATS = 2  # one says nothing of the error of drawing donors
 
 
-@dataclass
-class Batch:
-    """Sums over draws of one entry; a + b is the batch of all their draws.
+class RunningMeans:
+    """The running means of all entries, their errors, and the rule that stops them.
 
-    Attributes
-    ----------
-    n_draws : int
-    sums : ndarray of shape (n_outputs,)
-        Of the draws, in units of the scale.
-    deviation : float
-        Sum of squared deviations of the draws' means over the outputs.
-    largest : float
-        Largest draw's mean over the outputs.
-    influence : float
-        Sum of the squares of all rows' weighted influences on the importance, estimated
-        from these draws, times `information`.
-    information : float
-        How many draws, or pairs of draws, `influence` is estimated from.
-    row_sums, cell_sums : ndarray of shape (n_rows,), (n_cells,) or None
-        Sums of the draws' means over the outputs by row and by donor value, where the
-        numbers of single rows are kept.
-    """
-
-    n_draws: int
-    sums: np.ndarray
-    deviation: float
-    largest: float
-    influence: float
-    information: float
-    row_sums: np.ndarray | None = None
-    cell_sums: np.ndarray | None = None
-
-    def __add__(self, other):
-        both = merged(vars(self), vars(other))
-        between = (other.mean - self.mean) ** 2 * self.n_draws * other.n_draws
-        both["deviation"] += between / both["n_draws"]
-        both["largest"] = max(self.largest, other.largest)
-        return Batch(**both)
-
-    @property
-    def mean(self):
-        """The filter's state, x."""
-        return float(self.sums.mean()) / self.n_draws
-
-    @property
-    def error(self):
-        """The filter's standard error, P ** (1/2); NaN for one draw."""
-        if self.n_draws == 1:
-            return np.nan
-        return float(np.sqrt(self.deviation / (self.n_draws - 1) / self.n_draws))
-
-    @property
-    def varies(self):
-        """Whether the draws differ by more than rounding."""
-        spread = np.sqrt(self.deviation / self.n_draws)
-        return bool(spread > EQUAL * abs(self.largest))
-
-    def standard_error(self, units):
-        """Sampling error of the importance; NaN where there are too few draws."""
-        if self.information < MIN_INFORMATION:
-            return np.nan
-        squares = max(self.influence / self.information, 0.0)
-        return float(units.error_of_squares(squares))
-
-
-class Filters:
-    """The filters of all entries and the rule that stops them.
-
-    An entry rests once its standard error is below `tol` times the largest importance
+    An entry rests once its error of drawing is below `tol` times the largest importance
     of all entries, after at least `MIN_DRAWS` draws. The error is estimated with
     caution: as if one more draw were as large as the largest change known, which is the
     range of the unmoved response or the largest draw of any entry. The reason: if draws
@@ -105,126 +35,137 @@ class Filters:
 
     Draws that are all equal (all 0, say) do not prove that further ones are. Then at
     least `EQUAL_DRAWS` are made, or all that are allowed, and the error is 3 / n_draws
-    times the largest change.
+    times the largest change. Draws of every row are equal if they are so in each row.
 
     Parameters
     ----------
     n_entries, n_outputs : int
     tol : float or None
-        None: each entry makes `cap` draws.
-    cap : int
-        Largest number of draws of an entry.
+        None: each entry makes `n_repeats` repeats.
+    n_repeats : int
+        The largest number of repeats of an entry.
+    draws_each : int
+        Draws of a repeat.
     size : float, default=0.0
         How far the unmoved response reaches, in units of the scale.
 
     Attributes
     ----------
-    batches : list of (Batch or None)
-        All draws of each entry.
-    importances : ndarray of shape (n_entries, n_outputs)
-        Running means; NaN where nothing was drawn.
-    n_draws : ndarray of int of shape (n_entries,)
+    outcome : Outcome
+        Of all draws so far; NaN where nothing was drawn.
     """
 
-    def __init__(self, n_entries, n_outputs, tol, cap, size=0.0):
-        self.tol, self.cap, self.size = tol, cap, size
-        self.batches = [None] * n_entries
-        self.importances = np.full((n_entries, n_outputs), np.nan)
-        self.n_draws = np.zeros(n_entries, dtype=np.intp)
-        self._mean, self._largest = np.zeros((2, n_entries))
-        self._error = np.full(n_entries, np.nan)
-        self._varies = np.zeros(n_entries, dtype=bool)
-        self._goal = 0.0  # the error to get below, as known at the round's start
+    def __init__(self, n_entries, n_outputs, tol, n_repeats, draws_each, size=0.0):
+        self.tol, self.n_repeats, self.draws_each = tol, n_repeats, draws_each
+        self.outcome = Outcome.drawn(n_entries, n_outputs)
+        self.largest_change = size
 
-    def add(self, e, batch):
-        """Take further draws of entry e; returns whether it rests for now."""
-        total = batch if self.batches[e] is None else self.batches[e] + batch
-        self.batches[e], self.importances[e] = total, total.sums / total.n_draws
-        self.n_draws[e], self._mean[e] = total.n_draws, total.mean
-        self._error[e], self._largest[e] = total.error, total.largest
-        self._varies[e] = total.varies
-        return bool(total.n_draws >= self.cap or self._precise(self._goal, e))
+    def add(self, entries, finished):
+        """Take the numbers of some entries from all of their draws."""
+        self.outcome.store(entries, finished)
+        largest = float(np.max(finished.largest_draw))
+        self.largest_change = max(self.largest_change, largest)
+
+    @property
+    def equal(self):
+        """Whether the draws of each entry differ by no more than rounding."""
+        spread = self.outcome.monte_carlo_errors * np.sqrt(self.outcome.n_draws)
+        return spread <= EQUAL * self.largest_change
 
     @property
     def errors(self):
-        """Standard errors of the running means, (n_entries,); NaN for one draw."""
-        if self.tol is None:
-            return self._error.copy()
-        return np.where(self._varies, self._error, self._cautious_errors())
+        """Cautious errors of the running means, (n_entries,); NaN for one repeat."""
+        n, equal = np.maximum(self.outcome.n_draws, 1), self.equal
+        unseen = np.where(equal, RARE, 1.0) * self.largest_change / n
+        return np.where(
+            equal, unseen, np.hypot(self.outcome.monte_carlo_errors, unseen)
+        )
 
-    def _cautious_errors(self, e=slice(None)):
-        varies, n = self._varies[e], np.maximum(self.n_draws[e], 1)
-        size = max(self.size, self._largest.max())
-        unseen = np.where(varies, 1.0, RARE) * size / n
-        return np.where(varies, np.hypot(self._error[e], unseen), unseen)
-
-    def standard_errors(self, units):
-        """Sampling errors of the importances, (n_entries,)."""
-        errors = [b.standard_error(units) if b else np.nan for b in self.batches]
-        return np.array(errors)
+    @property
+    def goal(self):
+        """The error to get below; NaN before the first draw."""
+        importances = self.outcome.importances.mean(axis=1)
+        return self.tol * np.fmax.reduce(importances)
 
     @property
     def precise(self):
         """Whether each entry's cautious error is below the tolerance, (n_entries,)."""
-        if self.tol is None or np.any(self.n_draws == 0):
-            return self.n_draws >= self.cap
-        return self._precise(self._tolerance())
+        cap = self.n_repeats * self.draws_each
+        enough = np.where(self.equal, min(EQUAL_DRAWS, cap), MIN_DRAWS)
+        return (self.errors < self.goal) & (self.outcome.n_draws >= enough)
 
-    def _precise(self, goal, e=slice(None)):
-        enough = np.where(self._varies[e], MIN_DRAWS, min(EQUAL_DRAWS, self.cap))
-        return (self._cautious_errors(e) < goal) & (self.n_draws[e] >= enough)
+    @property
+    def resting(self):
+        """Whether each entry needs no further draws, or may make none."""
+        at_end = self.done == self.n_repeats
+        return at_end if self.tol is None else at_end | self.precise
+
+    @property
+    def done(self):
+        """Repeats of each entry so far."""
+        return self.outcome.n_draws // self.draws_each
 
     def wanted(self):
-        """Further draws to make now, (n_entries,); 0 for entries that rest.
+        """Further repeats to make now, (n_entries,); 0 for entries that rest.
 
-        As many as the error seems to need, but at most as many as were made so far:
-        early estimates of the error are rough.
+        As many as the error seems to need, but at most twice as many as were made so
+        far: early estimates of the error are rough.
         """
-        n, left = self.n_draws, self.cap - self.n_draws
+        done, left = self.done, self.n_repeats - self.done
         if self.tol is None:
             return left
-        if np.any(n == 0):
-            return np.where(n == 0, np.minimum(MIN_DRAWS, left), 0)
-        self._goal = self._tolerance()
+        least = max(MIN_REPEATS, -(-MIN_DRAWS // self.draws_each))
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self._cautious_errors() / self._goal
-        by_bound = np.maximum(n * ratio, EQUAL_DRAWS)
-        needed = np.where(self._varies, n * ratio**2, by_bound)
-        more = np.ceil(np.fmax(np.fmin(1.05 * needed - n, n), n / 4)).astype(np.intp)
-        return np.where(self.precise, 0, np.minimum(more, left))
+            ratio = self.errors / self.goal
+        by_bound = np.maximum(done * ratio, EQUAL_DRAWS / self.draws_each)
+        needed = np.where(self.equal, by_bound, done * ratio**2)
+        more = np.fmax(np.fmin(1.05 * needed - done, 2 * done), done / 3)
+        more = np.where(done == 0, least, np.ceil(more)).astype(np.intp)
+        return np.where(self.resting, 0, np.minimum(more, left))
 
-    def _tolerance(self):
-        return self.tol * self._mean.max()
+    def ended(self, stopped):
+        """The outcome; a warning says which entries are not precise."""
+        if self.tol is None:
+            return self.outcome
+        errors = self.outcome.monte_carlo_errors
+        rough = int(np.sum(~self.precise & (self.outcome.n_draws > 0)))
+        self.outcome.monte_carlo_errors = np.where(self.equal, self.errors, errors)
+        if rough:
+            n_draws = self.n_repeats * self.draws_each
+            why = f"within n_repeats={self.n_repeats} ({n_draws} draws per entry)"
+            if stopped:
+                why = "before the draws were stopped"
+            warn(
+                f"tol={self.tol} was not reached for {rough} of {len(errors)} "
+                f"entries {why}; `monte_carlo_errors_` says how precise they are. Use "
+                "a larger n_repeats or tol."
+            )
+        return self.outcome
 
 
-def draw_in_rounds(filters, draw, progress):
-    """Draw round by round until every filter rests; the largest importance counts.
+def draw_in_rounds(means, draws, measure):
+    """Draw round by round until every entry rests; the `Outcome`.
 
     Parameters
     ----------
-    filters : Filters
-    draw : callable
-        draw(wanted, number of the round) yields (entry, Batch).
-    progress : Progress
-        An entry that comes to rest is a step; may stop the draws.
+    means : RunningMeans
+    draws : DonorDraws or RowDraws
+    measure : BaseImportance
+        Its `n_jobs` says where, and its callbacks see a step for each entry that comes
+        to rest. They, or an interrupt, may stop the draws.
     """
-    resting = np.zeros(len(filters.batches), dtype=bool)
-    number = 0
-    while True:
-        wanted = filters.wanted()
-        now = (wanted == 0) & ~resting
-        resting |= now
-        if now.any() and progress.step(int(now.sum())):
-            return
-        if not wanted.any():
-            return
-        with closing(draw(wanted, number)) as batches:
-            for e, batch in batches:
-                rests = filters.add(e, batch) and not resting[e]
-                resting[e] |= rests
-                if rests and progress.step():
-                    return
-        number += 1
+    resting = means.resting
+    with Progress([measure], len(resting)) as progress, progress.until_interrupted():
+        while (wanted := means.wanted()).any() and not progress.stopped:
+            how = means.done, wanted, measure.n_jobs
+            with closing(draws.further(*how)) as arriving:
+                for entries, finished in arriving:
+                    means.add(entries, finished)
+                    resting |= means.resting
+                    n_new = int(resting.sum()) - progress.n_done
+                    if n_new and progress.step(n_new):
+                        break
+    return means.ended(progress.stopped)
 
 
 MIN_ROWS = 100  # per repeat
@@ -242,110 +183,69 @@ def rows_per_repeat(n_samples, n_cells):
     return max(MIN_ROWS, int(np.ceil(n_samples / np.mean(n_cells))))
 
 
-def row_draws(walk, random, n_jobs, wanted, number):
-    """Yield (entry, Batch) of rows drawn by their weights, the same for all entries.
+@dataclass
+class RowDraws:
+    """Rows drawn by their weights, the same for all entries, with all of the grid.
 
-    As many as are wanted least.
+    Each round is the exact walk over the rows drawn so far, each distinct one evaluated
+    once. So its influences are those of the drawn rows.
 
     Parameters
     ----------
     walk : Walk
         Over all rows, of one request with one reduction.
-    random : Generator
-    n_jobs : int or None
-    wanted : ndarray of int of shape (n_entries,)
-    number : int
-        Of the round.
+    rows : ndarray of shape (n_repeats, n_rows_per_repeat)
+        Those of each repeat, at most.
     """
-    active = np.flatnonzero(wanted)
-    chances, n = walk.weights, wanted[active].min()
-    rows = random.choice(len(chances), n, p=chances)
-    # what is kept of the first half of the rows until the second half is in
-    for part in slices(len(active), walk.base.size, np.inf, arrays=1):
-        some = replace(walk, moves=walk.moves.subset(active[part]))
-        for p, batch in _batches(some, rows, n_jobs):
-            yield active[part][p], batch
-
-
-def _batches(walk, rows, n_jobs):
-    ((reduction,),), ((scale,),) = walk.reductions, walk.scales
-    twofold = reduction.donor_factor and len(rows) > 1
-    halves = np.array_split(rows, 2) if twofold else [rows]
-    *before, last = [_Half.of(walk, half) for half in halves]
-    kept = [{p: parts for p, *parts in half.states(n_jobs)} for half in before]
-    with closing(last.states(n_jobs)) as arriving:
-        for p, *parts in arriving:
-            states = [half[p] for half in kept] + [parts]
-            move = walk.moves[p]
-            yield p, _batch([*before, last], states, move, reduction, scale)
-
-
-@dataclass
-class _Half:
-    """A walk over drawn rows; each distinct one is evaluated once."""
 
     walk: object
-    counts: np.ndarray
-    n_rows: int  # of the whole walk
-    chances: np.ndarray  # of each distinct row
+    rows: np.ndarray
 
-    @classmethod
-    def of(cls, walk, drawn):
-        rows, counts = np.unique(drawn, return_counts=True)
+    def further(self, done, wanted, n_jobs):
+        """Yield (entries, `Finished`) after as many repeats as are wanted least.
+
+        Parameters as of `DonorDraws.further`.
+        """
+        active = np.flatnonzero(wanted)
+        n_repeats = (done + wanted)[active].min()
+        active = active[done[active] < n_repeats]
+        drawn, counts = np.unique(self.rows[:n_repeats], return_counts=True)
+        # a row is drawn with chance w_i: the mean over the draws of w_i psi_i^2 is the
+        # sum over all rows of (w_i psi_i)^2
+        shares = counts / counts.sum()
+        roots = np.sqrt(shares * self.walk.weights[drawn])
         part = replace(
-            walk,
-            rows=rows,
-            weights=counts / len(drawn),
-            base=np.ascontiguousarray(walk.base[:, rows]),
-            y=None if walk.y is None else walk.y[rows],
+            self.walk,
+            moves=self.walk.moves.subset(active),
+            rows=drawn,
+            weights=shares,
+            base=np.ascontiguousarray(self.walk.base[:, drawn]),
+            units=Units(len(self.walk.rows), roots),
+            y=None if self.walk.y is None else self.walk.y[drawn],
+            keep_rows=True,
         )
-        return cls(part, counts, len(walk.rows), walk.weights[rows])
+        with closing(finished_positions(part, n_jobs)) as arriving:
+            for positions, (finished,) in arriving:
+                yield active[list(positions)], self._of_all(finished, drawn, counts)
 
-    def states(self, n_jobs):
-        """Yield (position, each row's contribution, each cell's mean or None)."""
-        with closing(merged_states(self.walk, n_jobs)) as merged:
-            for positions, (state,) in merged:
-                for b, p in enumerate(positions):
-                    cells = None if state.cells is None else state.cells[b]
-                    yield p, state.rows[b], cells
-
-
-def _batch(halves, states, move, reduction, scale):
-    counts = np.concatenate([half.counts for half in halves])
-    values = np.concatenate([rows for rows, _ in states], axis=1)
-    values = values / scale[:, np.newaxis]
-    mean = values.mean(axis=0)
-    n = int(counts.sum())
-    theta = counts @ mean / n
-    centred = mean - theta
-    deviation = float(counts @ centred**2)
-    one = other = centred
-    if len(halves) == 2 and move.codes is not None:
-        # psi_i = (r_i - theta) + c (d_k(i) - theta). r_i is exact, and d_k is a mean
-        # over the drawn rows: the product of two halves is unbiased for its square
-        codes = move.codes[np.concatenate([half.walk.rows for half in halves])]
-        donors = [_of_donors(*pair, move, scale, theta) for pair in zip(halves, states)]
-        c = reduction.donor_factor
-        one, other = (centred + c * donated[codes] for donated in donors)
-    # a row is drawn with chance w_i, so that w_i psi_i^2 has the mean that is wanted
-    weighted = counts * np.concatenate([half.chances for half in halves])
-    influence = float(weighted @ (one * other))  # times n draws
-    largest = float(np.abs(mean).max())
-    batch = Batch(n, values @ counts, deviation, largest, influence, n)
-    if halves[0].walk.keep_rows:
-        rows = np.concatenate([half.walk.rows for half in halves])
-        batch.row_sums = np.bincount(rows, counts * mean, halves[0].n_rows)
-        if all(cells is not None for _, cells in states):
-            batch.cell_sums = move.probabilities * sum(
-                half.counts.sum() * (cells / scale[:, np.newaxis]).mean(axis=0)
-                for half, (_, cells) in zip(halves, states)
-            )
-    return batch
-
-
-def _of_donors(half, state, move, scale, theta):
-    """Mean contribution of each cell as donor minus that of all donors, (n_cells,)."""
-    rows, cells = ((part / scale[:, np.newaxis]).mean(axis=0) for part in state)
-    if move.parts is not None:  # sums over the rows of the cell's part only
-        cells = cells / move.parts.weights[move.parts.of_cell]
-    return cells - donor_levels(half.walk, move, rows, theta)
+    def _of_all(self, finished, drawn, counts):
+        """The numbers with the error of drawing, and of all rows if they are kept."""
+        of_rows, n = finished.contributions, counts.sum()
+        centred = of_rows - (of_rows @ (counts / n))[:, np.newaxis]
+        finished.monte_carlo_errors = np.sqrt(centred**2 @ counts / (n - 1) / n)
+        finished.n_draws = np.full(len(of_rows), n)
+        finished.largest_draw = np.abs(of_rows).max(axis=1)
+        psi, finished.influences, finished.contributions = (
+            finished.influences,
+            None,
+            None,
+        )
+        if self.walk.keep_rows:
+            # of rows not drawn 0, of others by how often they were; without bias
+            often = counts / (n * self.walk.weights[drawn])
+            every = np.zeros((2, len(of_rows), len(self.walk.rows)))
+            every[:, :, drawn] = often * np.stack([psi, of_rows])
+            finished.influences, finished.contributions = every
+            for of_entry, error in zip(every[0], finished.standard_errors):
+                of_entry[:] = scaled_influences(of_entry, self.walk.units, error)
+        return finished

@@ -1,14 +1,13 @@
 """Importances from random draws of (row, donor), by the model's own prediction."""
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import divided
 from skvarimp._data.units import Units
-from skvarimp._response.rounds import Batch
 from skvarimp._response.states import Finished
 from skvarimp._response.subgroups import donor_levels
 from skvarimp._running.memory import slices
@@ -113,87 +112,205 @@ def entry_seeds(random_state, n):
     return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
 
 
-def sample_repeats(position, walk, draw, scale, n_repeats, seeds):
-    """Draw every row once per repeat, its donors by their probabilities.
+@dataclass(frozen=True)
+class Uniform:
+    """Random numbers of some rows: the same in any blocks of rows and of repeats.
 
     Parameters
     ----------
-    position : int
-        The move.
+    seed : int
+    n_repeats : int
+        At most.
+    n_all : int
+        How many rows there are.
+    rows : slice
+        Those wanted.
+    """
+
+    seed: int
+    n_repeats: int
+    n_all: int
+    rows: slice
+
+    def numbers(self, repeats, n_moves):
+        """Numbers in [0, 1) of a range of repeats, (n_moves, n_repeats, n_rows).
+
+        One stream holds those of all rows, for one repeat after the other, for one
+        donor after the other.
+        """
+        n_rows = self.rows.stop - self.rows.start
+        numbers = np.empty((n_moves, len(repeats), n_rows))
+        for m, r in np.ndindex(numbers.shape[:2]):
+            bits = np.random.PCG64(self.seed)
+            before = m * self.n_repeats + repeats[r]
+            bits.advance(before * self.n_all + self.rows.start)
+            np.random.Generator(bits).random(out=numbers[m, r])
+        return numbers
+
+
+@dataclass
+class DonorDraws:
+    """Draws of every row with its donors, repeat by repeat; see `draw_in_rounds`.
+
+    Parameters
+    ----------
     walk : Walk
         Its response must be the black box; all rows of the table are evaluated.
     draw : Draw
     scale : ndarray of shape (n_outputs,)
     n_repeats : int
-    seeds : ndarray of shape (n_positions,)
-        One per position, so that the numbers do not depend on n_jobs.
+        At most.
+    seeds : ndarray of shape (n_entries,)
+        One per entry, so that the numbers do not depend on n_jobs.
+    """
+
+    walk: object
+    draw: object
+    scale: np.ndarray
+    n_repeats: int
+    seeds: np.ndarray
+    _known: dict = field(default_factory=dict, repr=False)
+
+    def further(self, done, wanted, n_jobs):
+        """Yield ([entry], `Finished`) of each entry after some more repeats.
+
+        Parameters
+        ----------
+        done, wanted : ndarray of int of shape (n_entries,)
+            Repeats so far, and those to add.
+        n_jobs : int or None
+        """
+        active = np.flatnonzero(wanted).tolist()
+        tasks = ((e, self._known.get(e), int(wanted[e])) for e in active)
+        arguments = self.walk, self.draw, self.scale, self.n_repeats, self.seeds
+        with closing(in_order(draw_repeats, tasks, arguments, n_jobs)) as arriving:
+            for (e, *_), (finished, sums) in arriving:
+                self._known[e] = sums
+                yield [e], finished
+
+
+def draw_repeats(task, walk, draw, scale, n_repeats, seeds):
+    """Draw every row once in each of some repeats, its donors by their probabilities.
+
+    Parameters
+    ----------
+    task : (int, RepeatSums or None, int)
+        The entry, what is known of earlier repeats, and the number of further ones.
+    walk, draw, scale, n_repeats, seeds
+        See `DonorDraws`.
 
     Returns
     -------
-    Finished
+    finished : Finished
+        From all repeats.
+    sums : RepeatSums or None
+        None after the last repeat.
     """
-    move = walk.moves[position]
-    random = np.random.default_rng(int(seeds[position]))
-    n_rows = len(walk.rows)
-    drawn = draws_of(walk, move, draw, scale, n_repeats, random, n_rows)
+    e, known, n_more = task
+    move, n_rows = walk.moves[e], len(walk.rows)
+    uniform = Uniform(int(seeds[e]), n_repeats, n_rows, slice(0, n_rows))
+    first = 0 if known is None else known.n_repeats
+    sums = draws_of(walk, move, draw, scale, uniform, range(first, first + n_more))
+    sums = sums if known is None else known + sums
+    drawn = sums.drawn(walk, move, draw)
     numbers, weights, codes = drawn.rows
     level = donor_levels(walk, move, numbers[0], drawn.importances.mean())
     points = numbers, weights, walk.units.weights, codes
-    finished, psi = drawn.estimate(points, level, move, draw, n_repeats, n_rows)
+    finished, psi = drawn.estimate(points, level, move, draw, sums.n_repeats, n_rows)
+    finished.largest_draw = sums.largest
     if walk.keep_rows:
         error = finished.standard_errors
         finished.influences = scaled_influences(psi, walk.units, error)
         finished.contributions = numbers[0]
-    return finished
+    return finished, sums if sums.n_repeats < n_repeats else None
 
 
-def draws_of(walk, move, draw, scale, n_repeats, random, n_all):
-    """The `Drawn` of every row, once per repeat, out of `n_all` rows."""
+@dataclass
+class RepeatSums:
+    """RepeatSums over repeats, each with every row once; a + b has the repeats of both.
+
+    Attributes
+    ----------
+    n_repeats : int
+    outputs : ndarray of shape (n_outputs,)
+        Of the weighted contributions.
+    rows : ndarray of shape (2, n_rows)
+        By row, of the draws' means over the outputs, and of their squares.
+    cells : ndarray of shape (4, n_cells)
+        See `Drawn`.
+    largest : float
+        Largest of the draws' means over the outputs.
+    """
+
+    n_repeats: int
+    outputs: np.ndarray
+    rows: np.ndarray
+    cells: np.ndarray
+    largest: float = 0.0
+
+    def __add__(self, other):
+        return RepeatSums(
+            self.n_repeats + other.n_repeats,
+            self.outputs + other.outputs,
+            self.rows + other.rows,
+            self.cells + other.cells,
+            max(self.largest, other.largest),
+        )
+
+    def drawn(self, walk, move, draw):
+        """What they say of the entry, a `Drawn`."""
+        row_mean, squares = self.rows / self.n_repeats
+        within = np.maximum(squares - row_mean**2, 0.0)
+        noise = within / max(self.n_repeats - 1, 1)
+        unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
+        codes = None if move.codes is None else move.codes[walk.rows]
+        return Drawn(
+            self.outputs / self.n_repeats,
+            (np.stack([row_mean, unmoved]), walk.weights, codes),
+            self.cells,
+            float(walk.weights**2 @ noise),
+        )
+
+
+def draws_of(walk, move, draw, scale, uniform, repeats):
+    """The `RepeatSums` of a range of repeats, from `Uniform` random numbers."""
     (n_rows, n_cells), weights = (len(walk.rows), move.n_cells), walk.weights
-    per_output = np.zeros((len(scale), n_rows))
-    of_rows = np.zeros((2, n_rows))  # of the mean over the outputs, and its square
-    of_cells = np.zeros((4, n_cells))
-    for part in slices(n_repeats, n_all * draw.n_moves):
-        repeats = part.stop - part.start
-        rows = np.tile(np.arange(n_rows), repeats)
-        cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
+    total = RepeatSums(
+        0, np.zeros(len(scale)), np.zeros((2, n_rows)), np.zeros((4, n_cells))
+    )
+    for part in slices(len(repeats), n_rows * draw.n_moves):
+        numbers = uniform.numbers(repeats[part], draw.n_moves)
+        n = numbers.shape[1]
+        rows = np.tile(np.arange(n_rows), n)
+        numbers = numbers.reshape(draw.n_moves, len(rows))
+        cells = donor_cells(numbers, move, walk.rows[rows])
         values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
-        per_output += values.reshape(len(scale), repeats, n_rows).sum(axis=1)
         mean, w = values.mean(axis=0), weights[rows]
-        by_row = mean.reshape(repeats, n_rows)
-        of_rows += by_row.sum(axis=0), (by_row**2).sum(axis=0)
+        by_row, of_cells = mean.reshape(n, n_rows), 0.0
         for drawn in cells:
             sums = (None, w, w * mean, w * mean**2)
-            of_cells += [np.bincount(drawn, what, n_cells) for what in sums]
-    row_mean = of_rows[0] / n_repeats
-    within = np.maximum(of_rows[1] / n_repeats - row_mean**2, 0.0)
-    noise = within / max(n_repeats - 1, 1)
-    unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
-    codes = None if move.codes is None else move.codes[walk.rows]
-    return Drawn(
-        per_output @ weights / n_repeats,
-        (np.stack([row_mean, unmoved]), weights, codes),
-        of_cells,
-        float(weights**2 @ noise),
-    )
+            of_cells += np.stack([np.bincount(drawn, of, n_cells) for of in sums])
+        of_rows = np.stack([by_row.sum(axis=0), (by_row**2).sum(axis=0)])
+        total += RepeatSums(n, values @ w, of_rows, of_cells, float(np.abs(mean).max()))
+    return total
 
 
-def draw_cells(random, move, rows, n_moves):
+def donor_cells(uniform, move, rows):
     """Cells drawn by their probabilities, in each row's own part.
 
     Parameters
     ----------
-    random : Generator
+    uniform : ndarray of shape (n_moves, n)
+        Random numbers in [0, 1).
     move : Move
     rows : ndarray of shape (n,)
         Rows of the table.
-    n_moves : int
 
     Returns
     -------
     ndarray of shape (n_moves, n)
     """
-    uniform, upper = random.random((n_moves, len(rows))), np.cumsum(move.probabilities)
+    upper = np.cumsum(move.probabilities)
     if move.parts is None:
         return np.searchsorted(upper[:-1], uniform, side="right")
     # the probabilities of each part sum to 1
@@ -218,125 +335,3 @@ def contributions(walk, move, draw, rows, cells):
     moved = [response[:, inverse[m]] for m in range(draw.n_moves)]
     y = None if walk.y is None else walk.y[rows]
     return draw.contribution(walk.base[:, rows], moved, y)
-
-
-def of_single_rows(batch, walk, move, donor_factor):
-    """Influences and contributions of single rows from a `Batch` of draws.
-
-    The mean of each row, and of each donor value, is the sum of its draws divided by
-    their expected number. This is 0 for rows that were not drawn, and unbiased, so that
-    the weighted mean of the contributions is the importance.
-
-    Returns
-    -------
-    influences, contributions : ndarray of shape (n_rows,)
-    """
-    theta, n = batch.mean, batch.n_draws
-    contributions = batch.row_sums / (n * walk.weights)
-    psi = contributions - theta
-    if donor_factor and move.codes is not None:
-        donors = batch.cell_sums / (n * move.chances)
-        donors -= donor_levels(walk, move, contributions, theta)
-        psi += donor_factor * donors[move.codes[walk.rows]]
-    error = batch.standard_error(walk.units)
-    return scaled_influences(psi, walk.units, error), contributions
-
-
-def donor_draws(walk, draw, scale, seeds, n_jobs, wanted, number):
-    """Yield (entry, Batch) of as many draws as wanted of each in a round.
-
-    A row is drawn by its weight together with its donors, independently of other draws:
-    the first heuristic of Lemaire & Clérot, section II.C.
-
-    Parameters
-    ----------
-    walk : Walk
-        Of one request; its response must be the black box.
-    draw : Draw
-    scale : ndarray of shape (n_outputs,)
-    seeds : ndarray of shape (n_entries,)
-    n_jobs : int or None
-    wanted : ndarray of int of shape (n_entries,)
-    number : int
-        Of the round.
-    """
-    tasks = [(e, int(wanted[e]), number) for e in np.flatnonzero(wanted)]
-    arguments = walk, draw, scale, seeds
-    with closing(in_order(draw_batch, tasks, arguments, n_jobs)) as arriving:
-        for (e, *_), batch in arriving:
-            yield e, batch
-
-
-def draw_batch(task, walk, draw, scale, seeds):
-    """Batch of draws of one entry; task: (entry, number of draws, round)."""
-    e, n_draws, number = task
-    move = walk.moves[e]
-    random = np.random.default_rng([int(seeds[e]), number])
-    total = None
-    for part in slices(n_draws, draw.n_moves):
-        n = part.stop - part.start
-        rows = random.choice(len(walk.weights), n, p=walk.weights)
-        cells = draw_cells(random, move, walk.rows[rows], draw.n_moves)
-        values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
-        mean = values.mean(axis=0)
-        centred = mean - mean.mean()
-        information = n * (n - 1) / 2 * float(np.sum(walk.weights**2))
-        batch = Batch(
-            n,
-            values.sum(axis=1),
-            float(centred @ centred),
-            float(np.abs(mean).max()),
-            influence(walk, move, draw, rows, cells, centred) * information,
-            information,
-        )
-        if walk.keep_rows:
-            batch.row_sums = np.bincount(rows, mean, len(walk.weights))
-            of_moves = [np.bincount(drawn, mean, move.n_cells) for drawn in cells]
-            batch.cell_sums = np.mean(of_moves, axis=0)
-        total = batch if total is None else total + batch
-    return total
-
-
-def influence(walk, move, draw, rows, cells, values):
-    """Sum of (w_i psi_i)^2 over the rows, from products of two different draws.
-
-    With r_i the mean contribution of row i, d_k that of donor value k and c the
-    donor factor, psi_i = (r_i - theta) + c (d_k(i) - theta). A draw t of value v
-    estimates psi_i by v a_i(t) without bias, where
-
-        a_i(t) = [i is t's row] / w_i + c [i holds a donor of t] / (m P_k)
-
-    with m the donors of a draw and P_k the chance of a donor value. So the sum over all
-    ordered pairs of draws estimates psi_i^2. It is the square of the sum of all draws
-    less each draw's own square. Within parts d_k is compared with the mean of the part,
-    to which a draw whose row is in the part adds 1 / W, the part's weight.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-    cells : ndarray of shape (n_moves, n)
-    values : ndarray of shape (n,)
-        Contributions minus their mean.
-    """
-    n, w, c = len(values), walk.weights, draw.donor_factor
-    squares, pairs = walk.units.weights**2, max(n * (n - 1), 1)
-    psi = np.bincount(rows, values, len(w)) / w
-    own = np.ones(n)  # the sum over i of (w_i a_i(t))^2
-    if c and move.codes is not None:
-        m, codes, by_chance = len(cells), move.codes[walk.rows], c / move.chances
-        in_cell = np.bincount(codes, squares, move.n_cells)
-        of_cells = sum(np.bincount(drawn, values, move.n_cells) for drawn in cells)
-        psi += (by_chance * of_cells / m)[codes]
-        for a in cells:
-            own += 2.0 / m * (w[rows] * by_chance[a]) * (a == codes[rows])
-            for b in cells:
-                own += (by_chance[a] ** 2 * in_cell[a]) * (a == b) / m**2
-        if move.parts is not None:
-            part, masses = move.parts.of_row[walk.rows], move.parts.weights
-            of_part, in_part = part[rows], np.bincount(part, squares, len(masses))
-            psi -= c * (np.bincount(of_part, values, len(masses)) / masses)[part]
-            level = c / masses[of_part]
-            own += level * (level * in_part[of_part] - 2.0 * w[rows])
-            for a in cells:
-                own -= 2.0 / m * level * by_chance[a] * in_cell[a]
-    return float(squares @ psi**2 - values**2 @ own) / pairs

@@ -136,9 +136,12 @@ class Finished:
     standard_errors : ndarray of shape (n_entries,) or None
         Of the mean over the outputs.
     monte_carlo_errors : float or None
-        Of drawn numbers, of which one entry is estimated: the error of drawing. It is
-        NaN for one repeat, and the standard error with it.
+        Of drawn numbers: the error of drawing; of several entries an array, as the two
+        that follow. It is NaN for one repeat of every row, and the standard error with
+        it.
     n_draws : int or None
+    largest_draw : float or None
+        Largest size of a draw.
     influences : ndarray of shape (n_entries, n_rows) or None
         How much each row moves the importance, where `Sample.keep_rows` asks for it.
     contributions : ndarray of shape (n_entries, n_rows) or None
@@ -152,6 +155,7 @@ class Finished:
     standard_errors: np.ndarray | None
     monte_carlo_errors: float | None = None
     n_draws: int | None = None
+    largest_draw: float | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
     curves: np.ndarray | None = None
