@@ -96,7 +96,7 @@ OPTIONS = {
         "estimation": ["auto", "exact", "sampled"],
         "n_repeats": [2, 1],
         "relative": [False, True],
-        "subset": [None, "oob"],
+        "rows": ["all", "oob"],
         "random_state": SEEDS,
         **ROWS,
         **COMMON,

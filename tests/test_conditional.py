@@ -596,7 +596,7 @@ def test_measures_with_and_without_condition_share_a_comparison():
         ({"conditional": {"b": LABELS}}, "names 'b', which is not among the 4 entries"),
         ({"conditional": {"x0": LABELS[:5]}}, "of 'x0' must hold one label per row"),
         ({"conditional": "groups"}, "'conditional' parameter of"),
-        ({"conditional": LABELS, "subset": "oob"}, "cannot be combined with subset"),
+        ({"conditional": LABELS, "rows": "oob"}, "cannot be combined with rows"),
         ({"conditional": LABELS, "grid": [0.0, 1.0]}, "`grid` gives values of its own"),
     ],
 )

@@ -69,7 +69,7 @@ MEASURES = [
         skvarimp.PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
         KERNEL,
     ),
-    (skvarimp.PermutationImportance(subset="oob"), FOREST),
+    (skvarimp.PermutationImportance(rows="oob"), FOREST),
     (skvarimp.ImpurityImportance(surrogates=True), FOREST),
     (skvarimp.DerivativeImportance(), KERNEL),
     (skvarimp.FIRMImportance(), KERNEL),

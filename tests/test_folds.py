@@ -42,7 +42,7 @@ def test_folds_are_the_plain_loop(rows, cv):
     [
         (DecisionTreeRegressor(random_state=0), ImpurityImportance()),
         (LINEAR, CoefficientImportance()),
-        (RandomForestRegressor(5, random_state=0), PermutationImportance(subset="oob")),
+        (RandomForestRegressor(5, random_state=0), PermutationImportance(rows="oob")),
     ],
 )
 def test_measures_of_the_fit_get_the_training_rows(model, measure):

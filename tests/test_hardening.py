@@ -61,7 +61,7 @@ MEASURES = {
         skvarimp.PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
         TREE,
     ),
-    "out_of_bag": (skvarimp.PermutationImportance(subset="oob"), FOREST),
+    "out_of_bag": (skvarimp.PermutationImportance(rows="oob"), FOREST),
     "firm": (skvarimp.FIRMImportance(), FOREST),
     "impurity": (skvarimp.ImpurityImportance(surrogates=True), TREE),
     "coefficient": (skvarimp.CoefficientImportance(), LINEAR),

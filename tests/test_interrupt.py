@@ -94,7 +94,7 @@ MEASURES = {
     "rows": (SensitivityImportance(estimation="rows", random_state=0), RIDGE),
     "partial dependence": (PartialDependenceImportance(), RIDGE),
     "scoring": (PermutationImportance(scoring="r2", **DRAWN), RIDGE),
-    "out of bag": (PermutationImportance(subset="oob"), TREES),
+    "out of bag": (PermutationImportance(rows="oob"), TREES),
     "effects": (ALEImportance(), RIDGE),
     "surrogates": (ImpurityImportance(surrogates=True), TREES),
     "pairs": (InteractionImportance(grid=3, features=[0, 1, 2]), TREES),

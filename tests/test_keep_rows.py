@@ -227,7 +227,7 @@ def test_influences_on_firm(how, model, container):
     assert np.all(np.isnan(imp.influences_[3]))
 
 
-@pytest.mark.parametrize("parameters", [{"subset": "oob"}, {"scoring": "r2"}])
+@pytest.mark.parametrize("parameters", [{"rows": "oob"}, {"scoring": "r2"}])
 def test_losses_without_rows_are_refused(parameters):
     """Scores and out-of-bag trees have no loss of each row."""
     forest = RandomForestRegressor(3, oob_score=False, random_state=0).fit(X, Y)

@@ -37,7 +37,7 @@ def test_out_of_bag_equals_a_literal_computation(kind):
     def losses(tree):
         return lambda X, y: (y - tree.predict(X)) ** 2
 
-    imp = PermutationImportance(subset="oob", features=[0, 3, [1, 3]])
+    imp = PermutationImportance(rows="oob", features=[0, 3, [1, 3]])
     imp.fit(forest, X, Y)
     expected = [
         out_of_bag_by_hand(forest, X, Y, losses, columns)
@@ -60,11 +60,11 @@ def test_out_of_bag_votes():
     def losses(tree):
         return lambda X, y: tree.predict(X) != y
 
-    imp = PermutationImportance(subset="oob").fit(forest, X, TWO)
+    imp = PermutationImportance(rows="oob").fit(forest, X, TWO)
     expected = [out_of_bag_by_hand(forest, X, codes, losses, [j]) for j in range(5)]
     np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
     assert imp.output_names_ == ["zero_one"]
-    brier = PermutationImportance(subset="oob", loss="squared_error")
+    brier = PermutationImportance(rows="oob", loss="squared_error")
     brier.fit(forest, X, TWO)
     assert brier.output_names_ == ["squared_error"]
     assert not np.allclose(brier.importances_, imp.importances_)
@@ -81,13 +81,13 @@ def test_out_of_bag_of_two_label_columns_and_sparse_rows():
     def losses(tree):
         return lambda X, y: np.mean(tree.predict(X) != y, axis=1)
 
-    imp = PermutationImportance(subset="oob", features=[0, 3]).fit(forest, X, y)
+    imp = PermutationImportance(rows="oob", features=[0, 3]).fit(forest, X, y)
     expected = [out_of_bag_by_hand(forest, X, codes, losses, [j]) for j in (0, 3)]
     np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
     rows = sparse.csr_array(X)
     forest = RandomForestRegressor(4, random_state=0).fit(rows, Y)
-    dense = PermutationImportance(subset="oob").fit(forest, X, Y).importances_
-    of_sparse = PermutationImportance(subset="oob").fit(forest, rows, Y).importances_
+    dense = PermutationImportance(rows="oob").fit(forest, X, Y).importances_
+    of_sparse = PermutationImportance(rows="oob").fit(forest, rows, Y).importances_
     np.testing.assert_allclose(of_sparse, dense, rtol=1e-9, atol=1e-12)
 
 
@@ -97,7 +97,7 @@ def test_out_of_bag_standard_errors_are_the_derivative_by_the_rows(relative):
     """With the trees held fixed, summed over all trees a row is out of."""
     n = 15
     forest = RandomForestRegressor(4, max_depth=4, random_state=0).fit(X[:n], Y[:n])
-    imp = PermutationImportance(subset="oob", relative=relative, features=[0, 3])
+    imp = PermutationImportance(rows="oob", relative=relative, features=[0, 3])
     errors = imp.fit(forest, X[:n], Y[:n]).standard_errors_
     slopes, step = np.empty((n, 2)), 1e-4
     for i in range(n):
@@ -114,7 +114,7 @@ def test_out_of_bag_finds_what_matters():
     """An input that the target ignores scores within three errors of 0."""
     data, target = make_friedman1(300, n_features=7, noise=1.0, random_state=0)
     forest = RandomForestRegressor(40, random_state=0).fit(data, target)
-    imp = PermutationImportance(subset="oob").fit(forest, data, target)
+    imp = PermutationImportance(rows="oob").fit(forest, data, target)
     assert set(np.argsort(imp.ranking_)[:4]) >= {0, 1, 3}
     assert np.all(np.abs(imp.importances_[5:]) < 3 * imp.standard_errors_[5:])
 
@@ -122,7 +122,7 @@ def test_out_of_bag_finds_what_matters():
 def test_out_of_bag_refuses_other_rows_and_other_models():
     """Before any work, with the way out."""
     forest = RandomForestRegressor(5, random_state=0).fit(X, Y)
-    imp = PermutationImportance(subset="oob")
+    imp = PermutationImportance(rows="oob")
     with pytest.raises(ValueError, match="39 rows, the forest was grown on 40"):
         imp.fit(forest, X[1:], Y[1:])
     with pytest.raises(ValueError, match="X is not the training data"):
@@ -154,7 +154,7 @@ def test_out_of_bag_with_the_weights_of_the_fit():
     """Rows of weight 0 were never drawn, and do not exist here either."""
     weights = (np.arange(len(X)) % 4).astype(float)
     forest = RandomForestRegressor(8, random_state=0).fit(X, Y, sample_weight=weights)
-    imp = PermutationImportance(subset="oob", features=[0])
+    imp = PermutationImportance(rows="oob", features=[0])
     imp.fit(forest, X, Y, sample_weight=weights)
     gains = []
     for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
@@ -176,7 +176,7 @@ def test_another_target_is_refused(kind):
     """The means of the leaves' rows must be what the leaves hold."""
     y = np.digitize(Y, [np.median(Y)]) if kind is RandomForestClassifier else Y
     forest = kind(5, random_state=0).fit(X, y)
-    measure = PermutationImportance(subset="oob")
+    measure = PermutationImportance(rows="oob")
     measure.fit(forest, X, y)
     with pytest.raises(ValueError, match="y is not the training target"):
         measure.fit(forest, X, y[::-1])

@@ -614,7 +614,7 @@ def test_what_needs_all_rows_says_so(numbers):
     model = RandomForestRegressor(3, max_depth=3).fit(X, y)
     for measure in (
         PermutationImportance(scoring="r2"),
-        PermutationImportance(subset="oob"),
+        PermutationImportance(rows="oob"),
         SensitivityImportance(estimation="exact", keep_rows=True),
         SensitivityImportance(contrast="range", estimation="rows"),
         SensitivityImportance(estimation="sampled", tol=0.1),

@@ -271,7 +271,7 @@ def test_same_seed_same_numbers():
     for parameters in (
         {"estimation": "sampled"},
         {"scoring": "r2"},
-        {"subset": "oob", "estimation": "sampled"},
+        {"rows": "oob", "estimation": "sampled"},
     ):
         imp = PermutationImportance(random_state=3, n_repeats=2, **parameters)
         first = imp.fit(FOREST, X, Y).importances_
@@ -295,14 +295,14 @@ def test_bad_input():
         ({"scoring": "r2", "loss": "squared_error"}, ValueError, "`loss` cannot be"),
         ({"scoring": "r2", "loss": pinball}, ValueError, "`loss` cannot be"),
         ({"scoring": "r2", "relative": True}, ValueError, "`relative` cannot be"),
-        ({"scoring": "r2", "subset": "oob"}, ValueError, "`subset` cannot be"),
+        ({"scoring": "r2", "rows": "oob"}, ValueError, "`rows` cannot be"),
         ({"scoring": "r2", "estimation": "exact"}, ValueError, "needs a loss"),
         ({"scoring": "r2"}, TypeError, "bare callable"),
         ({"scoring": "r3"}, ValueError, "not a valid"),
         ({"loss": "squared"}, ValueError, "loss"),
         ({"loss": "log_loss"}, ValueError, "needs the probabilities"),
         ({"n_repeats": 0}, ValueError, "n_repeats"),
-        ({"subset": "train"}, ValueError, "subset"),
+        ({"rows": "train"}, ValueError, "rows"),
         ({"relative": "yes"}, ValueError, "relative"),
     ]:
         with pytest.raises(error, match=match):
@@ -329,7 +329,7 @@ def test_shares_a_walk_with_other_measures():
     measures = {
         "squared": PermutationImportance(),
         "ratio": PermutationImportance(loss="absolute_error", relative=True),
-        "oob": PermutationImportance(subset="oob"),
+        "oob": PermutationImportance(rows="oob"),
     }
     table = compare_importances({"forest": FOREST}, X, Y, measures)
     for label, measure in measures.items():

@@ -137,13 +137,13 @@ def test_what_is_not_moved_loses_no_score():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"scoring": "r2", "n_repeats": 2}, {"subset": "oob"}],
+    [{"scoring": "r2", "n_repeats": 2}, {"rows": "oob"}],
 )
 def test_messages_about_rows_do_not_go_in_a_circle(parameters):
     """Where a measure cannot keep rows, no message asks to keep them."""
     measure = PermutationImportance(random_state=0, **parameters)
     forest = RandomForestRegressor(6, random_state=0).fit(X, Y)
-    way_out = "use `loss`" if "scoring" in parameters else "use subset=None"
+    way_out = "use `loss`" if "scoring" in parameters else "use rows='all'"
     for ask in (measure.fit(forest, X, Y).interval, lambda: rank_intervals(measure)):
         with pytest.raises(ValueError, match=f"has kept no rows. .*{way_out}") as info:
             ask()

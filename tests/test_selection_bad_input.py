@@ -67,7 +67,7 @@ def test_bad_parameters(parameters, error, message):
         ImpurityImportance(),
         InteractionImportance(),
         ConnectionWeightImportance(),
-        PermutationImportance(subset="oob"),
+        PermutationImportance(rows="oob"),
         PermutationImportance(loss="log_loss"),
         PermutationImportance(loss="zero_one"),
         SensitivityImportance(response_method="predict_proba"),

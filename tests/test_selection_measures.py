@@ -34,7 +34,7 @@ from skvarimp import (
 )
 
 DRIVERS = [
-    PermutationImportance(subset="oob"),
+    PermutationImportance(rows="oob"),
     PermutationImportance(),
     PartialDependenceImportance(),
     SobolImportance(),

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from data import NotAvailable, add_option, boston
 
 MEASURES = {
-    "out-of-bag": PermutationImportance(subset="oob"),
+    "out-of-bag": PermutationImportance(rows="oob"),
     "impurity": ImpurityImportance(convention="sklearn"),
     "partial dependence": PartialDependenceImportance(),
 }

@@ -135,7 +135,7 @@ def out_of_bag(problem, loss, response_method):
     _check_is_bagged(forest)
     numeric = problem.table.numeric()
     if numeric is None:
-        raise TypeError("subset='oob' needs numeric columns, as the trees do.")
+        raise TypeError("rows='oob' needs numeric columns, as the trees do.")
     table = as_table(numeric)
     position = np.full(len(problem.kept), -1)
     position[problem.kept] = np.arange(table.n_samples)
@@ -152,7 +152,7 @@ def out_of_bag(problem, loss, response_method):
     usable = [t for t, rows in enumerate(outside) if len(rows) > 1]
     if not usable:
         raise ValueError(
-            "subset='oob' needs trees with at least two out-of-bag rows; no tree has. "
+            "rows='oob' needs trees with at least two out-of-bag rows; no tree has. "
             "Grow the forest with a smaller max_samples."
         )
     y = problem.y
@@ -179,13 +179,13 @@ def _check_is_bagged(forest):
     trees = grown and all(hasattr(tree, "tree_") for tree in forest.estimators_)
     if not trees or hasattr(forest, "estimators_features_"):
         raise TypeError(
-            f"subset='oob' needs a random forest or extra trees, got {name}. Use "
-            "subset=None with rows that were held out."
+            f"rows='oob' needs a random forest or extra trees, got {name}. Use "
+            "rows='all' with rows that were held out."
         )
     if not forest.bootstrap:
         raise ValueError(
-            f"subset='oob' needs a forest grown with bootstrap=True, but this {name} "
-            "saw every row in every tree. Use subset=None with rows that were held "
+            f"rows='oob' needs a forest grown with bootstrap=True, but this {name} "
+            "saw every row in every tree. Use rows='all' with rows that were held "
             "out."
         )
 
@@ -196,13 +196,13 @@ def _in_bag(forest, position):
     if n_trained not in (None, len(position)):
         raise ValueError(
             f"X is not the training data: it has {len(position)} rows, the forest was "
-            f"grown on {n_trained}. subset='oob' needs the training rows in order."
+            f"grown on {n_trained}. rows='oob' needs the training rows in order."
         )
     in_bag = [position[np.unique(drawn)] for drawn in forest.estimators_samples_]
     if any(np.any(rows < 0) for rows in in_bag):
         raise ValueError(
             "Rows of weight 0 in `sample_weight` were used to grow the forest. "
-            "subset='oob' takes the weights the forest was fitted with, or none."
+            "rows='oob' takes the weights the forest was fitted with, or none."
         )
     return in_bag
 
@@ -215,7 +215,7 @@ def _check_same_rows(tree, table, rows):
     if not np.array_equal(held[is_leaf], tree.tree_.n_node_samples[is_leaf]):
         raise ValueError(
             "X is not the training data: its rows fall into other leaves than those "
-            "the trees were grown with. subset='oob' needs the training rows in order."
+            "the trees were grown with. rows='oob' needs the training rows in order."
         )
 
 

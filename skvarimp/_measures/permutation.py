@@ -53,7 +53,8 @@ callable, default="auto"
         Number of donors drawn for each row ("sampled").
     relative : bool, default=False
         Ratio of the mean moved to the mean unmoved loss instead of the difference.
-    subset : {"oob"} or None, default=None
+    rows : {"all", "oob"}, default="all"
+        "all": the rows of X, with the model as a whole.
         "oob": for a forest grown with bootstrap, the mean over its trees of the
         importance on the tree's own out-of-bag rows, which are also its donors
         (Breiman, unscaled). X and y must be the training rows in order. For
@@ -156,7 +157,7 @@ default=None
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
         "scoring": [str, Callable, None],
         "relative": ["boolean"],
-        "subset": [StrOptions({"oob"}), None],
+        "rows": [StrOptions({"all", "oob"})],
     }
 
     loss: (
@@ -167,7 +168,7 @@ default=None
     estimation: Literal["auto", "exact", "sampled"] = "auto"
     n_repeats: int = 10
     relative: bool = False
-    subset: Literal["oob"] | None = None
+    rows: Literal["all", "oob"] = "all"
     features: Features = None
     response_method: ResponseMethod = "auto"
     n_jobs: int | None = None
@@ -177,14 +178,14 @@ default=None
 
     @property
     def _reads_training_rows(self):
-        return self.subset == "oob"
+        return self.rows == "oob"
 
     @property
     def _without_rows(self):
         if self.scoring is not None:
             return "A scorer gives no such number: use `loss`, a mean over rows"
-        if self.subset == "oob":
-            return "subset='oob' gives no such number: use subset=None"
+        if self.rows == "oob":
+            return "rows='oob' gives no such number: use rows='all'"
         return None
 
     def _plan(self, problem, entries):
@@ -201,8 +202,8 @@ default=None
         if self.scoring is not None:
             problem.in_one_place("`scoring`", "use `loss`, a mean over rows")
             return self._plan_scores(problem, entries)
-        if self.subset == "oob":
-            problem.in_one_place("subset='oob'")
+        if self.rows == "oob":
+            problem.in_one_place("rows='oob'")
             return self._plan_trees(problem, entries)
         return self._plan_loss(problem, entries)
 
@@ -222,7 +223,7 @@ default=None
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""
-        for parameter in ("loss", "relative", "subset", "response_method"):
+        for parameter in ("loss", "relative", "rows", "response_method"):
             value = getattr(self, parameter)
             if value != getattr(PermutationImportance, parameter):  # the default
                 raise ValueError(
@@ -244,7 +245,7 @@ default=None
         """Each tree of a forest over its own out-of-bag rows."""
         if self.conditional is not None:
             raise ValueError(
-                "`conditional` cannot be combined with subset='oob': the out-of-bag "
+                "`conditional` cannot be combined with rows='oob': the out-of-bag "
                 "rows of one tree leave too few donors in each part. Leave one out."
             )
         self._grid_in_parts(problem, entries, "all")

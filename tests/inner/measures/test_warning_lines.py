@@ -36,7 +36,7 @@ CALLS = {
     "trees": lambda: stopped(skvarimp.ImpurityImportance(surrogates=True)).fit(
         FOREST, X, Y
     ),
-    "out of bag": lambda: stopped(skvarimp.PermutationImportance(subset="oob")).fit(
+    "out of bag": lambda: stopped(skvarimp.PermutationImportance(rows="oob")).fit(
         FOREST, X, Y
     ),
     "pairs": lambda: stopped(skvarimp.InteractionImportance(grid=3)).fit(FOREST, X, Y),
