@@ -77,7 +77,7 @@ def diabetes():
         "network": MLPRegressor(**{**NETWORK, "alpha": 1000.0}),
         "forest": RandomForestRegressor(**FOREST),
     }
-    return X, y, models, {"LOWESS R2": FilterImportance(lowess_r2)}
+    return X, y, models, {"LOWESS R2": FilterImportance(score_func=lowess_r2)}
 
 
 def breast_cancer():
@@ -96,8 +96,8 @@ def wine():
 
 
 FILTERS_OF_CLASSES = {
-    "AUC": FilterImportance(auc),
-    "F": FilterImportance(group_statistic),
+    "AUC": FilterImportance(score_func=auc),
+    "F": FilterImportance(score_func=group_statistic),
 }
 DATA = {"diabetes": diabetes, "breast cancer": breast_cancer, "wine": wine}
 

@@ -56,6 +56,7 @@ OPTIONS = {
     "SobolImportance": {
         "order": ["total", "first"],
         "grid": GRIDS,
+        "categorical_features": CATEGORICAL,
         **ROWS,
         **COMMON,
     },

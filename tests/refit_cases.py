@@ -42,7 +42,8 @@ def slopes(estimator, X, y):
 
 def few(function, **more):
     """Keyword arguments that keep a call short."""
-    return ({"n_permutations": 3} if function is null_importances else {}) | more
+    nulls = {"n_permutations": 3, "cv": "all_rows"}
+    return (nulls if function is null_importances else {}) | more
 
 
 def values(result):

@@ -6,7 +6,11 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from skvarimp import SensitivityImportance, compare_importances
+from skvarimp import (
+    InteractionImportance,
+    SensitivityImportance,
+    compare_importances,
+)
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:50, :4], Y[:50]
@@ -103,3 +107,14 @@ def test_labels_and_bad_input():
     assert list(named.columns[:4:3]) == ["ridge/sensitivity", "ridge/permutation"]
     with pytest.raises(ValueError, match="was fitted with 4"):
         compare_importances(Lasso().fit(X, Y), X.iloc[:, :2], Y)
+
+
+def test_one_number_for_all_entries_is_refused():
+    """h_total has no entries to compare; refused before any work."""
+
+    def model(X):
+        raise AssertionError("was called")
+
+    measures = [SensitivityImportance(), InteractionImportance(statistic="h_total")]
+    with pytest.raises(ValueError, match="one number for all entries"):
+        compare_importances(model, np.eye(3), [0.0, 1.0, 2.0], measures)

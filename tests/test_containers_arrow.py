@@ -32,7 +32,7 @@ MEASURES = {
     "partial dependence": PartialDependenceImportance(),
     "permutation": PermutationImportance(),
     "firm": FIRMImportance(),
-    "filter": FilterImportance(lowess_r2),
+    "filter": FilterImportance(score_func=lowess_r2),
 }
 
 

@@ -55,7 +55,7 @@ def test_filter_importance_does_not_look_at_the_estimator():
     """None, an unfitted model and anything else score alike."""
     X, y = [[1.0], [2.0], [3.0], [5.0]], [0, 1, 0, 1]
     scores = [
-        FilterImportance(auc).fit(estimator, X, y).importances_
+        FilterImportance(score_func=auc).fit(estimator, X, y).importances_
         for estimator in (None, LinearRegression(), "anything")
     ]
 
@@ -71,7 +71,7 @@ def test_undefined_scores_rank_last_as_in_select_k_best():
         return r_regression(X, y, force_finite=False)
 
     with np.errstate(invalid="ignore"):
-        importance = FilterImportance(correlation).fit(None, X, y)
+        importance = FilterImportance(score_func=correlation).fit(None, X, y)
         selector = SelectKBest(correlation, k=2).fit(X, y)
 
     assert np.isnan(importance.scores_[0])
@@ -90,12 +90,12 @@ def test_whole_weights_equal_repeated_rows(score_func):
     X_strange = X.copy()
     X_strange[weights == 0] = 1e6  # rows of weight 0 do not exist
 
-    weighted = FilterImportance(score_func).fit(
+    weighted = FilterImportance(score_func=score_func).fit(
         None, X_strange, y, sample_weight=weights
     )
 
     rows = np.repeat(np.arange(40), weights)
-    repeated = FilterImportance(score_func).fit(None, X[rows], y[rows])
+    repeated = FilterImportance(score_func=score_func).fit(None, X[rows], y[rows])
     assert_allclose(weighted.importances_, repeated.importances_, rtol=1e-12)
 
 
@@ -107,20 +107,20 @@ def test_weights_are_passed_to_functions_that_take_them():
 
     X, y = np.array([[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]), [0, 1, 1]
 
-    importance = FilterImportance(weighted_sum).fit(
+    importance = FilterImportance(score_func=weighted_sum).fit(
         None, X, y, sample_weight=[0.5, 0.25, 0]
     )
 
     assert_allclose(importance.importances_, [1.25, 2.0])
     with pytest.raises(ValueError, match=r"must be whole numbers, got 0\.5: auc takes"):
-        FilterImportance(auc).fit(None, X, y, sample_weight=[0.5, 0.25, 0])
+        FilterImportance(score_func=auc).fit(None, X, y, sample_weight=[0.5, 0.25, 0])
 
 
 def test_options_of_a_filter_through_partial():
     """A partial function is a callable without name."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
-    rough = FilterImportance(partial(lowess_r2, frac=0.3)).fit(None, X, y)
+    rough = FilterImportance(score_func=partial(lowess_r2, frac=0.3)).fit(None, X, y)
 
     assert_array_equal(rough.importances_, lowess_r2(X, y, frac=0.3))
 
@@ -131,8 +131,10 @@ def test_filter_importance_bad_input():
     with pytest.raises(
         ValueError, match=r"'score_func' parameter .* must be a callable"
     ):
-        FilterImportance("auc").fit(None, X, y)
+        FilterImportance(score_func="auc").fit(None, X, y)
+    with pytest.raises(TypeError, match="positional"):
+        FilterImportance(auc)
     with pytest.raises(ValueError, match="y is needed"):
-        FilterImportance(auc).fit(None, X)
+        FilterImportance(score_func=auc).fit(None, X)
     with pytest.raises(ValueError, match=r"score per column, shape \(2,\), got \(\)"):
-        FilterImportance(lambda X, y: 1.0).fit(None, X, y)
+        FilterImportance(score_func=lambda X, y: 1.0).fit(None, X, y)

@@ -66,7 +66,7 @@ MEASURES = {
     "impurity": (skvarimp.ImpurityImportance(surrogates=True), TREE),
     "coefficient": (skvarimp.CoefficientImportance(), LINEAR),
     "connection": (skvarimp.ConnectionWeightImportance(), NETWORK),
-    "filter": (skvarimp.FilterImportance(f_regression), None),
+    "filter": (skvarimp.FilterImportance(score_func=f_regression), None),
 }
 # Fitted by (X, y).
 ESTIMATORS = {

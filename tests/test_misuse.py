@@ -54,8 +54,8 @@ MEASURES_OF_Y = {
     "sensitivity": lambda y: SensitivityImportance().fit(LINEAR, X, y),
     "permutation": lambda y: PermutationImportance().fit(LINEAR, X, y),
     "firm": lambda y: FIRMImportance().fit(None, X, y),
-    "lowess": lambda y: FilterImportance(lowess_r2).fit(None, X, y),
-    "auc": lambda y: FilterImportance(auc).fit(None, X, y),
+    "lowess": lambda y: FilterImportance(score_func=lowess_r2).fit(None, X, y),
+    "auc": lambda y: FilterImportance(score_func=auc).fit(None, X, y),
 }
 
 
@@ -298,7 +298,7 @@ MISUSES = {
         "DerivativeImportance finds no derivative: the response of",
     ),
     "columns that a filter names": (
-        lambda: FilterImportance(partial(lowess_r2, frac=0.5)).fit(
+        lambda: FilterImportance(score_func=partial(lowess_r2, frac=0.5)).fit(
             None, X.where(X > 0), Y
         ),
         ValueError,

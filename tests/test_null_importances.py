@@ -1,6 +1,7 @@
 """Importances for shuffled targets: the plain loop, p-values, strata, weights."""
 
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import skvarimp
 from skvarimp import (
     NullImportances,
     PermutationImportance,
+    SensitivityImportance,
     importance_across_folds,
     null_importances,
 )
@@ -31,7 +34,9 @@ def test_null_is_the_plain_loop():
         targets.append(y.copy())
         return np.abs(estimator.coef_)
 
-    found = null_importances(LINEAR, X, Y, record, n_permutations=20, random_state=0)
+    found = null_importances(
+        LINEAR, X, Y, record, n_permutations=20, random_state=0, cv="all_rows"
+    )
     assert np.array_equal(targets[0], Y)
     assert len(targets) == 21 == len({tuple(y) for y in targets})
     for y, importances in zip(targets, values(found)):
@@ -76,7 +81,8 @@ def noise_p_values(measure, n_data_sets, n_permutations, draw, **more):
     for seed in range(n_data_sets):
         random = np.random.default_rng([n_permutations, seed])
         Z, y = random.standard_normal((15, 2)), draw(random)
-        given = dict(n_permutations=n_permutations, random_state=seed, **more)
+        given = dict(n_permutations=n_permutations, random_state=seed)
+        given |= {"cv": "all_rows"} | more
         with warnings.catch_warnings():  # by chance some lie below their nulls
             warnings.simplefilter("ignore", ImportanceWarning)
             results.append(null_importances(Slopes(), Z, y, measure, **given))
@@ -201,7 +207,9 @@ def test_weights_go_along_with_y_and_rows_without_weight_stay():
             fits.append((X[:, 0], y, sample_weight))
             return super().fit(X, y, sample_weight)
 
-    null_importances(Recorder(), X, Y, slopes, n_permutations=5, sample_weight=weights)
+    null_importances(
+        Recorder(), X, Y, slopes, n_permutations=5, sample_weight=weights, cv="all_rows"
+    )
     for x, y, given in fits:
         assert np.array_equal(x, X[:, 0])
         assert sorted(zip(y, given)) == sorted(zip(Y, weights))
@@ -218,6 +226,7 @@ def test_weights_go_along_with_y_and_rows_without_weight_stay():
             OBSERVED,
             n_permutations=3,
             sample_weight=weights,
+            cv="all_rows",
             random_state=0,
         )
         for y in (Y, other)
@@ -234,7 +243,9 @@ def test_strata_and_splits_of_shuffled_targets():
         seen.append(y)
         return X[0]
 
-    null_importances(LINEAR, X, Y, record, n_permutations=6, strata=centre)
+    null_importances(
+        LINEAR, X, Y, record, n_permutations=6, strata=centre, cv="all_rows"
+    )
     for y in seen:
         for label in "abc":
             inside = centre == label
@@ -255,13 +266,24 @@ def test_repeats_are_means_for_all():
         calls.append(0)
         return np.full(6, -float(len(calls)))
 
-    found = null_importances(LINEAR, X, Y, noisy, n_permutations=2, n_repeats=4)
+    found = null_importances(
+        LINEAR, X, Y, noisy, n_permutations=2, n_repeats=4, cv="all_rows"
+    )
     assert len(calls) == 12
     np.testing.assert_allclose(values(found)[:, 0], [-2.5, -6.5, -10.5])
     averaged = null_importances(
-        FOREST, X, Y, OBSERVED, n_permutations=4, n_repeats=8, random_state=0
+        FOREST,
+        X,
+        Y,
+        OBSERVED,
+        n_permutations=4,
+        n_repeats=8,
+        random_state=0,
+        cv="all_rows",
     )
-    single = null_importances(FOREST, X, Y, OBSERVED, n_permutations=4, random_state=0)
+    single = null_importances(
+        FOREST, X, Y, OBSERVED, n_permutations=4, random_state=0, cv="all_rows"
+    )
     assert not np.allclose(averaged.importances, single.importances)
 
 
@@ -301,5 +323,26 @@ def test_nulls_that_exceed_most_importances_are_warned_of():
     forest = RandomForestRegressor(10, random_state=0)
     given = dict(n_permutations=15, random_state=0)
     with pytest.warns(ImportanceWarning, match=r"of 8 importances lie well.*cv=5"):
-        null_importances(forest, Z, y, OBSERVED, **given)
-    null_importances(forest, Z, y, PermutationImportance(), cv=5, **given)  # no warning
+        null_importances(forest, Z, y, OBSERVED, cv="all_rows", **given)
+    null_importances(forest, Z, y, **given)  # no warning
+
+
+def test_defaults_of_functions_that_refit_are_what_their_warnings_advise():
+    """Held-out permutation for nulls, sensitivity over folds; five folds for both."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        null = null_importances(FOREST, X, Y, n_permutations=5, random_state=0)
+        folds = importance_across_folds(FOREST, X, Y, random_state=0)
+    given = dict(n_permutations=5, cv=5, random_state=0)
+    same = null_importances(FOREST, X, Y, PermutationImportance(), **given)
+    assert np.array_equal(values(null), values(same))
+    same = importance_across_folds(
+        FOREST, X, Y, SensitivityImportance(), 5, random_state=0
+    )
+    assert np.array_equal(folds.importances, same.importances)
+    defaults = {
+        name: signature(getattr(skvarimp, name)).parameters.get("cv")
+        for name in skvarimp.__all__
+        if not isinstance(getattr(skvarimp, name), type)
+    }
+    assert {cv.default for cv in defaults.values() if cv is not None} == {5}

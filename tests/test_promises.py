@@ -185,7 +185,9 @@ def test_importances_are_averaged_with_their_signs(kind, change):
 @pytest.mark.parametrize("function", [importance_across_folds, null_importances])
 def test_no_mean_is_taken_over_infinite_importances(function):
     """An error that names the entry, not a mean or a p-value."""
-    unbounded = FilterImportance(lambda X, y: np.array([1.0, 2.0, np.inf, 0.5]))
+    unbounded = FilterImportance(
+        score_func=lambda X, y: np.array([1.0, 2.0, np.inf, 0.5])
+    )
     with pytest.raises(ValueError, match="'x2' is NaN or infinite"):
         function(None, X, Y, unbounded, random_state=0)
 

@@ -58,7 +58,9 @@ def test_entries_need_not_be_columns(function, measure):
 @BOTH
 def test_measures_without_a_model(function):
     """Filters see the data alone."""
-    found = function(None, X, Y, FilterImportance(f_regression), **few(function))
+    found = function(
+        None, X, Y, FilterImportance(score_func=f_regression), **few(function)
+    )
     assert found.importances.shape[-1] == 6
     if function is null_importances:
         np.testing.assert_allclose(found.importances, f_regression(X, Y)[0])
@@ -201,7 +203,13 @@ def test_weights_reach_estimator_and_measure(function):
     # an estimator without weights would be another model than the one asked for
     with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
         function(KNeighborsRegressor(), X, Y, OBSERVED, sample_weight=weights, **more)
-    function(None, X, Y, FilterImportance(f_regression), sample_weight=weights * 2 // 1)
+    function(
+        None,
+        X,
+        Y,
+        FilterImportance(score_func=f_regression),
+        sample_weight=weights * 2 // 1,
+    )
 
 
 @BOTH

@@ -41,7 +41,7 @@ DRIVERS = [
     FIRMImportance(),
     ImpurityImportance(convention="sklearn"),
     SensitivityImportance(),
-    FilterImportance(f_classif),
+    FilterImportance(score_func=f_classif),
 ]
 
 

@@ -373,3 +373,18 @@ def test_bars_of_two_parts():
     outputs = SobolImportance().fit(two_outputs, X).plot(per_output=True)
     assert len(outputs.ax_.containers) >= 2
     plt.close("all")
+
+
+def test_categorical_features_take_all_their_levels():
+    """A named grid is for numbers alone, so codes of categories keep every value."""
+    X = np.random.default_rng(0).integers(0, 12, (40, 2)).astype(float)
+
+    def model(X):
+        return (X[:, 0] % 3) * (1 + X[:, 1])
+
+    exact = SobolImportance().fit(model, X)
+    coarse = SobolImportance(grid="equidistant").fit(model, X)
+    codes = SobolImportance(grid="equidistant", categorical_features=[0, 1])
+    codes.fit(model, X)
+    np.testing.assert_allclose(codes.total_, exact.total_, rtol=1e-12)
+    assert not np.allclose(coarse.total_, exact.total_)

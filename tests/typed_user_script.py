@@ -49,7 +49,7 @@ PartialDependenceImportance(grid="deciles", features=[0, [1, 2]]).fit(model, X)
 InteractionImportance(statistic="h", pairs=[(0, 1), ("x1", "x2")]).fit(model, X)
 FIRMImportance(feature_functions=[Product(0, 1), Conjunction(0, Not(3))]).fit(model, X)
 ImpurityImportance(surrogates=3, convention="rpart")
-FilterImportance(auc).fit(None, X, y > 0)
+FilterImportance(score_func=auc).fit(None, X, y > 0)
 statistic, pvalues = group_statistic(X, y > 0)
 
 comparison = compare_importances({"product": model}, X, importances=[sensitivity])

@@ -100,6 +100,11 @@ def compare_importances(
                 f"`importances` takes importance instances, got {measure!r} for "
                 f"{name!r}. Use for example SensitivityImportance()."
             )
+        if measure.get_params(deep=False).get("statistic") == "h_total":
+            raise ValueError(
+                "`importances` takes measures of entries, got statistic='h_total' for "
+                f"{name!r}, one number for all entries together. Use 'h_overall'."
+            )
     fitted, labels = {}, {}
     for label, estimator in estimators.items():
         of_model = {name: clone(measure) for name, measure in measures.items()}

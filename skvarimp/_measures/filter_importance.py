@@ -18,7 +18,7 @@ from skvarimp._running.guards import users_code
 LARGEST_REPEATED = 10**8  # rows
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class FilterImportance(BaseImportance):
     """Importance of each column by itself for y, whatever the model.
 
@@ -85,7 +85,7 @@ class FilterImportance(BaseImportance):
     >>> from skvarimp import FilterImportance
     >>> from skvarimp.filters import auc
     >>> X = [[1, 5], [3, 5], [2, 5], [4, 5]]
-    >>> importance = FilterImportance(auc).fit(None, X, [0, 0, 1, 1])
+    >>> importance = FilterImportance(score_func=auc).fit(None, X, [0, 0, 1, 1])
     >>> importance.importances_
     array([0.75, 0.5 ])
     """

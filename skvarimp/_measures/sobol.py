@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.bars import ImportanceDisplay
@@ -46,6 +47,9 @@ class SobolImportance(ResponseImportance):
     grid : {"all", "equidistant", "deciles"}, int, array-like or dict, default="all"
         Values the input moves through, with their probabilities, as in
         `SensitivityImportance`; "all": every observed value with its frequency.
+    categorical_features : array-like, default=None
+        Names, positions or mask of columns to treat as categorical besides those of
+        boolean, string or categorical type; they take all their levels.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
@@ -152,6 +156,7 @@ default="auto"
     order: Literal["total", "first"] = "total"
     features: Features = None
     grid: NamedGrid | int | CustomGrid = "all"
+    categorical_features: ArrayLike | None = None
     response_method: ResponseMethod = "auto"
     n_jobs: int | None = None
     keep_rows: bool = False
@@ -162,7 +167,7 @@ default="auto"
         scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
-        request = Request(self.grid, shares, [scale, scale])
+        request = Request(self.grid, shares, [scale, scale], self._categorical(problem))
         return Plan(problem, entries, request, own=constant)
 
     def _conclude(self, plan, outcomes):

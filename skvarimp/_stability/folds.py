@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
+from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._selection.refits import check_comparable
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import (
@@ -32,7 +33,7 @@ def importance_across_folds(
     estimator: AnyEstimator | None,
     X: Matrix,
     y: ArrayLike | None,
-    importance: Importance,
+    importance: Importance | None = None,
     cv: CrossValidation = 5,
     *,
     rows: Literal["held_out", "training"] = "held_out",
@@ -58,10 +59,10 @@ def importance_across_folds(
         Rows, in a container that the estimator takes.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
         Target; None for estimators and measures that need none.
-    importance : importance, str or callable
+    importance : importance, str or callable, default=None
         Any importance class of skvarimp, cloned for each fold, or a callable
         (estimator, X, y) -> (n_features,), or the name of a measure, such as
-        "permutation", for default parameters.
+        "permutation", for default parameters. None: `SensitivityImportance()`.
     cv : int, splitter, iterable or None, default=5
         An integer is the number of folds, stratified for classifiers; None: 5, as
         in scikit-learn. Splitters such as `RepeatedKFold` and `ShuffleSplit` give any
@@ -135,6 +136,7 @@ def importance_across_folds(
     """
     caller = "importance_across_folds"
     constraint = [StrOptions({"held_out", "training"})]
+    importance = SensitivityImportance() if importance is None else importance
     refits, splitter = prepare(caller, locals(), rows=constraint)
     tasks = [
         (train, train if rows == "training" else held_out, seed)

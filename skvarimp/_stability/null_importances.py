@@ -17,6 +17,7 @@ from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._data.values import encoded
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.base import entry_frame, frame_library, ranking
+from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._running.guards import warn
 from skvarimp._selection.refits import check_comparable, generator, seeds_of
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
@@ -39,11 +40,11 @@ def null_importances(
     estimator: AnyEstimator | None,
     X: Matrix,
     y: ArrayLike,
-    importance: Importance,
+    importance: Importance | None = None,
     *,
     n_permutations: int = 99,
     n_repeats: int = 1,
-    cv: CrossValidation | Literal["all_rows"] = ALL_ROWS,
+    cv: CrossValidation | Literal["all_rows"] = 5,
     strata: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -67,19 +68,21 @@ def null_importances(
         Rows, in a container that the estimator takes.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Target.
-    importance : importance, str or callable
+    importance : importance, str or callable, default=None
         Any importance class of skvarimp, cloned for each refit, or a callable
         (estimator, X, y) -> (n_features,), or the name of a measure, such as
-        "permutation", for default parameters. Larger must be more important.
+        "permutation", for default parameters. Larger must be more important. None:
+        `PermutationImportance()`; see Notes.
     n_permutations : int, default=99
         Shuffled targets; the smallest possible p-value is 1 / (1 + n_permutations).
     n_repeats : int, default=1
         Number of refits, each with its own seed, that are averaged to one importance.
         Use more for estimators or measures that draw random numbers.
-    cv : "all_rows", int, splitter, iterable or None, default="all_rows"
-        "all_rows": fit and measure on all rows. Otherwise an importance is the mean
-        over folds, measured on the held-out rows; each shuffled y gets new splits.
-        None: 5 folds, as in scikit-learn.
+    cv : int, splitter, iterable, "all_rows" or None, default=5
+        An importance is the mean over folds, measured on the held-out rows; each
+        shuffled y gets new splits. An integer is the number of folds, stratified for
+        classifiers; None: 5, as in scikit-learn. "all_rows": fit and measure on all
+        rows.
     strata : array-like of shape (n_samples,), default=None
         Labels; y is shuffled only among rows with the same label. For rows that can be
         exchanged within a centre or a batch, but not across.
@@ -141,8 +144,8 @@ def null_importances(
     its small p-value is then correct. Many ties (trees, few rows) make p-values larger
     than uniform, never smaller.
 
-    Use `PermutationImportance` with ``cv=5``: on held-out rows it is near 0 for a model
-    of shuffled targets. Measures that look at the response alone, such as
+    The default, `PermutationImportance` on held-out rows, is near 0 for a model of
+    shuffled targets. Measures that look at the response alone, such as
     `SensitivityImportance`, and measures on training rows can be as large for a model
     that overfits shuffled targets as for the real one. If most importances lie a
     standard deviation below the mean of their null importances, an `ImportanceWarning`
@@ -166,16 +169,10 @@ def null_importances(
     --------
     >>> from sklearn.datasets import make_friedman1
     >>> from sklearn.linear_model import LinearRegression
-    >>> from skvarimp import PermutationImportance, null_importances
+    >>> from skvarimp import null_importances
     >>> X, y = make_friedman1(200, n_features=7, random_state=0)
     >>> null = null_importances(
-    ...     LinearRegression(),
-    ...     X,
-    ...     y,
-    ...     PermutationImportance(),
-    ...     cv=5,
-    ...     n_permutations=49,
-    ...     random_state=0,
+    ...     LinearRegression(), X, y, n_permutations=49, random_state=0
     ... )
     >>> null.pvalues.round(2)
     array([0.02, 0.02, 0.54, 0.02, 0.02, 0.32, 0.54])
@@ -184,6 +181,8 @@ def null_importances(
     at_least_one = [Interval(Integral, 1, None, closed="left")]
     if y is None:
         raise ValueError("y is required: its permutations are what is compared with.")
+    if importance is None:
+        importance = PermutationImportance()
     refits, splitter = prepare(
         caller,
         locals(),
@@ -215,8 +214,8 @@ def _warn_of_large_nulls(actual, null):
         warn(
             f"{below} of {len(actual)} importances lie well below their mean for "
             "shuffled targets: the model overfits shuffled targets, and p-values say "
-            "little. Use PermutationImportance() with cv=5, which measures on held-out "
-            "rows."
+            "little. Use the defaults, PermutationImportance() and cv=5, which measure "
+            "on held-out rows."
         )
 
 
