@@ -413,7 +413,7 @@ def test_plot(n_columns):
         note = display.ax_.get_xlabel()
         assert "not shown: 68 selected, 2 rejected" in note
         assert labels[-1] == "largest copy"
-    legend = display.ax_.get_legend().get_texts()
+    legend = display.figure_.legends[0].get_texts()
     assert legend[0].get_text() == f"selected ({n_columns - 2})"
     with pytest.raises(ValueError, match="max_entries"):
         AllRelevantDisplay(values, copies, names, states).plot(max_entries=0)

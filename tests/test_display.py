@@ -92,11 +92,8 @@ def test_bars_are_sorted_with_their_errors():
     (segments,) = (c.get_segments() for c in display.errors_.lines[2])
     half = [(s[1, 0] - s[0, 0]) / 2 for s in segments]
     np.testing.assert_allclose(half, 1.96 * imp.standard_errors_[order])
-    label = display.ax_.get_xlabel().replace("\n", " ")
-    assert label == (
-        "mean change of the prediction between two values of the input, share of the "
-        "mean difference between two outcomes"
-    )
+    label = display.ax_.get_xlabel().split("\n")
+    assert label == ["relative mean change of the prediction", "lines: 95% intervals"]
     assert display.ax_.get_xlim()[1] > max(widths)
     assert_legible(display)
 
@@ -114,7 +111,8 @@ def test_thirty_names_of_forty_characters_are_legible():
     order = np.argsort(-values)[:30]
     assert labels(display.ax_) == [names[e] for e in order]
     limit = f"{values[order[-1]]:.3g}"
-    note = f"share\n12 of 42 entries are not shown, none above {limit}"
+    note = f"12 of 42 entries are not shown, none above {limit}"
+    note = f"share\nlines: 95% intervals\n{note}"
     assert display.ax_.get_xlabel() == note
     assert len(display.plot(max_entries=5).bars_) == 5
     assert len(display.plot(max_entries=50).bars_) == 42
@@ -152,7 +150,7 @@ def test_axes_label_and_style_of_the_user():
     display = fitted().plot(ax=right, label="D / D_y", color="0.5", height=0.3)
     assert display.ax_ is right
     assert not left.patches
-    assert right.get_xlabel() == "D / D_y"
+    assert right.get_xlabel().startswith("D / D_y\n")
     assert display.bars_[0].get_height() == 0.3
     other = ImportanceDisplay.from_importance(fitted(), ax=left, max_entries=3)
     assert len(other.bars_) == 3
@@ -171,7 +169,8 @@ def test_comparison_has_a_panel_a_measure():
     table = compare_importances(MODELS, X, Y, MEASURES)
     display = table.plot()
     assert isinstance(display, ComparisonDisplay)
-    assert [ax.get_xlabel() for ax in display.axes_] == ["pairs", "group"]
+    labels_below = [ax.get_xlabel() for ax in display.axes_]
+    assert labels_below == ["pairs\nlines: 95% intervals", "group"]
     assert display.ax_ is display.axes_[0]
     shown = labels(display.ax_)
     assert sorted(shown) == sorted(table.index)
@@ -396,7 +395,7 @@ def test_many_models_are_dots():
 
 
 def test_heat_maps():
-    """Light to dark in even steps, numbers of one format, strongest first."""
+    """Light to dark in even steps, numbers of one format, the largest sums of rows."""
     from skvarimp._display.matrix import light_to_dark
 
     colors = light_to_dark()(np.linspace(0, 1, 64))
@@ -407,6 +406,8 @@ def test_heat_maps():
     assert steps.min() > 0.7 * steps.max()
     display = MatrixDisplay([[0.1234, 0.004], [0.12, 12.5]], ["a", "b"]).plot()
     assert [t.get_text() for t in display.ax_.texts] == ["0", "0", "0", "12"]
+    triangle = MatrixDisplay([[1.0, 0.5], [0.5, 2.0]], ["a", "b"]).plot()
+    assert [t.get_text() for t in triangle.ax_.texts] == ["1.0", "0.5", "2.0"]
     small = MatrixDisplay([[0.1234, 0.004], [0.12, 0.1]], ["a", "b"]).plot()
     assert [t.get_text() for t in small.ax_.texts] == ["0.12", "0.00", "0.12", "0.10"]
     tiny = MatrixDisplay([[1e-7, 2e-9]] * 2, ["a", "b"]).plot()
@@ -414,16 +415,17 @@ def test_heat_maps():
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y)
     pairs = InteractionImportance(grid=3).fit(model, X, Y)
     drawn = pairs.plot(max_entries=3)
-    strongest = np.nanmax(pairs.matrix_, axis=1)
-    expected = [pairs.matrix_names_[e] for e in np.argsort(-strongest, kind="stable")]
-    assert [t.get_text() for t in drawn.ax_.get_yticklabels()] == expected[:3]
+    sums = np.nansum(pairs.matrix_, axis=1)
+    largest = sorted(np.argsort(-sums)[:3])
+    expected = [pairs.matrix_names_[e] for e in largest]
+    assert [t.get_text() for t in drawn.ax_.get_yticklabels()] == expected
     assert drawn.ax_.get_xlabel() == "7 of 10 entries are not shown"
 
 
 def test_a_matrix_of_zeros_is_drawn_in_the_lightest_colour():
     """Its colour scale starts at 0, too."""
-    (image,) = MatrixDisplay(np.zeros((3, 3)), ["a", "b", "c"]).plot().ax_.images
-    assert image.get_clim() == (0.0, 1.0)
+    cells = MatrixDisplay(np.zeros((3, 3)), ["a", "b", "c"]).plot().ax_.collections[-1]
+    assert cells.get_clim() == (0.0, 1.0)
 
 
 QUANTITIES = {

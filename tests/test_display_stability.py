@@ -25,23 +25,25 @@ def test_plot_of_folds():
 
 
 def test_plot_of_null():
-    """A panel per entry, the most important first; the importance is marked."""
+    """A row per entry, the most important first: a dot, and 95% of the null."""
     null = np.random.default_rng(0).exponential(size=(19, 4))
     own = np.array([1.0, 9.0, 0.0, 2.0])
     found = NullImportances(["a", "b", "c", "d $"], own, null)
     display = found.plot(max_entries=3)
     display.figure_.canvas.draw()
-    titles = [ax.get_title(loc="left") for ax in display.axes_]
-    assert titles == ["b", "d $", "a"]
-    for ax, j in zip(display.axes_, (1, 3, 0)):
-        (line,) = ax.get_lines()
-        assert line.get_xdata()[0] == own[j]
-        assert f"p = {found.pvalues[j]:.2g}" in ax.texts[0].get_text()
-        assert sum(patch.get_height() for patch in ax.patches) == 19
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b", "d $", "a"]
+    shown = [1, 3, 0]
+    np.testing.assert_array_equal(display.dots_.get_xdata(), own[shown])
+    low, high = np.quantile(null[:, shown], [0.025, 0.975], axis=0)
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in display.bands_]
+    np.testing.assert_allclose(ends, np.column_stack([low, high]))
+    (right,) = display.ax_.child_axes
+    pvalues = zip(found.pvalues[shown], found.familywise_pvalues[shown])
+    expected = [f"{p:.2g} ({familywise:.2g})" for p, familywise in pvalues]
+    assert [t.get_text() for t in right.get_yticklabels()] == expected
+    assert "1 of 4 entries are not shown" in display.ax_.get_xlabel()
     constant = NullImportances(["a"], np.zeros(1), np.zeros((19, 1)))
     constant.plot().figure_.canvas.draw()
-    with pytest.raises(ValueError, match="3 axes for 4 panels"):
-        found.plot(ax=display.axes_)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,6 @@ def test_plot_of_null():
         (FoldsDisplay([[1.0]], ["a"]), {"max_entries": 0}, "max_entries == 0"),
         (NullDisplay([]), {}, "no entry"),
         (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
-        (NullDisplay([("a", 1.0, [1.0], 1.0, 1.0)]), {"bins": 0}, "bins == 0"),
     ],
     ids=lambda case: case if isinstance(case, str) else "",
 )

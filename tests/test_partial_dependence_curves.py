@@ -31,7 +31,7 @@ def test_curves_are_drawn_least_flat_first():
     assert len({ax.get_ylim() for ax in display.axes_[:4]}) == 1
     few = imp.plot_curves(max_entries=2)
     assert len(few.axes_) == 2
-    assert few.figure_.get_supxlabel() == "2 of 4 entries are not shown"
+    assert few.figure_.get_supxlabel() == "ticks: deciles\n2 of 4 entries are not shown"
     with pytest.raises(ValueError, match="2 axes for 4 panels"):
         imp.plot_curves(ax=display.axes_[:2])
     groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)

@@ -368,7 +368,7 @@ def test_bars_of_two_parts():
     np.testing.assert_allclose(
         [bar.get_width() for bar in both[1]], imp.first_order_[order]
     )
-    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    legend = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert legend == ["by itself", "with interactions"]
     outputs = SobolImportance().fit(two_outputs, X).plot(per_output=True)
     assert len(outputs.ax_.containers) >= 2

@@ -98,7 +98,7 @@ def test_levels_and_missing_values(library):
     assert ticks[-1] == "missing"
     assert len(ticks) <= 13
     ticks = [tick.get_text() for tick in second.get_yticklabels()]
-    assert ticks == ["clear", "clouds", "light rain or\nsnow"]
+    assert ticks == ["clear", "clouds", "light rain\nor snow"]
     assert second.get_xlabel() == "hour"
     assert second.get_ylabel() == "weather"
     plt.close("all")
@@ -121,7 +121,8 @@ def test_surfaces_as_drawn():
         drawn = np.asarray(mesh.get_array()).reshape(expected.shape)
         np.testing.assert_array_equal(drawn, expected)
         assert mesh.get_clim() == meshes[0].get_clim()
-    assert [ax.get_title() for ax in display.axes_[:2]] == imp.output_names_
+    titles = [f"x0 and x1\n{name}" for name in imp.output_names_]
+    assert [ax.get_title() for ax in display.axes_[:2]] == titles
     first = imp.surfaces_["x0", "x1"][0]
     assert display.axes_[0].get_xlim() == (first[0], first[-1])
     assert len(imp.plot_surfaces(max_entries=1).axes_) < len(display.axes_)
@@ -161,7 +162,9 @@ def test_pairs_of_a_fitted_interaction():
     strongest = interactions.to_frame()["entry"][0]
     ax = display.axes_[0]
     assert f"{ax.get_xlabel()}:{ax.get_ylabel()}".replace("\n", " ") == strongest
-    assert [ax.get_title() for ax in display.axes_[:3]] == imp.output_names_
+    titles = [ax.get_title().splitlines() for ax in display.axes_[:3]]
+    assert [title[-1] for title in titles] == ["class 0", "class 1", "class 2"]
+    assert " ".join(titles[0][:-1]) == strongest.replace(":", " and ")
     plt.close("all")
 
 

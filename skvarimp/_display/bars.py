@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.drawing import COLORS, NamedRows, columns_of, drawable
+from skvarimp._display.drawing import (
+    COLORS,
+    add_legend,
+    check_choice,
+    columns_of,
+    drawable,
+)
+from skvarimp._display.named_rows import NamedRows, write_spans
 from skvarimp._display.text import ink
+from skvarimp._types import Axes
 
 INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
 LIGHT = "#99C7E0"  # of COLORS[0]
 PARTS = ["by itself", "with interactions"]
+DOTS = {"marker": "o", "linestyle": "none", "markersize": 5.0}
 ERROR_STYLE = {"fmt": "none", "elinewidth": 1.0, "capsize": 2.0}
 
 
 @dataclass(eq=False, repr=False)
 class ImportanceDisplay(NamedRows):
-    """Importances as horizontal bars, most important on top.
+    """Importances as horizontal bars or dots, most important on top.
 
     Parameters
     ----------
@@ -40,6 +49,10 @@ class ImportanceDisplay(NamedRows):
     own : array-like of shape (n_entries,), default=None
         The part of each importance that the entry has by itself, drawn as a darker
         bar in front. The rest comes from interactions.
+    lines : str, default="95% intervals"
+        What the standard errors or intervals are drawn as, said below the bars.
+    ranks : array-like of shape (n_entries, 2), default=None
+        Lowest and highest rank of each entry, written on the right.
 
     Attributes
     ----------
@@ -47,8 +60,8 @@ class ImportanceDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
-    bars_ : matplotlib BarContainer
-        One bar per entry shown, the most important first.
+    bars_ : matplotlib BarContainer or Line2D
+        One bar or dot per entry shown, the most important first.
     errors_ : matplotlib ErrorbarContainer or None
         The intervals.
 
@@ -71,6 +84,8 @@ class ImportanceDisplay(NamedRows):
     label: str = "importance"
     intervals: ArrayLike | None = None
     own: ArrayLike | None = None
+    lines: str = "95% intervals"
+    ranks: ArrayLike | None = None
 
     @classmethod
     def from_importance(
@@ -119,35 +134,75 @@ class ImportanceDisplay(NamedRows):
             The drawn display.
         """
         table = columns_of(frame)
-        ranks = zip(table["lowest_rank"], table["highest_rank"])
-        spans = [low if low == high else f"{low} to {high}" for low, high in ranks]
-        names = [f"{entry} (rank {span})" for entry, span in zip(table["entry"], spans)]
         display = cls(
             table["importance"],
-            names,
+            table["entry"],
             intervals=np.column_stack([table["lower"], table["upper"]]),
-            label="importance, with simultaneous intervals",
+            lines="simultaneous intervals",
+            ranks=np.column_stack([table["lowest_rank"], table["highest_rank"]]),
         )
         return display.plot(**kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["bars", "dots"] = "bars",
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the rows, the most important entry on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure that is large enough.
+        kind : {"bars", "dots"}, default="bars"
+            A bar per entry, or a dot, which leaves all of its interval to be seen.
+        **kwargs : dict
+            `max_entries`: entries shown, the most important; a note says how many are
+            not (default 30, or as many as fit into `ax` or `figsize`). `title` of the
+            picture. `figsize`: width and height in inches of a figure of its own. All
+            others are passed to `matplotlib.axes.Axes.barh`, or to `plot` of dots.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            This object.
+        """
+        check_choice("kind", kind, ["bars", "dots"])
+        return super().plot(ax, kind=kind, **kwargs)
 
     def _rows(self, most, longest):
         values = drawable(self.importances, (len(self.entry_names),), "importances")
         return *self._largest(values, most, longest, self.label), values
 
-    def _mark(self, ax, keywords, shown, values):
-        at = np.arange(len(shown))
+    def _mark(self, ax, own_figure, keywords, shown, values):
+        as_dots, at = keywords.pop("kind") == "dots", np.arange(len(shown))
         color = COLORS[0] if self.own is None else LIGHT
-        style = {"height": 0.7, "color": color} | keywords
-        self.bars_ = ax.barh(at, values[shown], **style)
+        style = {"color": color, "height": 0.7} | keywords
+        if as_dots:
+            style = DOTS | {"color": color} | keywords
+        self.bars_ = _draw(ax, at, values[shown], as_dots, style)
         if self.own is not None:
             own = drawable(self.own, values.shape, "own")[shown]
-            alone = ax.barh(at, own, height=0.4, color=COLORS[0])
-            ax.legend([alone, self.bars_], PARTS, fontsize="small", loc="lower right")
+            style = DOTS if as_dots else {"height": 0.4}
+            alone = _draw(ax, at, own, as_dots, style | {"color": COLORS[0]})
+            add_legend(ax, own_figure, [alone, self.bars_], PARTS)
         ends = self.intervals
         if ends is None:
             ends = error_ends(values, self.standard_errors)
         ends = drawable(ends, (len(values), 2), "intervals")[shown]
-        self.errors_ = draw_intervals(ax, at, values[shown], ends)
+        style = {"ecolor": COLORS[0], "capsize": 0.0} if as_dots else {}
+        self.errors_ = draw_intervals(ax, at, values[shown], ends, **style)
+        if self.ranks is not None:
+            best, worst = drawable(self.ranks, (len(values), 2), "ranks")[shown].T
+            write_spans(ax, best, worst, "rank")
+        return [] if self.errors_ is None else [f"lines: {self.lines}"]
+
+
+def _draw(ax, at, values, as_dots, style):
+    """Bars, or the dots at their ends."""
+    return ax.plot(values, at, **style)[0] if as_dots else ax.barh(at, values, **style)
 
 
 def whole_error(importance):

@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import draw_intervals, error_ends, whole_error
+from skvarimp._display.bars import DOTS, draw_intervals, error_ends, whole_error
 from skvarimp._display.drawing import (
     COLORS,
-    NamedRows,
+    add_legend,
     axes_for,
     check_choice,
     columns_of,
     drawable,
-    finish_rows,
-    row_size,
+    with_fitting_text,
 )
-from skvarimp._display.text import fit_labels, plain
+from skvarimp._display.named_rows import NamedRows, finish_rows, fit_names, row_size
+from skvarimp._display.text import fit_labels
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
 MARKERS = "os^D"  # of dots
-DOTS = {"linestyle": "none", "markersize": 5.0}
 MOST_BARS, OF_DOTS = 60, 1.2  # bars of a panel; height of a row of dots
 
 
@@ -80,7 +79,7 @@ class ComparisonDisplay(NamedRows):
     _: KW_ONLY
     standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None
 
-    _in_units = False
+    _in_units, _n_lines = False, 6
 
     @classmethod
     def from_comparison(cls, frame: Any, **kwargs: Any) -> Self:
@@ -174,6 +173,7 @@ class ComparisonDisplay(NamedRows):
         importances, errors = ({"importance in the cohort": d} for d in drawn.values())
         return cls(importances, names, standard_errors=errors).plot(**kwargs)
 
+    @with_fitting_text
     def plot(
         self,
         ax: Any = None,
@@ -221,7 +221,7 @@ class ComparisonDisplay(NamedRows):
         self._share = _mean_share(np.array(list(columns.values())))
         of_bars, n_panels = max(1.0, 0.4 + 0.45 * len(models)), len(self.importances)
         least = of_bars if kind == "bars" else OF_DOTS
-        names, below, shown = self._chosen(ax, max_entries, figsize, least)
+        names, below, shown = self._chosen(ax, max_entries, figsize, least, n_panels)
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
         size = row_size(names, OF_DOTS if dots else of_bars, n_panels)
@@ -234,11 +234,17 @@ class ComparisonDisplay(NamedRows):
             self._panel(panel, measure, models, columns, shown, dots, kwargs)
             finish_rows(panel, names)
         if len(models) > 1:
-            self._legend(models, ax is None, "upper" if title is None else "lower")
+            by_model = {model: bars for (_, model), bars in self.bars_.items()}
+            end = "upper" if title is None else "lower"
+            handles = [by_model[model] for model in models]
+            add_legend(self.ax_, ax is None, handles, models, end)
         for panel, measure in zip(self.axes_, self.importances):
             panel.set_xlabel(measure)
+        if any(self.errors_.values()):
+            below.insert(1, "lines: 95% intervals")
         self.ax_.set_xlabel("\n".join(below))
         fit_labels(self.axes_)
+        fit_names(self.ax_, names)
         return self
 
     def _rows(self, most, longest):
@@ -266,19 +272,6 @@ class ComparisonDisplay(NamedRows):
                 style["height"] = 0.92 * height
                 self.bars_[key] = ax.barh(at, drawn, **(style | kwargs))
             self.errors_[key] = draw_intervals(ax, at, drawn, ends, **error_style)
-
-    def _legend(self, models, own_figure, end):
-        by_model = {model: bars for (_, model), bars in self.bars_.items()}
-        handles = [by_model[model] for model in models]
-        if not own_figure:
-            legend = self.ax_.legend(handles, models, fontsize="small")
-        else:
-            width = self.figure_.get_figwidth()
-            longest = max(len(model) for model in models)
-            n_columns = int(max(1, min(len(models), width // (0.8 + 0.08 * longest))))
-            style = {"loc": f"outside {end} center", "frameon": False}
-            legend = self.figure_.legend(handles, models, ncols=n_columns, **style)
-        plain(legend.get_texts())
 
 
 def _mean_share(columns):

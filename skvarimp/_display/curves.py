@@ -10,20 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
+    add_legend,
+    axes_for,
     check_choice,
     check_count,
     check_has,
     drawable,
     n_columns,
-    panel_axes,
+    with_fitting_text,
 )
 from skvarimp._display.panels import (
     draw_averages,
     draw_rows,
     draw_surface,
     interaction_part,
+    title_of,
 )
-from skvarimp._display.text import fit_labels, plain
+from skvarimp._display.text import fit_labels, plain, points, size_texts
+
+MOST = 9  # panels by default
+# The least inches of a panel of curves or of a surface, at 10 points.
+OF_CURVES, OF_SURFACE = np.array([1.5, 2.0]), np.array([2.3, 2.2])
+LABEL = "partial dependence"
 
 
 @dataclass(eq=False, repr=False)
@@ -31,8 +39,9 @@ class CurvesDisplay:
     """Partial dependence curves, one panel per entry, on one vertical scale.
 
     A numeric input is drawn as a line, with ticks above the axis at the deciles of its
-    observed values. A categorical input is drawn as one point per level. If values are
-    missing, a square to the right of the line shows the response there.
+    observed values. A categorical input is drawn as one point per level, also of single
+    rows. If values are missing, a square to the right of the line shows the response
+    there.
 
     Parameters
     ----------
@@ -100,7 +109,7 @@ class CurvesDisplay:
                 "There is no curve to draw: every entry is a group of columns. Read "
                 "`curves_`, or fit with single columns as `features`."
             )
-        given = curves, importance.output_names_, importance.deciles_
+        given = curves, _outputs(importance), importance.deciles_
         individual = getattr(importance, "individual_curves_", None)
         return cls(*given, individual).plot(**kwargs)
 
@@ -125,15 +134,16 @@ class CurvesDisplay:
             (names, first, second, averages.reshape(len(first), len(second), -1))
             for names, (first, second, averages) in importance.surfaces_.items()
         ]
-        given = [], importance.output_names_, importance.deciles_
+        given = [], _outputs(importance), importance.deciles_
         return cls(*given, surfaces=surfaces).plot(**kwargs)
 
+    @with_fitting_text
     def plot(
         self,
         ax: Any = None,
         *,
-        ylabel: str = "partial dependence",
-        max_entries: int | None = 9,
+        ylabel: str = LABEL,
+        max_entries: int | None = None,
         kind: Literal["both", "average", "individual"] = "both",
         centred: bool = False,
         band: float | None = None,
@@ -149,9 +159,9 @@ class CurvesDisplay:
             Axes to draw into, at least one per panel; None makes a figure.
         ylabel : str, default="partial dependence"
             Label of the vertical axes of curves, and of the colours of surfaces.
-        max_entries : int or None, default=9
-            The most curves, and the most surfaces, that are drawn; None: all. Each
-            output has its own surface.
+        max_entries : int, default=None
+            The most curves, and the most surfaces, that are drawn. None: 9, or as many
+            as fit into `figsize`. Each output has its own surface.
         kind : {"both", "average", "individual"}, default="both"
             Which curves are drawn: the averages, those of single rows, or whichever
             of both there are.
@@ -176,32 +186,47 @@ class CurvesDisplay:
             This object.
         """
         self._check_asked(kind, band, effect)
-        if max_entries is not None:
-            check_count("max_entries", max_entries)
-        curves, surfaces = self.curves[:max_entries], self.surfaces[:max_entries]
+        columns, fit = _grid(figsize, OF_SURFACE if self.surfaces else OF_CURVES)
+        most = fit if max_entries is None else max_entries
+        n_outputs = len(self.output_names)
+        check_count("max_entries", most)
+        curves, surfaces = self.curves[:most], self.surfaces[:most]
+        if max_entries is None and figsize is not None:  # the panels are to fit
+            surfaces = surfaces[: max(1, most // max(n_outputs, 1))]
         n_all, own_figure = len(self.curves) + len(self.surfaces), ax is None
-        panels = [(s, o) for s in surfaces for o in range(len(self.output_names))]
+        panels = [(s, o) for s in surfaces for o in range(n_outputs)]
         n = len(curves) + len(panels)
         if n == 0:
             raise ValueError("`curves` is empty: there is nothing to draw.")
+        if n_outputs == 1 and self.output_names[0] != "y":
+            ylabel = f"{ylabel}, {self.output_names[0]}"
         drawn = [self._drawn(curve, kind, centred, band) for curve in curves]
-        self.axes_ = panel_axes(ax, n, figsize, (3.2, 2.5), (0.4, 0.2), title)
-        self.figure_ = self.axes_[0].figure
+        size = 3.2 * min(n, columns) + 0.4, 2.5 * -(-n // columns) + 0.2
+        self.axes_ = axes_for(ax, n, figsize, size, title, columns)
+        self.figure_, notes = self.axes_[0].figure, []
         if drawn:
-            self._draw_curves(drawn, band is not None)
-            for ax in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
-                ax.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
-            if len(self.output_names) > 1 and kind != "individual":
-                self._legend(own_figure)
+            notes += self._draw_curves(drawn, band)
+            for one in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
+                one.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
         if panels:
             axes = self.axes_[len(curves) : n]
-            self._draw_surfaces(axes, panels, effect, ylabel)
-        fit_labels(self.axes_[:n])
+            notes += self._draw_surfaces(axes, panels, effect, ylabel)
         left = n_all - len(curves) - len(surfaces)
-        if left and own_figure:
-            note = f"{left} of {n_all} entries are not shown"
-            self.figure_.supxlabel(note, fontsize="medium")
+        notes += [f"{left} of {n_all} entries are not shown"] if left else []
+        self._write(notes, own_figure, bool(drawn) and kind != "individual")
+        fit_labels(self.figure_.axes if own_figure else self.axes_[:n])
         return self
+
+    def _write(self, notes, own_figure, with_averages):
+        """The names of several outputs, and notes below a figure of its own."""
+        first, names, text = self.axes_[0], [*map(str, self.output_names)], None
+        if own_figure and notes:
+            text = "\n".join(notes)
+        if with_averages and len(names) > 1:
+            lines = first.get_lines()[: 2 * len(names) : 2]
+            add_legend(first, own_figure, lines, names, heading=text)
+        elif text:
+            self.figure_.supxlabel(text, fontsize="small")
 
     def _check_asked(self, kind, band, effect):
         check_choice("kind", kind, ["both", "average", "individual"])
@@ -236,18 +261,25 @@ class CurvesDisplay:
         """Deciles of an input, empty where they are not known; None of levels."""
         return [] if self.deciles is None else self.deciles.get(name)
 
-    def _draw_curves(self, drawn, as_bands):
-        limits = _limits(drawn)
+    def _draw_curves(self, drawn, band):
+        """Draw all panels on one scale; lines that say what their marks are."""
+        limits, notes = _limits(drawn), {}
         for ax, (name, grid, averages, values, rows) in zip(self.axes_, drawn):
             marks = self._marks(name)
             places, as_levels = draw_averages(ax, name, grid, averages, marks)
             shown = [k for k, value in enumerate(values.tolist()) if value in places]
             at = [places[values.tolist()[k]] for k in shown]
-            draw_rows(ax, at, rows[:, shown], as_bands, as_levels)
+            draw_rows(ax, at, rows[:, shown], band is not None, as_levels)
             ax.set_ylim(limits)
+            if rows.size:
+                what = f"band: {band:.0%} of rows" if band else "thin: single rows"
+                notes[what] = True
+            if np.size(marks):
+                notes["ticks: deciles"] = True
+        return [", ".join(notes)] if notes else []
 
     def _draw_surfaces(self, axes, panels, effect, label):
-        """One scale of colours for all panels."""
+        """Draw all panels on one scale of colours; what their marks are."""
         surfaces = [np.asarray(surface[3], dtype=np.float64) for surface, _ in panels]
         if effect == "interaction":
             surfaces = [interaction_part(surface) for surface in surfaces]
@@ -255,23 +287,38 @@ class CurvesDisplay:
         high = max(np.nanmax(s) for s in surfaces)
         style = {"cmap": "cividis", "vmin": low, "vmax": high}
         if effect == "interaction":
-            largest, label = max(high, -low), "interaction"
+            largest, label = max(high, -low), label.replace(LABEL, "interaction")
             style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
         for ax, ((names, first, second, _), o), surface in zip(axes, panels, surfaces):
             marks = [self._marks(name) for name in names]
             values = np.asarray(first), np.asarray(second)
             mesh = draw_surface(ax, names, values, surface[:, :, o], marks, style)
+            title = title_of(ax, names)
             if len(self.output_names) > 1:
-                plain([ax.set_title(str(self.output_names[o]), fontsize="medium")])
-        self.figure_.colorbar(mesh, ax=list(axes), label=label, shrink=0.9)
+                title += f"\n{self.output_names[o]}"
+            plain([ax.set_title(title, fontsize="small")])
+        bar = self.figure_.colorbar(mesh, ax=list(axes), label=label, shrink=0.9)
+        size_texts(bar.ax)
+        known = any(
+            np.size(self._marks(name)) for (names, *_), _ in panels for name in names
+        )
+        return ["ticks: deciles"] if known else []
 
-    def _legend(self, own_figure):
-        lines = self.axes_[0].get_lines()[: 2 * len(self.output_names) : 2]
-        # beside the panels of its own figure, where no curve runs
-        place = self.figure_ if own_figure else self.axes_[0]
-        style = {"title": "output", "fontsize": "small"}
-        style["loc"] = "outside right upper" if own_figure else "best"
-        plain(place.legend(lines, self.output_names, **style).get_texts())
+
+def _outputs(importance):
+    """Names of outputs as read in a picture."""
+    names = map(str, importance.output_names_)
+    of_classes = importance._watched in ("predict_proba", "decision_function")
+    return [f"class {name}" if of_classes else name for name in names]
+
+
+def _grid(figsize, panel):
+    """How many panels stand side by side, and how many are drawn by default."""
+    if figsize is None:
+        return 3, MOST
+    fit = np.array(figsize) / (panel * points() / 10)
+    columns, rows = np.clip(fit.astype(int), 1, 3).tolist()
+    return columns, columns * rows
 
 
 def _limits(drawn):

@@ -1,28 +1,19 @@
-"""What the displays share: axes, checks of what is drawn, entries as named rows."""
+"""What the displays share: axes, the size of their text, checks of what is drawn."""
 
 from __future__ import annotations
 
+from functools import wraps
 from numbers import Integral
-from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.text import (
-    CHARACTER_INCHES,
-    SMALLEST,
-    Room,
-    fit_labels,
-    ink,
-    plain,
-    row_inches,
-    wrapped,
-)
-from skvarimp._types import Axes
+from skvarimp._display.text import character_inches, plain, size_texts
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
+FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080"]
@@ -37,6 +28,30 @@ def pyplot():
             "Plots need matplotlib. Install it with `pip install matplotlib`."
         ) from None
     return plt
+
+
+def with_fitting_text(plot):
+    """Let a display's `plot` write smaller in figures narrower than 5 inches."""
+
+    @wraps(plot)
+    def drawn(self, ax=None, *, figsize=None, **keywords):
+        plt, width = pyplot(), FULL_WIDTH
+        if ax is not None:
+            width = first_axes(ax).figure.get_figwidth()
+        elif figsize is not None:
+            width = figsize[0]
+        share = np.clip(width / FULL_WIDTH, SMALLEST_SHARE, 1.0)
+        with plt.rc_context({"font.size": share * plt.rcParams["font.size"]}):
+            return plot(self, ax, figsize=figsize, **keywords)
+
+    return drawn
+
+
+def first_axes(ax):
+    """The axes given, or the first of them."""
+    first = next(iter(np.ravel(np.asarray(ax, dtype=object))), None)
+    _check_axes(first)
+    return first
 
 
 def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid):
@@ -77,6 +92,7 @@ def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid)
     axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     for one in axes:
         _check_axes(one)
+        size_texts(one)
     if len(axes) < n:
         raise ValueError(
             f"`ax` has {len(axes)} axes for {n} {what}. Pass one for each, or ax=None."
@@ -102,11 +118,38 @@ def _check_axes(ax):
         )
 
 
-def panel_axes(ax, n, figsize, panel, margins, title):
-    """`axes_for` panels of one size, with margins beside all of them, in inches."""
-    columns, rows = min(n, 3), -(-n // 3)
-    size = panel[0] * columns + margins[0], panel[1] * rows + margins[1]
-    return axes_for(ax, n, figsize, size, title)
+def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
+    """One legend: outside all panels of a figure of its own, else above the axes.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    own_figure : bool
+    handles : list of matplotlib artists
+    labels : list of str
+    end : {"lower", "upper"}, default="lower"
+        Of the figure of its own.
+    heading : str, default=None
+        Lines over the labels.
+    """
+    width = ax.figure.get_figwidth() if own_figure else inches(ax)[0]
+    longest = max(map(len, labels))
+    # the longest label, with room for its mark
+    n = int(0.95 * width / (character_inches() * (0.85 * longest + 6)))
+    style = {"ncols": max(1, min(n, len(labels))), "fontsize": "small"}
+    style |= {"frameon": False, "columnspacing": 1.2}
+    style |= {"title": heading, "title_fontsize": "small"}
+    place = {"loc": f"outside {end} center"}
+    if not own_figure:
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+        place = {"loc": "best"} if ax.get_title() else place
+    to = ax.figure if own_figure else ax
+    plain(to.legend(handles, labels, **style, **place).get_texts())
+
+
+def inches(ax):
+    """Width and height of axes."""
+    return ax.get_window_extent().size / ax.figure.dpi
 
 
 def n_columns(ax):
@@ -160,155 +203,3 @@ def check_has(importance, attribute, measure):
 def columns_of(frame):
     """The columns of a frame of any library, name -> list."""
     return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
-
-
-LONGEST_LINE = 45  # of a name
-
-
-class NamedRows:
-    """The base of displays with one named row of marks per entry.
-
-    A subclass chooses the rows in `_rows(most, longest)`, from the most rows and the
-    longest line of a name. It returns the names of the rows, the lines of text below
-    them and what `_mark(ax, keywords, *chosen)` draws; or it draws several panels by a
-    `plot` of its own.
-    """
-
-    _most, _height = 30, 1.0  # entries; of a row, relative to that of one bar
-    _in_units = True  # whether entries are ordered by what is drawn
-
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_entries: int | None = None,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the rows, the most important entry on top.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure that is large enough.
-        max_entries : int, default=None
-            Entries shown, the most important; a note says how many are not. None: 30,
-            or 20 in `RowsDisplay`, or as many as fit into `ax` or `figsize`.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **kwargs : dict
-            Passed to the method of matplotlib's Axes that draws the marks: `scatter`
-            in `RowsDisplay`, otherwise `barh`.
-
-        Returns
-        -------
-        display : Display
-            This object.
-        """
-        names, below, *chosen = self._chosen(ax, max_entries, figsize, self._height)
-        ax = single_axes(ax, figsize, row_size(names, self._height), title)
-        self.ax_, self.figure_ = ax, ax.figure
-        self._mark(ax, kwargs, *chosen)
-        finish_rows(ax, names)
-        ax.set_xlabel("\n".join(below))
-        fit_labels([ax])
-        return self
-
-    def _chosen(self, ax, max_entries, figsize, height):
-        """The rows asked for, or as many as there is room for."""
-        most = self._most if max_entries is None else max_entries
-        check_count("max_entries", most)
-        first = None if ax is None else np.ravel(np.asarray(ax, dtype=object))[0]
-        if first is not None:
-            _check_axes(first)
-        room = Room(first, figsize, LONGEST_LINE)
-        found = self._rows(most, room.longest)
-        if max_entries is None and (fit := room.rows(found[0], height)) < len(found[0]):
-            found = self._rows(fit, room.longest)
-        return found
-
-    def _largest(self, values, most, longest, label):
-        """Names of the rows with the largest values, the text below, and which."""
-        order = np.argsort(-values, kind="stable")
-        known, n = order[~np.isnan(values[order])], len(values)
-        shown, below = known[:most], [label]
-        if len(known) > most:
-            limit = f", none above {values[shown[-1]]:.3g}" if self._in_units else ""
-            below.append(f"{len(known) - most} of {n} entries are not shown{limit}")
-        if len(known) < n:
-            below.append(f"{n - len(known)} of {n} entries have no importance")
-        return row_names(self.entry_names, shown, longest), below, shown
-
-
-def row_names(entry_names, shown, longest):
-    """The names of the entries shown, in lines that fit."""
-    return [wrapped(entry_names[e], longest) for e in shown]
-
-
-def finish_rows(ax, names):
-    """Name the rows, leave room around them, draw a line at 0."""
-    ax.set_yticks(range(len(names)), names)
-    plain(ax.get_yticklabels())
-    if names:
-        ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.axvline(0.0, color=ink(0.75), linewidth=0.8)
-    ax.grid(axis="x", color=ink(0.1))
-    ax.set_axisbelow(True)
-    inches = ax.get_window_extent().height / ax.figure.dpi / max(len(names), 1)
-    for text in ax.get_yticklabels() if inches < row_inches(names, 0.0) else ():
-        share = inches / row_inches(names, 0.0)
-        text.set_fontsize(max(SMALLEST, share * text.get_fontsize()))
-
-
-def row_size(names, height, n_panels=1):
-    """Inches of a figure that is tall enough for its rows and wide enough for names.
-
-    Parameters
-    ----------
-    names : list of str
-        One per row, in lines.
-    height : float
-        Of a row, relative to that of one bar.
-    n_panels : int, default=1
-        Panels side by side that share the names.
-
-    Returns
-    -------
-    (float, float)
-    """
-    longest = max(map(len, "\n".join(names).split("\n")))
-    width = 0.4 + CHARACTER_INCHES * longest
-    width += 4.4 if n_panels == 1 else 3.0 * n_panels
-    return width, 1.1 + row_inches(names, height) * max(len(names), 1)
-
-
-def draw_boxes(ax, rows, colors, keywords):
-    """Whiskers, middle halves and medians of the values in each row.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    rows : sequence of ndarray
-        From the top.
-    colors : str, or one for each row
-    keywords : dict
-        Passed to barh.
-
-    Returns
-    -------
-    matplotlib BarContainer
-        The middle halves.
-    """
-    at = np.arange(len(rows))
-    ends = [np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows]
-    low, q1, median, q3, high = np.reshape(ends, (-1, 5)).T
-    ax.hlines(at, low, high, ink(0.75), linewidth=1.0)
-    style = {"height": 0.6, "color": colors, "edgecolor": ink(0.75)}
-    boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
-    ax.vlines(median, at - 0.3, at + 0.3, ink(), linewidth=1.8, zorder=3)
-    return boxes

@@ -13,13 +13,27 @@ from skvarimp._display.drawing import (
     check_count,
     check_has,
     drawable,
+    first_axes,
+    inches,
     single_axes,
+    with_fitting_text,
 )
-from skvarimp._display.text import ink, plain, wrapped
+from skvarimp._display.text import (
+    cell_inches,
+    character_inches,
+    fit_labels,
+    ink,
+    line_inches,
+    plain,
+    points,
+    shortened,
+    size_texts,
+)
 from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
-LONGEST_LINE = 26
+LONGEST_NAME, SMALLEST_NUMBER = 26, 4.5  # characters; points
+MOST, NAMES = 20, 0.9  # entries by default; size of names, relative to the font's
 # In equal steps of Oklab, see Ottosson (2020), "A perceptual color space for image
 # processing".
 WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c"]
@@ -28,6 +42,9 @@ WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c
 @dataclass(eq=False, repr=False)
 class MatrixDisplay:
     """Heat map of a matrix with one row and one column per entry.
+
+    Of a symmetric matrix one triangle is drawn. Colours of values that are not negative
+    are those of their square roots, so that small values can be told apart.
 
     Parameters
     ----------
@@ -64,7 +81,7 @@ class MatrixDisplay:
     def from_importance(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the pairs of a fitted `InteractionImportance`.
 
-        Entries with the strongest pairs come first.
+        Entries have the order of their columns, whatever the statistic is.
 
         Parameters
         ----------
@@ -79,22 +96,21 @@ class MatrixDisplay:
             Holds `ax_` and `figure_`.
         """
         check_has(importance, "pairs_", "an InteractionImportance of pairs")
-        strongest = {}  # of each entry that is in a pair
-        for pair, value in zip(importance.pairs_, importance.importances_):
-            for name in pair if value == value else ():
-                strongest[name] = max(value, strongest.get(name, value))
-        names = sorted(strongest, key=lambda name: -strongest[name])
+        known = zip(importance.pairs_, ~np.isnan(importance.importances_))
+        paired = {name for pair, is_known in known if is_known for name in pair}
+        names = [name for name in importance.matrix_names_ if name in paired]
         matrix = pair_matrix(names, importance.pairs_, importance.importances_)
         display = cls(matrix, names, importance._quantity())
         display._n_entries = len(importance.matrix_names_)
         return display.plot(**kwargs)
 
+    @with_fitting_text
     def plot(
         self,
         ax: Axes | None = None,
         *,
         cmap: Any = None,
-        max_entries: int = 30,
+        max_entries: int | None = None,
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
     ) -> Self:
@@ -106,8 +122,9 @@ class MatrixDisplay:
             Axes to draw into; None makes a figure.
         cmap : str or matplotlib Colormap, default=None
             Colours; None: from white to blue in even steps of lightness.
-        max_entries : int, default=30
-            The most entries drawn; a note says how many are not.
+        max_entries : int, default=None
+            The most entries drawn, those with the largest sums of their rows; a note
+            says how many are not. None: 20, or as many as fit into `ax` or `figsize`.
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None
@@ -121,30 +138,69 @@ class MatrixDisplay:
         n_named = len(self.names)
         if n_named == 0:
             raise ValueError("`names` is empty: there is nothing to draw.")
-        check_count("max_entries", max_entries)
-        names = [wrapped(name, LONGEST_LINE) for name in self.names[:max_entries]]
-        n = len(names)
-        matrix = drawable(self.matrix, (n_named, n_named), "matrix")[:n, :n]
-        matrix = np.ma.masked_invalid(matrix)
+        matrix = drawable(self.matrix, (n_named, n_named), "matrix")
+        fit, longest = self._room(ax, figsize)
+        most = fit if max_entries is None else max_entries
+        check_count("max_entries", most)
+        shown = np.argsort(-np.nansum(matrix, axis=1), kind="stable")[:most]
+        shown = np.sort(shown)
+        matrix, n = matrix[np.ix_(shown, shown)], len(shown)
+        names = [
+            shortened(" ".join(str(self.names[e]).split()), longest) for e in shown
+        ]
         ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
-        cmap = light_to_dark() if cmap is None else cmap
-        limits = {"vmin": min(0.0, matrix.min()), "vmax": matrix.max() or 1.0}
-        image = ax.imshow(matrix, cmap=cmap, **limits)
-        ax.set_facecolor(ink(0.08))
-        ax.set_xticks(range(n), names, rotation=90 if n > 3 else 0)
+        cells = _draw_cells(ax, matrix, light_to_dark() if cmap is None else cmap)
+        bar = self.figure_.colorbar(cells, ax=ax, label=self.label, shrink=0.8)
+        size_texts(bar.ax)
+        flat = n * max(map(len, names)) < 0.8 * inches(ax)[0] / character_inches()
+        ax.set_xticks(range(n), names, rotation=0 if flat else 90)
         ax.set_yticks(range(n), names)
         plain([*ax.get_xticklabels(), *ax.get_yticklabels()])
-        ax.tick_params(length=0, labelsize=9)
+        ax.tick_params(length=0, labelsize=NAMES * points())
         ax.spines[:].set_visible(False)
-        if n <= LARGEST_WITH_NUMBERS:
-            _write_numbers(ax, matrix, image)
-        label = wrapped(self.label, max(20, 5 * n))
-        self.figure_.colorbar(image, ax=ax, label=label, shrink=0.8)
         n_all = getattr(self, "_n_entries", n_named)
         note = [f"{n_all - n} of {n_all} entries are not shown"] if n < n_all else []
         ax.set(ylabel=self._beside, xlabel="\n".join([*self._below, *note]))
+        fit_labels([ax, bar.ax])
+        if n <= LARGEST_WITH_NUMBERS:
+            self.figure_.draw_without_rendering()  # to know the size of the cells
+            _write_numbers(ax, cells)
         return self
+
+    def _room(self, ax, figsize):
+        """How many entries fit, and how many characters of their names."""
+        if ax is not None:
+            figsize = cell_inches(first_axes(ax))
+        if figsize is None:
+            return MOST, LONGEST_NAME
+        width, height = figsize
+        of_names = 0.3 * min(width, height)
+        longest = int(of_names / (NAMES * character_inches()))
+        n_lines = 2 + len(self._below) + bool(self._beside)
+        side = min(width - 8 * character_inches(), height) - n_lines * line_inches()
+        fit = int((side - of_names) / (NAMES * line_inches()))
+        return min(MOST, max(2, fit)), min(LONGEST_NAME, max(6, longest))
+
+
+def _draw_cells(ax, matrix, cmap):
+    """The lower triangle of a symmetric matrix, all cells of others; grey is NaN."""
+    from matplotlib.colors import ListedColormap, Normalize, PowerNorm
+
+    n, known = len(matrix), matrix[~np.isnan(matrix)]
+    hidden = np.zeros((n, n), dtype=bool)
+    if np.array_equal(matrix, matrix.T, equal_nan=True):
+        hidden = np.triu(np.ones((n, n), dtype=bool), k=1)
+    low, high = known.min(initial=0.0), known.max(initial=0.0) or 1.0
+    norm = Normalize(low, high) if low < 0 else PowerNorm(0.5, low, high)
+    edges, style = np.arange(n + 1) - 0.5, {"edgecolors": ink(0.2), "linewidth": 0.4}
+    unknown = np.isnan(matrix)
+    blank = np.ma.array(np.zeros((n, n)), mask=hidden | ~unknown)
+    ax.pcolor(edges, edges, blank, cmap=ListedColormap([ink(0.08)]), **style)
+    values = np.ma.array(matrix, mask=hidden | unknown)
+    cells = ax.pcolor(edges, edges, values, cmap=cmap, norm=norm, **style)
+    ax.set(xlim=edges[[0, -1]], ylim=edges[[-1, 0]], aspect="equal")
+    return cells
 
 
 def light_to_dark():
@@ -179,23 +235,26 @@ def pair_matrix(names, pairs, values):
 
 def _size(names):
     """Inches of a figure with room for the names at both sides."""
-    longest = max(map(len, "\n".join(names).split("\n")))
-    cell = max(0.42, 0.16 * (1 + max(name.count("\n") for name in names)))
-    side = 0.4 + max(cell * len(names), 1.6) + 0.085 * longest
+    longest = max(map(len, names))
+    side = 0.4 + max(0.42 * len(names), 1.6) + NAMES * character_inches() * longest
     return side + 1.2, side
 
 
-def _write_numbers(ax, matrix, image):
-    """The values in one format, light on dark and dark on light."""
-    form = _format(np.abs(matrix).max())
-    for (row, column), value in np.ndenumerate(matrix.filled(np.nan)):
-        if np.isnan(value):
-            continue
-        red, green, blue, _ = image.cmap(image.norm(value))
+def _write_numbers(ax, cells):
+    """The values in one format, light on dark and dark on light, where they fit."""
+    values = cells.get_array()
+    form = _format(np.abs(values).max())
+    known = [(at, form.format(v), v) for at, v in np.ndenumerate(values.filled(np.nan))]
+    known = [one for one in known if not np.isnan(one[2])]
+    longest = max((len(text) for _, text, _ in known), default=1)
+    size = min(
+        0.75 * points(), 0.9 * 72 * inches(ax)[0] / (len(values) * 0.64 * longest)
+    )
+    for (row, column), text, value in known if size >= SMALLEST_NUMBER else ():
+        red, green, blue, _ = cells.cmap(cells.norm(value))
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-        style = {"ha": "center", "va": "center", "fontsize": 7.5}
-        color = "white" if dark else "black"
-        ax.text(column, row, form.format(value), color=color, **style)
+        style = {"ha": "center", "va": "center", "fontsize": size}
+        ax.text(column, row, text, color="white" if dark else "black", **style)
 
 
 def _format(largest):
@@ -248,7 +307,7 @@ class AssociationDisplay(MatrixDisplay):
         Parameters
         ----------
         importance : ImpurityImportance
-            Fitted with surrogates; its most important columns come first.
+            Fitted with surrogates.
         **kwargs : dict
             Passed to `plot`.
 
@@ -263,6 +322,4 @@ class AssociationDisplay(MatrixDisplay):
                 "There are no associations to draw: `surrogates` must be True or a "
                 "number, got False. Use ImpurityImportance(surrogates=True)."
             )
-        order = np.argsort(importance.ranking_, kind="stable")
-        names = [importance.entry_names_[j] for j in order]
-        return cls(importance.association_[np.ix_(order, order)], names).plot(**kwargs)
+        return cls(importance.association_, importance.entry_names_).plot(**kwargs)

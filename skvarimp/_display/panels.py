@@ -6,7 +6,16 @@ import numpy as np
 
 from skvarimp._data.values import is_missing
 from skvarimp._display.drawing import COLORS
-from skvarimp._display.text import ink, plain, wrapped
+from skvarimp._display.text import (
+    cell_inches,
+    character_inches,
+    ink,
+    line_inches,
+    plain,
+    points,
+    shortened,
+    wrapped,
+)
 
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
 LEVEL_LINE = 14
@@ -46,8 +55,9 @@ def draw_averages(ax, name, grid, averages, marks):
         color = COLORS[o % len(COLORS)]
         line = LINE_STYLES[o // len(COLORS) % len(LINE_STYLES)]
         line = "o" if as_levels or len(known) < 2 else line
-        ax.plot(at, averages[~missing, o], line, color=color)
-        ax.plot([beyond] * missing.sum(), averages[missing, o], "s", color=color)
+        style = {"color": color, "ms": 0.5 * points()}
+        ax.plot(at, averages[~missing, o], line, **style)
+        ax.plot([beyond] * missing.sum(), averages[missing, o], "s", **style)
     if as_levels:
         ticks = [*at, beyond] if missing.any() else at
         _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
@@ -58,7 +68,7 @@ def draw_averages(ax, name, grid, averages, marks):
     # ticks up to 4% of the panel's height
     marks = [] if marks is None else marks
     ax.vlines(marks, 0, 0.04, ink(0.7), lw=0.9, transform=ax.get_xaxis_transform())
-    ax.set_xlabel(name)
+    ax.set_xlabel(of_width(ax, name))
     ax.spines[["top", "right"]].set_visible(False)
     return dict(zip(known.tolist(), at)), as_levels
 
@@ -70,7 +80,8 @@ def draw_rows(ax, at, rows, as_band, as_levels):
         if not as_band:
             some = np.linspace(0, len(rows) - 1, min(len(rows), ROWS_DRAWN))
             curves = rows[np.unique(some.round().astype(np.intp)), :, o]
-            ax.plot(at, curves.T, color=color, alpha=0.35, lw=0.6, zorder=1)
+            style = {"marker": "_", "ls": "none"} if as_levels else {}
+            ax.plot(at, curves.T, color=color, alpha=0.35, lw=0.6, zorder=1, **style)
             continue
         low, high = rows[:, :, o]
         if as_levels:
@@ -96,9 +107,26 @@ def _right_of(at):
     return at[-1] + (0.12 * width if width > 0 else 1.0)
 
 
+def of_width(ax, name):
+    """A name that needs at most two lines of a panel."""
+    return shortened(str(name), 2 * _characters(ax) - 2)
+
+
+def title_of(ax, names):
+    """The names of two inputs in lines that fit above their panel."""
+    longest = _characters(ax)
+    return wrapped(" and ".join(shortened(name, longest) for name in names), longest)
+
+
+def _characters(ax):
+    """How many characters a line of a panel has."""
+    return max(8, int(0.65 * cell_inches(ax)[0] / character_inches()))
+
+
 def _mark_levels(ax, at, levels):
     """Names of the levels, every m-th where there are many."""
-    every = -(-len(levels) // MOST_LEVELS)
+    fit = max(2, int(0.65 * cell_inches(ax)[0] / (1.8 * line_inches())))
+    every = -(-len(levels) // min(MOST_LEVELS, fit))
     labels = [wrapped(level, 16) for level in levels[::every]]
     _label_ticks(ax.xaxis, at[::every], labels)
     ax.margins(x=0.15)
@@ -108,7 +136,8 @@ def _label_ticks(axis, at, labels):
     """Names at the ticks; long ones of a horizontal axis are slanted."""
     axis.set_ticks(at, labels)
     plain(axis.get_ticklabels())
-    if axis.axis_name == "x" and sum(map(len, labels)) > 24:
+    needed = sum(len(label) + 1 for label in labels)
+    if axis.axis_name == "x" and needed > _characters(axis.axes):
         for tick in axis.get_ticklabels():
             tick.set(rotation=35, ha="right", rotation_mode="anchor")
 
@@ -151,7 +180,7 @@ def draw_surface(ax, names, values, surface, marks, style):
     )
     for side, name, of_axis, deciles in zip(sides, names, values, marks):
         axis, lines, along = side
-        axis.set_label_text(name)
+        axis.set_label_text(of_width(ax, name))
         numbers = deciles is not None and of_axis.dtype.kind in "fiu"
         # several numbers, none missing, are drawn to scale
         if numbers and len(of_axis) > 1 and not any(map(is_missing, of_axis)):

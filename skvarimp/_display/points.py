@@ -12,12 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing, numbers_if_possible
-from skvarimp._display.drawing import COLORS, NamedRows, drawable, pyplot
-from skvarimp._display.text import plain
+from skvarimp._display.drawing import COLORS, drawable, inches, pyplot
+from skvarimp._display.named_rows import NamedRows
+from skvarimp._display.text import (
+    SMALLEST,
+    ink,
+    mixed,
+    plain,
+    points,
+    shortened,
+    size_texts,
+)
 from skvarimp._types import Matrix
 
-MISSING, COLORMAP = "0.6", "viridis"
-N_BINS, MOST_LEVELS = 100, 5
+COLORMAP = "viridis"
+N_BINS, MOST_NAMED = 100, 4  # categories of an entry that are named
+LONGEST_LEVEL = 14
 HEIGHT = 0.8  # of the points of an entry, where they are densest
 
 
@@ -26,8 +36,9 @@ class RowsDisplay(NamedRows):
     """A point per row and entry at the row's own importance, coloured by its value.
 
     Where many rows have nearly the same importance, their points spread vertically.
-    Numbers are coloured by their rank, from the smallest to the largest. Each category
-    has its own colour, named on the right. Missing values are grey.
+    Numbers are coloured by their rank, from the smallest to the largest. The most
+    frequent categories have colours of their own, named on the right. Missing values
+    are grey.
 
     Parameters
     ----------
@@ -67,7 +78,16 @@ class RowsDisplay(NamedRows):
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
 
-    _most, _height = 20, 1.6
+    _most = 20
+
+    @property
+    def _height(self):
+        """Rows are tall enough for the names of their categories."""
+        most = 0
+        for values in self.values or ():
+            if values is not None and not _are_numbers(np.asarray(values)):
+                most = max(most, min(len(set(map(str, values))), MOST_NAMED))
+        return max(1.6, 0.4 + 0.45 * most)
 
     @classmethod
     def from_importance(cls, importance: Any, X: Matrix, **kwargs: Any) -> Self:
@@ -118,26 +138,29 @@ class RowsDisplay(NamedRows):
         means = rows.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
         return *self._largest(means, most, longest, self.label), rows, known
 
-    def _mark(self, ax, keywords, shown, rows, known):
+    def _mark(self, ax, own_figure, keywords, shown, rows, known):
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | keywords
-        self.points_, numbers = [], False
+        self.points_, numbers, missing = [], False, False
         for place, e in enumerate(shown):
             values = None if self.values is None else self.values[e]
             if values is not None:
                 values = np.asarray(values)[known]
+                missing |= bool(_missing(values).any())
             colors, levels = _colors(values, len(rows))
             numbers |= values is not None and not levels
             at = place + _spread(rows[:, e])
-            points = ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
-            self.points_.append(points)
-            _name_levels(ax, place, levels)
+            marks = ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
+            self.points_.append(marks)
+            _name_levels(ax, place, levels, inches(ax)[1] / len(shown))
         if numbers:
             plt = pyplot()
             scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), COLORMAP)
             bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=0.02, shrink=0.8)
             bar.set_ticks([0, 1], labels=["low", "high"])
-            bar.set_label("value of the input (grey: missing)")
+            bar.set_label("value of the input")
             bar.outline.set_visible(False)
+            size_texts(bar.ax)
+        return ["grey: missing"] if missing else []
 
 
 def _spread(values):
@@ -163,29 +186,48 @@ def _colors(values, n):
 
     if values is None:
         return np.tile(to_rgba(COLORS[0]), (n, 1)), []
-    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
-    colors = np.tile(to_rgba(MISSING), (n, 1))
-    known = numbers_if_possible(values[~missing])
-    if known.dtype.kind in "fiu":
-        _, rank = np.unique(known.astype(np.float64), return_inverse=True)
+    missing = _missing(values)
+    colors = np.tile(ink(0.4), (n, 1))
+    known = values[~missing]
+    if _are_numbers(values):
+        _, rank = np.unique(
+            numbers_if_possible(known).astype(np.float64), return_inverse=True
+        )
         colors[~missing] = colormaps[COLORMAP](rank / max(rank.max(initial=0), 1))
         return colors, []
     levels, which = np.unique(known.astype(str), return_inverse=True)
     frequent = np.argsort(-np.bincount(which), kind="stable")
     place = np.argsort(frequent)  # of each level among them
-    palette = np.array([to_rgba(color) for color in COLORS[: MOST_LEVELS + 1]])
-    colors[~missing] = palette[np.minimum(place, MOST_LEVELS)[which]]
-    named = list(zip(levels[frequent], palette[:MOST_LEVELS]))
-    if len(levels) > MOST_LEVELS:
-        named.append((f"{len(levels) - MOST_LEVELS} others", palette[MOST_LEVELS]))
+    n_named = len(levels) if len(levels) <= MOST_NAMED else MOST_NAMED - 1
+    palette = np.array([to_rgba(color) for color in COLORS[:MOST_NAMED]])
+    colors[~missing] = palette[np.minimum(place, n_named)[which]]
+    named = list(zip(levels[frequent[:n_named]], palette))
+    if n_named < len(levels):
+        named.append((f"{len(levels) - n_named} others", palette[n_named]))
     return colors, named
 
 
-def _name_levels(ax, place, levels):
-    """Names of the levels right of the points, each in its colour."""
+def _missing(values):
+    return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+
+
+def _are_numbers(values):
+    numbers = "fiu"
+    if values.dtype.kind in numbers:
+        return True
+    return numbers_if_possible(values[~_missing(values)]).dtype.kind in numbers
+
+
+def _name_levels(ax, place, levels, height):
+    """Names of the levels right of the points of a row, each in its colour."""
     for k, (name, color) in enumerate(levels):
-        at = 1.0, place - 0.4 + 0.8 * (k + 0.5) / len(levels)
+        at = 1.0, place - 0.45 + 0.9 * (k + 0.5) / len(levels)
+        size = min(points("small"), 0.8 * 72 * height / len(levels))
         how = {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
         how |= {"xytext": (3, 0), "textcoords": "offset points"}
-        how |= {"color": color, "fontsize": "xx-small", "va": "center"}
-        plain([ax.annotate(str(name)[:20], at, **how)])
+        how |= {
+            "color": mixed(color[:3], 0.3),
+            "fontsize": max(SMALLEST, size),
+            "va": "center",
+        }
+        plain([ax.annotate(shortened(str(name), LONGEST_LEVEL), at, **how)])

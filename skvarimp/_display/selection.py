@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from skvarimp._data.entries import column_names
 from skvarimp._display.drawing import (
     COLORS,
-    NamedRows,
-    draw_boxes,
+    add_legend,
     drawable,
-    row_names,
     single_axes,
+    with_fitting_text,
 )
-from skvarimp._display.text import fit_labels, ink, plain
+from skvarimp._display.named_rows import BOXES, NamedRows, draw_boxes, row_names
+from skvarimp._display.text import fit_labels, ink, mixed, points
 from skvarimp._types import Axes
 
 
@@ -92,6 +92,7 @@ class SelectionPathDisplay:
         drawn |= {"chosen": selector.n_features_, "needed": selector.score_needed_}
         return cls(**drawn).plot(**kwargs)
 
+    @with_fitting_text
     def plot(
         self,
         ax: Axes | None = None,
@@ -129,23 +130,17 @@ class SelectionPathDisplay:
         kept, best = int(np.flatnonzero(n == self.chosen)[0]), int(np.argmax(score))
         for at, what, mark in ((best, "best", "x"), (kept, "kept", "o")):
             label = f"{what}: {score[at]:.4g} with {n[at]} of {n.max()}"
-            style = {"ms": 10, "mfc": "none", "mec": ink(), "mew": 1.5}
+            style = {"ms": 0.9 * points(), "mfc": "none", "mec": ink(), "mew": 1.5}
             ax.plot(n[at], score[at], mark, label=label, **style)
         if self.needed is not None:
-            label = "good enough: the smallest subset above it is kept"
+            label = "good enough: the smallest subset above is kept"
             ax.axhline(self.needed, color=ink(0.6), lw=0.8, ls="--", label=label)
         if n.max() / n.min() >= 50:
             ax.set_xscale("log")
         else:
             ax.xaxis.get_major_locator().set_params(integer=True)
-        figure = self.figure_ = ax.figure
-        self.ax_, place = ax, {"loc": "best"}
-        if own_figure:  # below the picture, where no line runs
-            place = {"loc": "outside lower center"}
-        legend = (figure if own_figure else ax).legend(
-            *ax.get_legend_handles_labels(), frameon=False, fontsize="small", **place
-        )
-        plain(legend.get_texts())
+        self.ax_, self.figure_ = ax, ax.figure
+        add_legend(ax, own_figure, *ax.get_legend_handles_labels())
         ax.set(xlabel="number of features", ylabel="held-out score")
         fit_labels([ax])
         return self
@@ -155,8 +150,8 @@ STATES = {
     "selected": COLORS[2],
     "tentative": COLORS[5],
     "rejected": COLORS[1],
-    "largest copy": "0.75",
 }
+COPY = "largest copy"
 
 
 @dataclass(eq=False, repr=False)
@@ -165,7 +160,8 @@ class AllRelevantDisplay(NamedRows):
 
     A box spans the middle half of the rounds, with a bar at the median. Its whiskers
     end at the lowest and the highest importance. The columns and the largest copy are
-    sorted by their medians, the largest on top.
+    sorted by their medians, the largest on top; a line marks the largest copy's. Names
+    and boxes have the colour of what became of the column.
 
     Parameters
     ----------
@@ -210,7 +206,7 @@ class AllRelevantDisplay(NamedRows):
     _: KW_ONLY
     label: str = "importance"
 
-    _height = 1.2
+    _height, _n_lines = 1.2, 6
 
     @classmethod
     def from_selector(
@@ -244,8 +240,8 @@ class AllRelevantDisplay(NamedRows):
         shape = (len(self.largest_copy), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         copies = drawable(self.largest_copy, shape[:1], "largest_copy")
-        names = ["largest copy", *self.feature_names]
-        states = ["largest copy", *self.states]
+        names = [COPY, *self.feature_names]
+        states = [COPY, *self.states]
         # a column's own rounds; the copies have all of them
         rows = [copies, *(column[~np.isnan(column)] for column in values.T)]
         medians = np.array([np.median(row) if len(row) else -np.inf for row in rows])
@@ -260,12 +256,18 @@ class AllRelevantDisplay(NamedRows):
         chosen = [rows[j] for j in shown], [states[j] for j in shown]
         return row_names(names, shown, longest), below, *chosen
 
-    def _mark(self, ax, keywords, rows, states):
-        colors = [STATES[state] for state in states]
+    def _mark(self, ax, own_figure, keywords, rows, states):
+        colors = [STATES.get(state, ink(0.4)) for state in states]
         self.boxes_ = draw_boxes(ax, rows, colors, keywords)
+        for text, state in zip(ax.get_yticklabels(), states):
+            text.set_color(mixed(STATES.get(state, ink()), 0.3))
+        copies = np.median(rows[states.index(COPY)])
+        ax.axvline(copies, color=ink(0.6), lw=0.8, ls="--", zorder=0)
         # a box of each colour that occurs, with how many columns it stands for
         count = Counter(self.states)
         drawn = [state for state in STATES if state in states and count[state]]
         handles = [self.boxes_[states.index(state)] for state in drawn]
         labels = [f"{state} ({count[state]})" for state in drawn]
-        ax.legend(handles, labels, frameon=False, fontsize="small")
+        if drawn:
+            add_legend(ax, own_figure, handles, labels)
+        return [BOXES, "dashed line: median of the largest copy"]

@@ -1,4 +1,4 @@
-"""Displays of importances over refits: boxes of folds, histograms of null models."""
+"""Displays of importances over refits: boxes of folds, bands of null models."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display.drawing import (
-    COLORS,
+from skvarimp._display.drawing import COLORS, drawable
+from skvarimp._display.named_rows import (
+    BOXES,
     NamedRows,
-    check_count,
     draw_boxes,
-    drawable,
-    n_columns,
-    panel_axes,
+    row_names,
+    write_right,
+    write_spans,
 )
-from skvarimp._display.text import fit_labels, ink, plain, wrapped
+from skvarimp._display.text import ink
 
-LONGEST_TITLE = 28
 FEW_FOLDS = 30  # so many are drawn one by one as well
 
 
@@ -70,7 +69,7 @@ class FoldsDisplay(NamedRows):
     ranks: ArrayLike | None = None
     label: str = "importance"
 
-    _height = 1.2
+    _height, _n_lines = 1.2, 5
 
     @classmethod
     def from_folds(
@@ -101,48 +100,44 @@ class FoldsDisplay(NamedRows):
         label = f"{self.label} ({len(values)} folds)"
         return *self._largest(values.mean(axis=0), most, longest, label), values
 
-    def _mark(self, ax, keywords, shown, values):
+    def _mark(self, ax, own_figure, keywords, shown, values):
         self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], keywords)
+        notes = [BOXES]
         if len(values) <= FEW_FOLDS:
             at = np.broadcast_to(np.arange(len(shown)), (len(values), len(shown)))
             ax.plot(values[:, shown], at, "o", color=ink(0.85), ms=2.8, zorder=4)
+            notes = ["dots: folds, " + BOXES]
         if self.ranks is not None:
-            _write_ranks(ax, drawable(self.ranks, values.shape, "ranks")[:, shown])
-
-
-def _write_ranks(ax, ranks):
-    """The best and worst rank of each row, at the right."""
-    spans = [
-        f"{best:g}" if best == worst else f"{best:g}–{worst:g}"
-        for best, worst in zip(ranks.min(axis=0), ranks.max(axis=0))
-    ]
-    right = ax.secondary_yaxis("right")
-    right.set_yticks(range(len(spans)), spans)
-    right.set_ylabel("rank, best–worst")
-    right.tick_params(length=0)
-    right.spines["right"].set_visible(False)
+            ranks = drawable(self.ranks, values.shape, "ranks")[:, shown]
+            write_spans(ax, ranks.min(axis=0), ranks.max(axis=0), "rank, best–worst")
+        return notes
 
 
 @dataclass(eq=False, repr=False)
-class NullDisplay:
-    """Histograms of the importances for shuffled targets, one panel per entry.
+class NullDisplay(NamedRows):
+    """Importances as dots, with the bands of those for shuffled targets.
 
-    A line marks the importance for the true target, and the text gives its p-values.
+    A band spans the middle 95% of the importances for shuffled targets. The p-value
+    and the family-wise p-value of each entry stand on the right.
 
     Parameters
     ----------
     panels : list of (str, float, ndarray, float, float)
-        For each panel its title, the importance, the null importances of shape
-        (n_permutations,), the p-value and the family-wise p-value.
+        For each row its name, the importance, the null importances of shape
+        (n_permutations,), the p-value and the family-wise p-value, from the top.
     label : str, default="importance"
         What the positions are.
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes
-        The panels drawn.
+    ax_ : matplotlib Axes
+        Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    bands_ : matplotlib BarContainer
+        The bands, one per row.
+    dots_ : matplotlib Line2D
+        The importances.
 
     See Also
     --------
@@ -152,8 +147,8 @@ class NullDisplay:
     --------
     >>> from skvarimp import NullDisplay
     >>> display = NullDisplay([("age", 3.0, [0.5, 1.0, 1.5], 0.25, 0.25)]).plot()
-    >>> display.axes_[0].get_title(loc="left")
-    'age'
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['age']
     """
 
     panels: Sequence[tuple[str, float, ArrayLike, float, float]]
@@ -183,77 +178,31 @@ class NullDisplay:
         panels = [of_entries[e] for e in np.argsort(null.ranking, kind="stable")]
         return cls(panels, label=label).plot(**kwargs)
 
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        max_entries: int | None = 9,
-        bins: int = 20,
-        title: str | None = None,
-        figsize: tuple[float, float] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the panels.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or array-like of them, default=None
-            At least one per panel; None makes a figure.
-        max_entries : int or None, default=9
-            Panels drawn, the first ones; None: all.
-        bins : int, default=20
-            Bars of each histogram.
-        title : str, default=None
-            Title of the picture.
-        figsize : (float, float), default=None
-            Width and height in inches of a figure of its own.
-        **kwargs : dict
-            Passed to `matplotlib.axes.Axes.hist`.
-
-        Returns
-        -------
-        display : NullDisplay
-            This object.
-        """
+    def _rows(self, most, longest):
         if len(self.panels) == 0:
             raise ValueError("There is no entry to draw: `panels` is empty.")
-        if max_entries is not None:
-            check_count("max_entries", max_entries)
-        check_count("bins", bins)
-        panels, own_figure = self.panels[:max_entries], ax is None
-        n = len(panels)
-        self.axes_ = panel_axes(ax, n, figsize, (3.0, 2.3), (0.3, 0.2), title)[:n]
-        self.figure_ = self.axes_[0].figure
-        for ax, panel in zip(self.axes_, panels):
-            _draw_null(ax, panel, bins, kwargs)
-            ax.set_xlabel(self.label)
-        if own_figure:
-            handles = self.axes_[0].get_legend_handles_labels()
-            for ax in self.axes_[:: n_columns(self.axes_[0])]:
-                ax.set_ylabel("permutations")
-            place = "outside upper right" if title is None else "outside lower right"
-            self.figure_.legend(*handles, loc=place, ncols=2, frameon=False)
-        fit_labels(self.axes_)
-        return self
+        names = [name for name, *_ in self.panels]
+        rows, below = [_read(*panel) for panel in self.panels[:most]], [self.label]
+        if len(rows) < len(names):
+            left = len(names) - len(rows)
+            below.append(f"{left} of {len(names)} entries are not shown")
+        return row_names(names, range(len(rows)), longest), below, np.array(rows)
+
+    def _mark(self, ax, own_figure, keywords, rows):
+        at, (own, low, high, pvalues, familywise) = np.arange(len(rows)), rows.T
+        ax.use_sticky_edges = False  # bands do not begin at the edge
+        style = {"height": 0.6, "color": COLORS[4]}
+        self.bands_ = ax.barh(at, high - low, left=low, **(style | keywords))
+        (self.dots_,) = ax.plot(own, at, "o", color=COLORS[1], ms=5.0, zorder=4)
+        texts = [f"{p:.2g} ({f:.2g})" for p, f in zip(pvalues, familywise)]
+        write_right(ax, texts, "p-value (family-wise)")
+        return ["dots: true y, bands: 95% of shuffled y"]
 
 
-def _draw_null(ax, panel, bins, keywords):
-    name, importance, null, pvalue, familywise = panel
+def _read(name, importance, null, pvalue, familywise):
+    """Importance, ends of the band and p-values of one row."""
     null = drawable(null, (np.size(null),), "panels")
-    importance = float(drawable(importance, (), "panels"))
     if null.size == 0:
         raise ValueError(f"There is no null importance of {name!r} to draw.")
-    style = {"color": COLORS[4], "edgecolor": ink(0.0), "linewidth": 0.4} | keywords
-    ax.hist(null, bins=bins, label="shuffled y", **style)
-    ax.axvline(importance, color=COLORS[1], linewidth=2.0, label="y as it is")
-    low, high = min(np.min(null), importance), max(np.max(null), importance)
-    margin = 0.05 * (high - low) or 0.05 * max(abs(high), 1.0)
-    ax.set_xlim(low - margin, high + margin)
-    ax.locator_params(axis="x", nbins=4)
-    ax.set_ylim(top=1.5 * ax.get_ylim()[1])  # room for the two lines of text
-    side, at = ("left", 0.03) if importance > (low + high) / 2 else ("right", 0.97)
-    text = f"p = {pvalue:.2g}\nfamily-wise {familywise:.2g}"
-    style = {"ha": side, "va": "top", "fontsize": "small"}
-    ax.text(at, 0.97, text, transform=ax.transAxes, **style)
-    plain([ax.set_title(wrapped(name, LONGEST_TITLE), loc="left", fontsize="medium")])
-    ax.spines[["top", "right"]].set_visible(False)
+    importance = float(drawable(importance, (), "panels"))
+    return importance, *np.quantile(null, [0.025, 0.975]), pvalue, familywise

@@ -4,22 +4,34 @@ import re
 
 import numpy as np
 
-LINE_INCHES, CHARACTER_INCHES = 0.15, 0.085  # of names in matplotlib's default size
+LINE, CHARACTER = 1.1, 0.6  # height and width of names, relative to the font's size
 SMALLEST = 5.0  # points of the font of crowded rows
+PAD = 2  # pixels between a label and the edge of its figure
 
 
 def wrapped(name, longest):
-    """A name in lines of at most so many characters.
+    """A name in as few lines of at most so many characters, of like lengths.
 
     Lines end after spaces, "_" and "+". A longer word keeps its beginning and its end,
     which tells it from other names.
     """
+    words = [shortened(word, longest) for word in _words(str(name))]
+    lines, least = _lines(words, longest), max(map(len, words), default=0)
+    for shorter in range(longest - 1, least - 1, -1):
+        tighter = _lines(words, shorter)
+        if len(tighter) > len(lines):
+            break
+        lines = tighter
+    return "\n".join(line.strip() for line in lines)
+
+
+def _lines(words, longest):
     lines = [""]
-    for word in _words(str(name)):
+    for word in words:
         if lines[-1] and len((lines[-1] + word).strip()) > longest:
             lines.append("")
-        lines[-1] += _shortened(word, longest)
-    return "\n".join(line.strip() for line in lines)
+        lines[-1] += word
+    return lines
 
 
 def _words(name):
@@ -27,7 +39,8 @@ def _words(name):
     return re.findall(r"[\s_+]*[^\s_+]+[\s_+]*|[\s_+]+", name)
 
 
-def _shortened(word, longest):
+def shortened(word, longest):
+    """At most so many characters of a word, from its beginning and its end."""
     if len(word.strip()) <= longest:
         return word
     word, behind = word.strip(), (longest - 1) // 2
@@ -52,16 +65,61 @@ def ink(share=1.0):
     return tuple(np.append((1 - share) * paper[:3] + share * text[:3], 1.0))
 
 
+def points(size="medium"):
+    """A font's size in points, relative to `font.size` of the style in force."""
+    from matplotlib.font_manager import FontProperties
+
+    return FontProperties(size=size).get_size_in_points()
+
+
+def line_inches():
+    """Height of a line of text."""
+    return LINE * points() / 72
+
+
+def character_inches():
+    """Width of a character, as a rule."""
+    return CHARACTER * points() / 72
+
+
+def size_texts(ax):
+    """Give labels and ticks of axes the sizes of the style in force."""
+    from matplotlib import rcParams
+
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set_size(rcParams["axes.labelsize"])
+        size = points(rcParams[f"{axis.axis_name}tick.labelsize"])
+        axis.set_tick_params(labelsize=size)  # of ticks to come, too
+        axis.offsetText.set_size(size)
+
+
+def mixed(color, share):
+    """A colour with a share of the text's."""
+    from matplotlib.colors import to_rgb
+
+    return tuple((1 - share) * np.array(to_rgb(color)) + share * np.array(ink()[:3]))
+
+
 def fit_labels(axes):
-    """Break the lines of the labels of axes that are longer than their axis.
+    """Break the lines of the labels of axes where they are too long.
+
+    A label that is longer than its axis has the room beside the axis, too, where the
+    names of the other axis stand.
 
     Parameters
     ----------
     axes : iterable of matplotlib Axes
         With labels; lines end where those of names do, see `wrapped`.
     """
+    axes = [one for ax in axes for one in (ax, *ax.child_axes)]
+    # broken labels below the axes leave less height for those beside them
+    for side in ("xaxis", "yaxis"):
+        _fit([getattr(ax, side) for ax in axes])
+
+
+def _fit(every):
     written = []
-    for axis in (axis for ax in axes for axis in (ax.xaxis, ax.yaxis)):
+    for axis in every:
         lines = axis.get_label_text().split("\n")
         if any(lines):
             written.append((axis, lines))
@@ -70,19 +128,31 @@ def fit_labels(axes):
         figure.draw_without_rendering()
     for axis, lines in written:
         plain([axis.label])
-        box, across = axis.axes.get_window_extent(), axis.axis_name == "x"
-        room = box.width if across else box.height
-        fitting = [_fitting(axis.label, line, room, across) for line in lines]
+        d = "xy".index(axis.axis_name)
+        low, high = axis.axes.get_window_extent().get_points()[:, d]
+        whole = axis.label.figure.bbox.get_points()[:, d]
+        outer = axis.axes.get_tightbbox().get_points()[:, d]
+        outer = np.clip(outer, whole[0] + PAD, whole[1] - PAD)
+        centre = 0.5
+        if max(_length(axis.label, line, d) for line in lines) > high - low:
+            centre = (outer.mean() - low) / (high - low)
+            low, high = outer
+        fitting = [_fitting(axis.label, line, high - low, d) for line in lines]
         axis.set_label_text("\n".join(fitting))
+        (axis.label.set_y if d else axis.label.set_x)(centre)
 
 
-def _fitting(label, line, room, across):
-    """A line in as many as it needs to fit into some pixels, as the label draws it."""
+def _length(label, line, d):
+    """Pixels of a line along an axis, as its label draws it."""
+    label.set_text(line)
+    return label.get_window_extent().size[d]
+
+
+def _fitting(label, line, room, d):
+    """A line in as many as it needs to fit into some pixels."""
     lines = [""]
     for word in _words(line):
-        label.set_text((lines[-1] + word).strip())
-        box = label.get_window_extent()
-        if lines[-1] and (box.width if across else box.height) > room:
+        if lines[-1] and _length(label, (lines[-1] + word).strip(), d) > room:
             lines.append("")
         lines[-1] += word
     return "\n".join(one.strip() for one in lines)
@@ -98,30 +168,44 @@ class Room:
         In inches. Without either the figure is made as large as its rows need.
     longest : int
         Characters of a line of a name, at most.
+    share : float, default=0.4
+        Of the width for names, at most.
+    n_lines : int, default=4
+        Lines of text above and below the rows.
     """
 
-    BELOW = 0.9  # inches of the ticks, and of two lines of text
-
-    def __init__(self, ax, figsize, longest):
+    def __init__(self, ax, figsize, longest, share=0.4, n_lines=4):
         self.height, self.longest = None, longest
+        around = 0.2 + n_lines * line_inches()
         if ax is not None:
-            box = ax.get_window_extent()
-            figsize = ax.figure.get_size_inches()
-            self.height = box.height / ax.figure.dpi
+            width, height = cell_inches(ax)
+            self.height = height - around
+            if ax.figure.get_layout_engine() is None:
+                self.height = ax.get_window_extent().height / ax.figure.dpi
         elif figsize is not None:
-            self.height = max(figsize[1] - self.BELOW, 0.0)
+            width, self.height = figsize[0], figsize[1] - around
         if self.height is not None:
-            fits = int(0.4 * figsize[0] / CHARACTER_INCHES)
+            fits = int(share * width / character_inches())
             self.longest = min(longest, max(8, fits))
 
     def rows(self, names, height):
         """How many of the rows fit, at least one; `height` is relative to a bar's."""
         if self.height is None:
             return len(names)
-        return max(1, int(self.height / row_inches(names, height, least=0.0)))
+        least = 1.2 * line_inches()
+        return max(1, int(self.height / row_inches(names, height, least)))
+
+
+def cell_inches(ax):
+    """Inches of the part of its figure that axes were given."""
+    size, spec = ax.figure.get_size_inches(), ax.get_subplotspec()
+    if spec is None:
+        return size
+    grid = spec.get_gridspec()
+    return size * [len(spec.colspan) / grid.ncols, len(spec.rowspan) / grid.nrows]
 
 
 def row_inches(names, height, least=0.25):
     """Inches of each row, so that names do not touch."""
     most_lines = max((1 + name.count("\n") for name in names), default=1)
-    return max(least * height, LINE_INCHES * most_lines + 0.05)
+    return max(least * height, line_inches() * (most_lines + 0.35))

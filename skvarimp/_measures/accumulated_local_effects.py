@@ -16,7 +16,7 @@ from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.partial_dependence import deciles
 from skvarimp._measures.problem import Plan
-from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
@@ -186,7 +186,7 @@ default="auto"
         return CurvesDisplay.from_importance(self, ax=ax, **kwargs)
 
     def _quantity(self):
-        return f"standard deviation of the accumulated local effect, {IN_UNITS}"
+        return "standard deviation of accumulated local effect"
 
 
 def _curve_of(task, problem, n_bins):

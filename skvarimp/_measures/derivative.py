@@ -10,7 +10,7 @@ from skvarimp._data.statistics import divided
 from skvarimp._data.units import Units, unit_of
 from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Plan
-from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._models.gradients import (
     DOUBTFUL,
     central_blocks,
@@ -189,9 +189,7 @@ default="auto"
         return e + 1
 
     def _quantity(self):
-        return (
-            f"root mean square slope times the input's standard deviation, {IN_UNITS}"
-        )
+        return "root mean square slope, standardised"
 
 
 def _jumps(problem, entry):

@@ -142,7 +142,7 @@ class FilterImportance(BaseImportance):
         return np.asarray(result, dtype=np.float64), None
 
     def _quantity(self):
-        return f"score of the column by itself ({self.score_name_})"
+        return f"score by itself ({self.score_name_})"
 
 
 def _are_classes(estimator, y):

@@ -14,7 +14,7 @@ from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.interaction.sets import resolve_sets
 from skvarimp._measures.interaction.statistics import MeanCurves, together
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import finished_again
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.mean_curves import PartialDependence
@@ -278,12 +278,11 @@ default="auto"
         return CurvesDisplay.from_surfaces(self, ax=ax, **kwargs)
 
     def _quantity(self):
-        kinds = {"std": "standard deviation", "range": "range"}
-        what = " or ".join(kinds[kind] for kind in sorted(set(self.statistic_))[::-1])
-        of_what = "the partial dependence"
+        kinds = {("std",): "standard deviation", ("range",): "range"}
+        what = kinds.get(tuple(set(self.statistic_)), "spread")
         if self.kind == "individual":
-            of_what = "a row's prediction as the input moves"
-        return f"{what} of {of_what}, {IN_UNITS}"
+            return f"{what} of a row's prediction"
+        return f"{what} of the partial dependence"
 
 
 def complete_influences(plan, request, outcome, n_jobs):

@@ -273,10 +273,10 @@ default=None
     def _quantity(self):
         watched = self.output_names_[0].replace("_", " ")  # the loss or the score
         if self.relative:
-            return f"{watched} with the input replaced, times that without"
+            return f"{watched}, ratio"
         if self.scoring is not None:
-            return f"score lost when the input is replaced ({watched})"
-        return f"increase of the {watched} when the input is replaced"
+            return f"decrease of the score ({watched})"
+        return f"increase of the {watched}"
 
 
 @dataclass

@@ -31,8 +31,6 @@ from skvarimp._response.subgroups import Subgroups
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, in_order, within_callbacks
 
-IN_UNITS = "in units of the prediction"
-
 
 class ResponseImportance(BaseImportance):
     """An importance that watches the response as one entry moves.

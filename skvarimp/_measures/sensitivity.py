@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import Interval, StrOptions, grid_constraint
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import IN_UNITS, ConditionalImportance
+from skvarimp._measures.response_importance import ConditionalImportance
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.rounds import (
     RowDraws,
@@ -268,14 +268,8 @@ default=None
         return draw_in_rounds(means, draws, self)
 
     def _quantity(self):
-        what = {
-            "pairs": "mean change of the prediction between two values of the input",
-            "observed": "mean change of the prediction when the input is replaced",
-            "range": "range of the prediction as the input moves",
-        }[self.contrast]
-        if self.scale is None or self.contrast == "observed":
-            return f"{what}, {IN_UNITS}"
-        of_what = "scores" if self._watched == "decision_function" else "outcomes"
+        what = "mean change of the prediction"
         if self.contrast == "range":
-            return f"{what}, share of the range of the {of_what}"
-        return f"{what}, share of the mean difference between two {of_what}"
+            what = "range of the prediction"
+        as_share = self.scale is not None and self.contrast != "observed"
+        return f"relative {what}" if as_share else what

@@ -229,4 +229,4 @@ default="auto"
         return display.plot(ax=ax, **kwargs)
 
     def _quantity(self):
-        return "share of the variance of the prediction"
+        return "share of the variance of predictions"

@@ -23,6 +23,7 @@ from skvarimp._selection.refits import check_comparable, generator, seeds_of
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import (
     AnyEstimator,
+    Axes,
     CrossValidation,
     Floats,
     Frame,
@@ -355,20 +356,20 @@ class NullImportances:
         }
         return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> NullDisplay:
-        """Draw each entry's null importances as a histogram, with its own marked.
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> NullDisplay:
+        """Draw each entry's importance as a dot, with the band of its null importances.
 
         Parameters
         ----------
-        ax : matplotlib Axes or array-like of them, default=None
-            One per entry drawn; None makes a figure.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
         **kwargs : dict
             Passed to `NullDisplay.from_null`.
 
         Returns
         -------
         display : NullDisplay
-            Holds `axes_` and `figure_`.
+            Holds `ax_` and `figure_`.
         """
         return NullDisplay.from_null(self, ax=ax, **kwargs)
 

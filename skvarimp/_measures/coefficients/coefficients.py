@@ -262,10 +262,10 @@ class CoefficientImportance(WeightImportance):
 
     def _quantity(self):
         return {
-            "t": "absolute t or Wald statistic of the coefficient",
-            "standardized": "absolute coefficient, in standard deviations",
+            "t": "absolute t or Wald statistic",
+            "standardized": "absolute coefficient in standard deviations",
             "absolute": "absolute coefficient, per unit of the input",
-            "gcv": "increase of the criterion of generalised cross-validation",
+            "gcv": "increase of generalised cross-validation",
         }[self.statistic]
 
 

@@ -109,7 +109,7 @@ class ConnectionWeightImportance(WeightImportance):
 
     def _quantity(self):
         return {
-            "olden": "absolute sum of the products of weights to the output",
+            "olden": "absolute sum of products of weights",
             "garson": "share of the absolute weights",
         }[self.method]
 

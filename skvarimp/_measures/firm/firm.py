@@ -280,7 +280,7 @@ default="auto"
             return estimator.estimate(progress)
 
     def _quantity(self):
-        return "standard deviation of the expected score given the input"
+        return "standard deviation of expected score"
 
 
 def is_linear(model, table):

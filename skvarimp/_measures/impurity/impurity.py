@@ -380,10 +380,6 @@ class ImpurityImportance(BaseImportance):
 
     def _quantity(self):
         if self.rows != "training":
-            return "decrease of the loss on unseen rows by the splits on the input"
-        unit = {
-            "matlab": "per branch node",
-            "rpart": "in units of the rows' weight",
-            "sklearn": "share of all splits",
-        }[self.convention]
-        return f"decrease of the impurity by the splits on the input, {unit}"
+            return "loss decrease on unseen rows"
+        unit = {"matlab": " per node", "rpart": "", "sklearn": ", share"}
+        return f"decrease of the impurity{unit[self.convention]}"

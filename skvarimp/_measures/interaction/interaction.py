@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.validation import Interval
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._display.drawing import check_count, check_has
+from skvarimp._display.drawing import check_choice, check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
 from skvarimp._measures.interaction.sets import (
     all_pairs,
@@ -33,7 +33,7 @@ from skvarimp._measures.interaction.statistics import (
     together,
 )
 from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import IN_UNITS, ResponseImportance
+from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.tasks import Progress
 from skvarimp._types import (
@@ -48,6 +48,7 @@ from skvarimp._types import (
 )
 
 Statistic = Literal["conditional_std", "h", "h_overall", "h_total"]
+MOST_IN_MATRIX = 12  # entries whose pairs are drawn as a heat map by default
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -319,14 +320,21 @@ default="auto"
         return ConditionalStd(curves, partial(problem.move, request=request))
 
     def plot(
-        self, ax: Axes | None = None, **kwargs: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["auto", "matrix", "bars"] = "auto",
+        **kwargs: Any,
     ) -> MatrixDisplay | ImportanceDisplay:
-        """Draw pairs as a heat map; triples, or entries of "h_overall", as bars.
+        """Draw pairs as a heat map or as bars; all other statistics as bars.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        kind : {"auto", "matrix", "bars"}, default="auto"
+            A heat map of pairs, or bars of the strongest; "auto": bars where the pairs
+            are of more than 12 entries.
         **kwargs : dict
             Passed to `MatrixDisplay.from_importance`, or to
             `ImportanceDisplay.from_importance`.
@@ -337,19 +345,20 @@ default="auto"
             Holds `ax_` and `figure_`.
         """
         check_is_fitted(self, "importances_")
-        if self.pairs_ is None:
+        check_choice("kind", kind, ["auto", "matrix", "bars"])
+        if kind == "auto":
+            paired = {name for pair in self.pairs_ or () for name in pair}
+            kind = "matrix" if 0 < len(paired) <= MOST_IN_MATRIX else "bars"
+        if kind == "bars":
             return super().plot(ax=ax, **kwargs)
         return MatrixDisplay.from_importance(self, ax=ax, **kwargs)
 
     def _quantity(self):
         return {
             "h": "Friedman's H",
-            "h_overall": "Friedman's H of the input with all others",
-            "h_total": "share of the variance that interactions of any inputs have",
-            "conditional_std": (
-                "standard deviation of the importance of one input given the other, "
-                + IN_UNITS
-            ),
+            "h_overall": "Friedman's H with all others",
+            "h_total": "share of variance by interactions",
+            "conditional_std": "importance of one given the other",
         }.get(self.statistic_, "interaction")
 
 
