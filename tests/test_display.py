@@ -29,6 +29,7 @@ from skvarimp import (
     compare_importances,
     importance_across_folds,
     null_importances,
+    rank_intervals,
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -162,6 +163,24 @@ MEASURES = {
     "pairs": SensitivityImportance(),
     "group": SensitivityImportance(features={"age": 0, "serum": [4, 5, 6, 7, 8, 9]}),
 }
+
+
+def test_dots_and_ranks():
+    """Dots with all of their intervals; ranks stand on the right, not in the names."""
+    imp = fitted(keep_rows=True)
+    ranks = rank_intervals(imp)
+    display = ImportanceDisplay.from_ranks(ranks, kind="dots")
+    assert labels(display.ax_) == ranks["entry"].tolist()
+    np.testing.assert_array_equal(display.bars_.get_xdata(), ranks["importance"])
+    ends = [s[:, 0] for s in display.errors_.lines[2][0].get_segments()]
+    np.testing.assert_allclose(ends, ranks[["lower", "upper"]])
+    assert "lines: simultaneous intervals" in display.ax_.get_xlabel()
+    (right,) = display.ax_.child_axes
+    pairs = zip(ranks["lowest_rank"], ranks["highest_rank"])
+    spans = [f"{low}" if low == high else f"{low}–{high}" for low, high in pairs]
+    assert [t.get_text() for t in right.get_yticklabels()] == spans
+    with pytest.raises(ValueError, match="`kind` must be one of"):
+        display.plot(kind="boxes")
 
 
 def test_comparison_has_a_panel_a_measure():
@@ -422,6 +441,30 @@ def test_heat_maps():
     assert drawn.ax_.get_xlabel() == "7 of 10 entries are not shown"
 
 
+def test_small_values_of_a_matrix_have_colours():
+    """A quarter of the largest value has the colour at half of the scale."""
+    display = MatrixDisplay([[0.0, 0.25], [0.25, 1.0]], ["a", "b"]).plot()
+    cells = display.ax_.collections[-1]
+    assert cells.norm(0.25) == pytest.approx(0.5)
+    signed = MatrixDisplay([[0.0, -1.0], [-1.0, 1.0]], ["a", "b"]).plot()
+    assert signed.ax_.collections[-1].norm(0.0) == pytest.approx(0.5)
+
+
+def test_pairs_of_many_entries_are_bars():
+    """Of more than twelve entries the strongest pairs, unless a matrix is asked for."""
+    rows = np.random.default_rng(0).random((8, 13))
+    imp = InteractionImportance(grid=2).fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
+    bars = imp.plot()
+    assert isinstance(bars, ImportanceDisplay)
+    assert labels(bars.ax_)[0] == "x0:x1"
+    assert isinstance(imp.plot(kind="matrix"), MatrixDisplay)
+    few = InteractionImportance(grid=2, features=range(12))
+    few.fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
+    assert isinstance(few.plot(), MatrixDisplay)
+    with pytest.raises(ValueError, match="`kind` must be one of"):
+        imp.plot(kind="dots")
+
+
 def test_a_matrix_of_zeros_is_drawn_in_the_lightest_colour():
     """Its colour scale starts at 0, too."""
     cells = MatrixDisplay(np.zeros((3, 3)), ["a", "b", "c"]).plot().ax_.collections[-1]
@@ -462,6 +505,7 @@ def test_axes_name_the_quantity(name):
     beside = [ax.get_ylabel() for ax in shown.figure_.axes]  # of the colours of pairs
     label = " ".join([shown.ax_.get_xlabel(), *beside])
     assert QUANTITIES[name] in label.replace("\n", " ")
+    assert len(shown.label.split()) <= 6
 
 
 @pytest.mark.thorough

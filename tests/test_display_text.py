@@ -232,6 +232,68 @@ def test_texts_in_axes_of_the_user(name, n):
     assert_readable(figure)
 
 
+def test_names_keep_what_tells_them_apart():
+    """Their ends, however narrow the figure is; they break between words."""
+    names = [f"total_serum_cholesterol_of_visit_{j}" for j in range(3)]
+    display = ImportanceDisplay([3.0, 2.0, 1.0], names).plot(figsize=(1.8, 2.0))
+    shown = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert [name[-1] for name in shown] == ["0", "1", "2"]
+    wide = ImportanceDisplay([3.0, 2.0, 1.0], names).plot(figsize=SMALL)
+    first = wide.ax_.get_yticklabels()[0].get_text()
+    assert first == "total_serum_\ncholesterol_of_visit_0"
+
+
+def test_text_is_smaller_in_narrow_figures():
+    """In all parts of the picture; the style of the user stays as it was."""
+    before = plt.rcParams["font.size"]
+    wide, narrow = (folds(3).plot(figsize=(w, 3.0)) for w in (5.0, 3.4))
+    sizes = []
+    for display in (wide, narrow):
+        texts = drawn_texts(display.figure_)
+        sizes.append([text.get_fontsize() for text in texts])
+    np.testing.assert_allclose(max(sizes[0]), before)
+    np.testing.assert_allclose(max(sizes[1]), 0.68 * before)
+    assert plt.rcParams["font.size"] == before
+
+
+def test_verdicts_colour_the_names():
+    """Each as its box, with a line at the median of the largest copy."""
+    display = all_relevant(3).plot()
+    colors = {}
+    for text, box in zip(display.ax_.get_yticklabels(), display.boxes_):
+        colors[text.get_text()] = text.get_color(), box.get_facecolor()
+    assert len({text for text, _ in colors.values()}) == 4
+    for text, box in colors.values():
+        assert np.argmax(text[:3]) == np.argmax(box[:3])
+    dashed = [line for line in display.ax_.get_lines() if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [0.5]
+
+
+def test_categories_of_rows():
+    """At most four are named, the others counted; grey only where values miss."""
+    display = rows(3).plot()
+    named = [text.get_text() for text in display.ax_.texts]
+    assert named[-1] == "6 others"
+    assert len(named) == 2 + 4
+    assert "grey: missing" in display.ax_.get_xlabel()
+    complete = RowsDisplay([[0.1], [0.2]], ["a"], values=[[1.0, 2.0]]).plot()
+    assert "missing" not in complete.ax_.get_xlabel()
+
+
+def test_levels_have_no_order():
+    """No line joins them, neither of averages nor of single rows."""
+    levels = np.array(["north", "south", "west"])
+    curve = "region", levels, [[1.0], [2.0], [0.5]]
+    single = {"region": (levels, np.arange(12.0).reshape(4, 3, 1))}
+    display = CurvesDisplay([curve], ["class yes"], individual=single).plot()
+    lines = display.axes_[0].get_lines()
+    assert len(lines) == 6  # averages, missing values, four rows
+    assert all(
+        line.get_linestyle() == "None" for line in lines if len(line.get_xdata())
+    )
+    assert display.axes_[0].get_ylabel() == "partial dependence, class yes"
+
+
 def luminance(color):
     """Relative luminance of sRGB, as in the web's contrast guidelines."""
     rgb = np.array(color[:3])

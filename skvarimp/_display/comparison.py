@@ -224,7 +224,7 @@ class ComparisonDisplay(NamedRows):
         names, below, shown = self._chosen(ax, max_entries, figsize, least, n_panels)
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
-        size = row_size(names, OF_DOTS if dots else of_bars, n_panels)
+        size = row_size(names, OF_DOTS if dots else of_bars, self._n_lines, n_panels)
         what = f"measures: {list(self.importances)}"
         how = {"columns": n_panels, "what": what, "sharey": True}
         self.axes_ = axes_for(ax, n_panels, figsize, size, title, **how)[:n_panels]

@@ -19,6 +19,7 @@ from skvarimp._display.text import (
     character_inches,
     fit_labels,
     ink,
+    line_inches,
     plain,
     row_inches,
     shortened,
@@ -78,7 +79,9 @@ class NamedRows:
         """
         own_figure = ax is None
         names, below, *chosen = self._chosen(ax, max_entries, figsize, self._height)
-        ax = single_axes(ax, figsize, row_size(names, self._height), title)
+        ax = single_axes(
+            ax, figsize, row_size(names, self._height, self._n_lines), title
+        )
         self.ax_, self.figure_ = ax, ax.figure
         finish_rows(ax, names)
         notes = self._mark(ax, own_figure, kwargs, *chosen)
@@ -155,7 +158,7 @@ def write_right(ax, texts, label):
     right.spines["right"].set_visible(False)
 
 
-def row_size(names, height, n_panels=1):
+def row_size(names, height, n_lines, n_panels=1):
     """Inches of a figure that is tall enough for its rows and wide enough for names.
 
     Parameters
@@ -164,6 +167,8 @@ def row_size(names, height, n_panels=1):
         One per row, in lines.
     height : float
         Of a row, relative to that of one bar.
+    n_lines : int
+        Of text above and below the rows.
     n_panels : int, default=1
         Panels side by side that share the names.
 
@@ -174,7 +179,9 @@ def row_size(names, height, n_panels=1):
     longest = max(map(len, "\n".join(names).split("\n")))
     width = 0.4 + character_inches() * longest
     width += 4.4 if n_panels == 1 else 3.0 * n_panels
-    return width, 1.1 + row_inches(names, height) * max(len(names), 1)
+    return width, 0.5 + line_inches() * n_lines + row_inches(names, height) * max(
+        len(names), 1
+    )
 
 
 def draw_boxes(ax, rows, colors, keywords):

@@ -220,14 +220,16 @@ def _are_numbers(values):
 
 def _name_levels(ax, place, levels, height):
     """Names of the levels right of the points of a row, each in its colour."""
+    row, n = 72 * height, len(levels)
     for k, (name, color) in enumerate(levels):
-        at = 1.0, place - 0.45 + 0.9 * (k + 0.5) / len(levels)
-        size = min(points("small"), 0.8 * 72 * height / len(levels))
+        size = max(min(points("small"), 0.8 * row / n), SMALLEST)
+        step = min(0.9 / n, 1.5 * size / row)
+        at = 1.0, place + step * (k + 0.5 - 0.5 * n)
         how = {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
         how |= {"xytext": (3, 0), "textcoords": "offset points"}
         how |= {
             "color": mixed(color[:3], 0.3),
-            "fontsize": max(SMALLEST, size),
+            "fontsize": size,
             "va": "center",
         }
         plain([ax.annotate(shortened(str(name), LONGEST_LEVEL), at, **how)])

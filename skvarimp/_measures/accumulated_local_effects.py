@@ -59,7 +59,8 @@ default="auto"
     Attributes
     ----------
     importances_ : ndarray of shape (n_entries,)
-        Mean over the outputs, in units of the response.
+        Standard deviation of the accumulated local effect, mean over the outputs, in
+        units of the response.
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,)

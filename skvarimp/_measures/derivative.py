@@ -54,7 +54,8 @@ default="auto"
     Attributes
     ----------
     importances_ : ndarray of shape (n_entries,)
-        Mean over the outputs, in units of the response.
+        Root mean square slope times the input's standard deviation, mean over the
+        outputs, in units of the response.
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,)

@@ -75,7 +75,8 @@ default="auto"
     Attributes
     ----------
     importances_ : ndarray of shape (n_entries,)
-        Mean over the outputs, in units of the response.
+        Standard deviation or range of the partial dependence, or of a row's prediction
+        as the input moves, mean over the outputs, in units of the response.
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,) or None

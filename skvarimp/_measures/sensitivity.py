@@ -103,7 +103,11 @@ default=None
     Attributes
     ----------
     importances_ : ndarray of shape (n_entries,)
-        Mean over the outputs.
+        Mean change of the prediction between two values of the input ("pairs") or when
+        the input is replaced ("observed"), or range of the prediction as the input
+        moves ("range"), mean over the outputs. With `scale` a share of the mean
+        difference, or of the range, of the outcomes or scores; else in units of the
+        prediction.
     importances_per_output_ : ndarray of shape (n_entries, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_entries,) or None
