@@ -1,13 +1,17 @@
-"""scikit-learn's permutation scores, from fast responses for all repeats at once."""
+"""What scikit-learn's inspection functions compute, from fast responses."""
+
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.entries import resolve_features
-from skvarimp._data.table import as_table
-from skvarimp._measures.scores import SMOOTH, Permuted, Responses
-from skvarimp._running.memory import Memo
+from skvarimp._data.entries import Entry, column_position
+from skvarimp._data.table import SparseTable
+from skvarimp._measures.scores import SMOOTH, Permuted
+from skvarimp._response.grid import Move
+from skvarimp._running.memory import HELD, even_slices
 
 
 def _mean(values, weight):
@@ -32,45 +36,36 @@ FORMULAS = {
 OWN_SCORES = {RegressorMixin.score: "r2", ClassifierMixin.score: "accuracy"}
 
 
-class PermutedScores:
-    """Takes the place of the function that scores one permuted column.
+def permuted_scores(column, responses, data, scorer, names, donors, together):
+    """The scores of one permuted column.
 
     Parameters
     ----------
-    original : callable
-        scikit-learn's, which serves where this cannot.
-    estimator : estimator
-    X : array or frame
-    scoring : object
-        As given to `permutation_importance`.
+    column : int
+    responses : Responses
+    data : tuple
+        X, y and the keywords of the scorer.
+    scorer : callable
+    names : set of str
+        Of the scorers, see `names_of`.
+    donors : ndarray of shape (n_repeats, n_samples)
+        The same for all columns, see `shuffles`.
     together : bool
         Whether one worker scores all columns, which may then share their work.
+
+    Returns
+    -------
+    list of float, or of dicts
+        Of each repeat.
     """
-
-    def __init__(self, original, estimator, X, scoring, together):
-        self.original, self.scoring, self.together = original, scoring, together
-        table = as_table(X)
-        entries = resolve_features(None, table.names, table.n_columns)
-        self.responses = Responses(estimator, table, entries)
-        self._shuffled = Memo()  # the same for all columns
-
-    def __call__(self, *given):
-        """The scores of one column, (n_repeats,) or one such array per metric."""
-        estimator, X, y, sample_weight, column, seed, n_repeats, scorer, n_rows = given
-        names, n = _names(self.scoring, estimator), X.shape[0]
-        if n_rows < n or names is None:
-            return self.original(*given)
-        donors = self._shuffled.get(seed, lambda: shuffles(seed, n, n_repeats))
-        how = names <= SMOOTH, self.together
-        permuted = Permuted(self.responses, column, donors, *how)
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        scores = permuted.scores(lambda model: scorer(model, X, y, **weight))
-        first = next(scores)
-        if isinstance(first, dict):
-            scores = [first, *scores]
-            return {name: np.array([s[name] for s in scores]) for name in first}
-        found = _by_formula(*names, permuted, y, sample_weight, first)
-        return np.array([first, *scores]) if found is None else found
+    permuted = Permuted(responses, column, donors, names <= SMOOTH, together)
+    X, y, weight = data
+    scores = permuted.scores(lambda model: scorer(model, X, y, **weight))
+    first = next(scores)
+    if isinstance(first, dict):
+        return [first, *scores]
+    found = _by_formula(*names, permuted, y, weight.get("sample_weight"), first)
+    return [first, *scores] if found is None else found
 
 
 def _by_formula(name, permuted, y, weight, first):
@@ -89,11 +84,11 @@ def _by_formula(name, permuted, y, weight, first):
     return found if np.isclose(found[0], first, rtol=1e-11, atol=1e-13) else None
 
 
-def _names(scoring, estimator):
+def names_of(scoring, estimator):
     """Names of scikit-learn's own scorers, which look at predictions only, or None."""
     if isinstance(scoring, dict):
         scoring = list(scoring.values())
-    if not isinstance(scoring, list | tuple | set):
+    if not isinstance(scoring, list | tuple):
         scoring = [scoring]
     own = OWN_SCORES.get(getattr(type(estimator), "score", None))
     names = [own if name is None else name for name in scoring]
@@ -112,3 +107,113 @@ def shuffles(random_state, n_samples, n_repeats):
         donors = donors[order]
         result.append(donors)
     return np.array(result)
+
+
+def moved_entry(features, table):
+    """The entry that scikit-learn's `features` name, None where this cannot tell."""
+    given = [features] if isinstance(features, str | Integral) else list(features)
+    try:
+        columns = tuple(column_position(f, table.names, table.n_columns) for f in given)
+    except (ValueError, TypeError):  # such as a mask
+        return None
+    takes_numbers = all(map(table.takes_numbers, columns))
+    if len(set(columns)) < len(columns) or not takes_numbers:
+        return None
+    return Entry("moved", columns, len(columns) > 1)
+
+
+class Unmoved:
+    """Stands for a fitted estimator where scikit-learn makes a grid and checks input.
+
+    Whatever the rows, its outputs are those of the first row of X.
+
+    Parameters
+    ----------
+    estimator : estimator
+    table : Table
+    """
+
+    def __init__(self, estimator, table):
+        self._estimator, self._first = estimator, table.take(np.arange(1)).native
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = getattr(self._estimator, name)
+        if name not in ("predict", "predict_proba", "decision_function"):
+            return value
+
+        def of_first(X):
+            return np.repeat(outputs, X.shape[0], axis=0)
+
+        outputs = value(self._first)
+        of_first.__name__ = name  # scikit-learn asks for it
+        return of_first
+
+    def __sklearn_is_fitted__(self):
+        check_is_fitted(self._estimator)
+        return True
+
+    def __sklearn_tags__(self):
+        return self._estimator.__sklearn_tags__()
+
+
+def points_of(values):
+    """All points of a grid, (n_points, n_columns), the last column's values fastest."""
+    grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
+    return grid.reshape(-1, len(values))
+
+
+def kept_as_given(table, columns, grid):
+    """Whether X stores all points of a grid as they are.
+
+    Integers are truncated. Models may refuse numbers that are not finite, and tell a
+    zero that a sparse X stores from an absent one.
+    """
+    kept = np.isfinite(grid)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for at, j in enumerate(columns):
+            stored = grid[:, at].astype(table.column(j).dtype)
+            kept[:, at] &= stored == grid[:, at]
+    if isinstance(table, SparseTable):
+        kept &= grid != 0
+    return bool(kept.all())
+
+
+def curves_on(grid, problem, response, entry, kind, sample_weight):
+    """Averages and the curves of all rows, if wanted, on a grid.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (n_points, n_columns)
+    problem : Problem
+    response : Response
+    entry : Entry
+    kind : {"average", "individual", "both"}
+    sample_weight : array-like of shape (n_samples,) or None
+
+    Returns
+    -------
+    average : ndarray of shape (n_outputs, n_points)
+    individual : ndarray of shape (n_outputs, n_samples, n_points) or None
+    """
+    values, back = np.unique(grid, axis=0, return_inverse=True)
+    back = np.ravel(back)
+    if len(entry.columns) == 1:
+        values = values[:, 0]
+    equal = np.full(len(values), 1.0 / len(values))
+    move = Move(entry, values, None, equal, None, False)
+    n = problem.table.n_samples
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+    weights = weights / weights.sum()
+    base, rows = problem.base, np.arange(n)
+    if kind == "average":
+        means = response.mean_curves(problem.table, rows, weights, move, base)
+        means = means + (base @ weights)[:, np.newaxis]
+        return means[:, back], None
+    curves = np.empty((len(base), n, len(values)))
+    for part in even_slices(n, max(1, HELD // len(values))):
+        some = problem.table, rows[part], move, base[:, part]
+        curves[:, part] = response.curves(*some)
+    means = np.einsum("onk,n->ok", curves, weights)
+    return means[:, back], curves[:, :, back]

@@ -4,34 +4,51 @@ A changed import is all it takes::
 
     from skvarimp.inspection import permutation_importance
 
-scikit-learn's own functions check the input, shuffle, score and draw. Only their slow
-part, the model's output at moved rows, comes from the fast responses of this package.
-Models without a fast response are called as scikit-learn calls them.
+The model's output at moved rows comes from the fast responses of this package. What
+they do not serve is left to scikit-learn's own function. There is no display here:
+scikit-learn's calls its own `partial_dependence`. Use
+`PartialDependenceImportance.plot_curves`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from inspect import unwrap
-from types import FunctionType
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 import sklearn.inspection
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.metrics import check_scoring
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import Bunch, check_array, check_random_state
+from sklearn.utils.parallel import Parallel, delayed
 
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import SparseTable, as_table
-from skvarimp._inspection import PermutedScores
+from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import as_table
+from skvarimp._inspection import (
+    Unmoved,
+    curves_on,
+    kept_as_given,
+    moved_entry,
+    names_of,
+    permuted_scores,
+    points_of,
+    shuffles,
+)
 from skvarimp._measures.scores import Responses
-from skvarimp._response.grid import Move
-from skvarimp._running.memory import HELD, even_slices
-from skvarimp._running.private_sklearn import SLOW_PARTS, check_arguments
+from skvarimp._running.private_sklearn import check_arguments
 from skvarimp._types import AnyEstimator, Matrix
 
-__all__ = ["PartialDependenceDisplay", "partial_dependence", "permutation_importance"]
+__all__ = ["partial_dependence", "permutation_importance"]
 
 
 def permutation_importance(
@@ -101,12 +118,55 @@ def permutation_importance(
     """
     given = dict(locals())
     function = sklearn.inspection.permutation_importance
-    if not hasattr(X, "shape"):
-        return function(**given)
     check_arguments(function, given)
-    how = estimator, X, scoring, effective_n_jobs(n_jobs) == 1
-    name = "_calculate_permutation_scores"
-    return rebound(function, name, lambda old: PermutedScores(old, *how))(**given)
+    names = names_of(scoring, estimator)
+    if names is None or not hasattr(X, "shape") or not _takes_all(max_samples, X):
+        return function(**given)
+    if not hasattr(X, "iloc"):
+        X = check_array(X, ensure_all_finite="allow-nan", dtype=None)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
+    scorer = check_scoring(estimator, scoring=scoring)
+    weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+    baseline = scorer(estimator, X, y, **weight)
+    table = as_table(X)
+    entries = resolve_features(None, table.names, table.n_columns)
+    responses = Responses(estimator, table, entries)
+    donors = shuffles(seed, table.n_samples, n_repeats)
+    scores = Parallel(n_jobs=n_jobs)(
+        delayed(permuted_scores)(
+            column,
+            responses=responses,
+            data=(X, y, weight),
+            scorer=scorer,
+            names=names,
+            donors=donors,
+            together=effective_n_jobs(n_jobs) == 1,
+        )
+        for column in range(table.n_columns)
+    )
+    if not isinstance(baseline, dict):
+        return _lost(baseline, scores)
+    return {
+        name: _lost(baseline[name], [[s[name] for s in of_one] for of_one in scores])
+        for name in baseline
+    }
+
+
+def _takes_all(max_samples, X):
+    """Whether each shuffle is of all rows."""
+    if not isinstance(max_samples, Integral):
+        max_samples = int(max_samples * X.shape[0])
+    return max_samples == X.shape[0]
+
+
+def _lost(baseline, scores):
+    """scikit-learn's result for the scores of each column and repeat."""
+    lost = baseline - np.array(scores)
+    return Bunch(
+        importances_mean=lost.mean(axis=1),
+        importances_std=lost.std(axis=1),
+        importances=lost,
+    )
 
 
 def partial_dependence(
@@ -166,9 +226,9 @@ def partial_dependence(
     Notes
     -----
     The recursion is scikit-learn's. The brute method is faster for models with a fast
-    response, on grids of numbers. scikit-learn itself moves X to values that X does not
-    store as given (fractions among integers), that are not finite, and to the zeros
-    of a sparse X, which it stores.
+    response, on grids of numbers. Grids with values that X does not store as given
+    (fractions among integers), that are not finite, or that are zeros of a sparse X,
+    are left to scikit-learn.
 
     Examples
     --------
@@ -181,158 +241,43 @@ def partial_dependence(
     (1, 100)
     """
     given = dict(locals())
-    function, name = sklearn.inspection.partial_dependence, "_partial_dependence_brute"
+    function = sklearn.inspection.partial_dependence
     check_arguments(function, given)
-    return rebound(function, name, lambda old: partial(fast_curves, old, kind))(**given)
-
-
-class PartialDependenceDisplay(sklearn.inspection.PartialDependenceDisplay):
-    """scikit-learn's display of the numbers of `partial_dependence` here.
-
-    See :class:`sklearn.inspection.PartialDependenceDisplay` for parameters,
-    attributes and methods, which are all the same.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_friedman1
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from skvarimp.inspection import PartialDependenceDisplay
-    >>> X, y = make_friedman1(200, random_state=0)
-    >>> line = LinearRegression().fit(X, y)
-    >>> display = PartialDependenceDisplay.from_estimator(line, X, [0, (1, 3)])
-    >>> display.axes_.shape
-    (1, 2)
-    """
-
-    @classmethod
-    def from_estimator(cls, *args: Any, **kwargs: Any) -> Any:
-        """Draw partial dependence and the curves of rows.
-
-        Parameters
-        ----------
-        *args, **kwargs : tuple and dict
-            As in scikit-learn's method of this name.
-
-        Returns
-        -------
-        display : PartialDependenceDisplay
-            The drawn display.
-        """
-        method = sklearn.inspection.PartialDependenceDisplay.from_estimator.__func__
-        method = rebound(method, "partial_dependence", lambda _: partial_dependence)
-        return method(cls, *args, **kwargs)
-
-
-def rebound(function, name, make):
-    """A copy of a function of scikit-learn that calls a replacement of what it calls.
-
-    scikit-learn's own module is not touched, so that other threads and callers see
-    nothing of it.
-
-    Parameters
-    ----------
-    function : callable
-        Perhaps wrapped by scikit-learn's decorators. It is returned itself where it
-        calls nothing by the name.
-    name : str
-        One of `SLOW_PARTS`, by which it calls a (private) function.
-    make : callable
-        make(original function) -> its replacement.
-    """
-    assert name in SLOW_PARTS
-    inner = unwrap(function)
-    if name not in inner.__globals__:
-        return function
-    known = inner.__globals__ | {name: make(inner.__globals__[name])}
-    copy = FunctionType(inner.__code__, known, closure=inner.__closure__)
-    copy.__defaults__, copy.__kwdefaults__ = inner.__defaults__, inner.__kwdefaults__
-    return copy
-
-
-def fast_curves(original, kind, *given):
-    """Takes the place of the function that moves X through a grid.
-
-    Parameters
-    ----------
-    original : callable
-        scikit-learn's, which serves where this cannot.
-    kind : {"average", "individual", "both"}
-        Whether the curves of single rows are wanted.
-    *given : tuple
-        As for the original.
-
-    Returns
-    -------
-    (averages, predictions)
-        Of shapes (n_outputs, n_points) and as scikit-learn's.
-    """
-    est, grid, features, X, response_method, sample_weight = given
-    grid = np.asarray(grid)
-    if grid.dtype.kind not in "fiu" or not hasattr(X, "shape"):
-        return original(*given)
-    table, columns = as_table(X), tuple(int(j) for j in np.ravel(features))
-    entry = Entry("moved", columns, len(columns) > 1)
-    takes_numbers = all(map(table.takes_numbers, columns))
-    if len(set(columns)) < len(columns) or not takes_numbers:
-        return original(*given)
-    grid = grid.astype(np.float64)
+    by_default = method == "auto" and kind == "average" and sample_weight is None
+    own_start = getattr(estimator, "init", None) is not None
+    recursive = by_default and isinstance(estimator, RECURSIVE) and not own_start
+    if method == "recursion" or recursive or not hasattr(X, "shape"):
+        return function(**given)
+    table = as_table(X)
+    entry = moved_entry(features, table)
+    if entry is None:
+        return function(**given)
+    problem, response = Responses(estimator, table, [entry]).of(response_method)
+    # scikit-learn refuses labels
+    if response is None or problem.model.kind == "label":
+        return function(**given)
+    stand_in = {"estimator": Unmoved(estimator, table), "method": "brute"}
+    result = function(**given | stand_in)
+    if any(values.dtype.kind not in "fiu" for values in result.grid_values):
+        return function(**given)
+    grid = points_of(result.grid_values).astype(np.float64)
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         grid = grid.astype(X.dtype).astype(np.float64)  # as X stores them
-    served = _kept_as_given(table, columns, grid)
-    problem, response = Responses(est, table, [entry]).of(response_method)
-    # scikit-learn refuses labels
-    if response is None or problem.model.kind == "label" or not served.any():
-        return original(*given)
-    found = _served(problem, response, entry, grid[served], kind, sample_weight)
-    if served.all():
-        return found
-    rest = original(est, grid[~served], features, X, response_method, sample_weight)
-    back = np.argsort(np.argsort(~served, kind="stable"))
-    return tuple(
-        np.concatenate([ours, theirs.reshape(*ours.shape[:-1], -1)], axis=-1)[..., back]
-        for ours, theirs in zip(found, rest)
-    )
+    if not kept_as_given(table, entry.columns, grid):
+        return function(**given)
+    found = curves_on(grid, problem, response, entry, kind, sample_weight)
+    for name, numbers in zip(("average", "individual"), found):
+        if name in result:
+            result[name] = numbers.reshape(result[name].shape)
+    return result
 
 
-def _kept_as_given(table, columns, grid):
-    """Which points of a grid X stores as they are, (n_points,).
-
-    Integers are truncated. Models may refuse numbers that are not finite, and tell a
-    zero that a sparse X stores from an absent one.
-    """
-    kept = np.isfinite(grid)
-    with np.errstate(invalid="ignore", over="ignore"):
-        for at, j in enumerate(columns):
-            stored = grid[:, at].astype(table.column(j).dtype)
-            kept[:, at] &= stored == grid[:, at]
-    if isinstance(table, SparseTable):
-        kept &= grid != 0
-    return kept.all(axis=1)
-
-
-def _served(problem, response, entry, grid, kind, sample_weight):
-    """Averages and predictions from a fast response; see `fast_curves`."""
-    values, back = np.unique(grid, axis=0, return_inverse=True)
-    back = np.ravel(back)
-    if len(entry.columns) == 1:
-        values = values[:, 0]
-    equal = np.full(len(values), 1.0 / len(values))
-    move = Move(entry, values, None, equal, None, False)
-    n = problem.table.n_samples
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
-    weights = weights / weights.sum()
-    base, rows = problem.base, np.arange(n)
-    if kind == "average":
-        means = response.mean_curves(problem.table, rows, weights, move, base)
-        means = means + (base @ weights)[:, np.newaxis]
-        predictions = np.zeros((len(base), n, len(back)))
-    else:
-        curves = np.empty((len(base), n, len(values)))
-        for part in even_slices(n, max(1, HELD // len(values))):
-            some = problem.table, rows[part], move, base[:, part]
-            curves[:, part] = response.curves(*some)
-        means = np.einsum("onk,n->ok", curves, weights)
-        predictions = curves[:, :, back]
-    if len(base) == 1:
-        predictions = predictions[0]
-    return means[:, back], predictions
+# Trees that method="auto" of scikit-learn serves by its recursion.
+RECURSIVE = (
+    DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)

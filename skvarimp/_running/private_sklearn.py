@@ -113,15 +113,6 @@ def callback_context(estimator, n_steps):
     return None
 
 
-# Functions that scikit-learn's inspection calls by these names. Where one is missing,
-# `skvarimp.inspection` is scikit-learn's own.
-SLOW_PARTS = {
-    "_calculate_permutation_scores": "the scores of one permuted column",
-    "_partial_dependence_brute": "the averages over a grid",
-    "partial_dependence": "what the display of partial dependence draws (public)",
-}
-
-
 def check_arguments(function, params):
     """Raise as a function of scikit-learn would for parameters out of range."""
     if not sklearn.get_config()["skip_parameter_validation"]:
