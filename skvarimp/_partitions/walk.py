@@ -81,7 +81,7 @@ class Count:
             for by_cells in kinds:
                 # levels are told apart by themselves, also in the cells of trees
                 by_keys = by_cells and not has_levels
-                keys = response.keys(table, entry) if by_keys else None
+                keys = response.codes.keys(table, entry) if by_keys else None
                 of_entry = Observed.of(table, entry, weights, keys)
                 observed[entry, by_cells] = of_entry
         number = part.number
@@ -146,7 +146,7 @@ class GlobalMove:
         move, codes = self.move, None
         if move.codes is not None:
             by_cells = self.observed.keys is not None
-            keys = response.keys(table, move.entry) if by_cells else None
+            keys = response.codes.keys(table, move.entry) if by_cells else None
             codes = self.observed.cells_of(table, move.entry, move, keys)
         donors = first_donor + move.donors if self.takes_rows else None
         return replace(move, donors=donors, codes=codes)
@@ -352,7 +352,7 @@ def _members(walk, n_rows):
     members = [
         member_of(response, walk, position)
         for position in range(len(walk.moves))
-        if not response.is_group(walk.entry_of(position))
+        if not response.codes.is_group(walk.entry_of(position))
     ]
     return [m for m in members if serves(response, walk, m, n_rows)]
 

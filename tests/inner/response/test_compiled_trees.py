@@ -141,22 +141,21 @@ def test_grids_of_one_feature_share_a_strip():
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
     table = as_table(X)
     trees = lowered(Model(model.fit(X, y)), table)
-    weights, codes, members = np.full(len(X), 1 / len(X)), trees.codes(table), []
+    weights, codes, members = np.full(len(X), 1 / len(X)), trees.codes.rows(table), []
     for name in ("number", "rank", "colour", "yes"):
         (entry,) = resolve_features([name], table.names, table.n_columns)
         for grid in ("all", 3):
             move = make_move(table, weights, entry, grid)
             members.append(
-                Member(trees.trees, len(members), move, *trees.grid_codes(table, move))
+                Member(trees.trees, len(members), move, *trees.codes.grid(table, move))
             )
     curves, n_strips = ([], []), []
     for apart in (False, True):
         plan = compiled_trees().Plan(trees.trees, members, apart=apart)
         n_strips.append(len(set(plan.strip_of)))
         for _, pieces, _ in plan.pieces(codes):
-            for m, member in enumerate(members):
-                of_member, _ = plan.curves(pieces, m, codes)
-                steps = Steps.of_pieces(*of_member, member.n_cells)
+            for m in range(len(members)):
+                steps = plan.curves(pieces, m, codes).steps()
                 curves[apart].append(steps.dense().ravel())
     assert n_strips == [4, 8]
     shared, alone = np.concatenate(curves[0]), np.concatenate(curves[1])

@@ -17,7 +17,7 @@ from skvarimp._models.model import Model
 from skvarimp._response.grid import Entry, make_move, product_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import masses, means
-from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.responses.trees import response as trees_response
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(120, 4)
@@ -83,7 +83,7 @@ def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch)
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
     monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
-    monkeypatch.setattr(TreeResponse, "_counts_masses", lambda *_: True)
+    monkeypatch.setattr(trees_response, "counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
     weights, moves = WEIGHTS[weighted], moves_of(weighted)

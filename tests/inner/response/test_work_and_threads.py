@@ -99,7 +99,7 @@ def test_some_entries_cost_compiled_kernels_their_share():
     for e, entry in enumerate(SensitivityImportance()._set_entries(table, None)):
         move = make_move(table, weights, entry, "all")
         members.append(
-            Member(response.trees, e, move, *response.grid_codes(table, move))
+            Member(response.trees, e, move, *response.codes.grid(table, move))
         )
     opened = [Plan(response.trees, [m]).arrays[0] for m in members]
     assert np.all(np.sum(opened, axis=0) <= 1)

@@ -73,6 +73,28 @@ class Pieces:
         return Pieces(self.starts, self.cells, moved)
 
 
+@dataclass
+class MemberPieces:
+    """The curves of one member on the pieces of some rows.
+
+    Attributes
+    ----------
+    of_kernels : tuple
+        bounds, cells and moved as kernels take them.
+    n_cells : int
+    spans : ndarray of shape (2, n_rows) or None
+        See `Steps`.
+    """
+
+    of_kernels: tuple
+    n_cells: int
+    spans: np.ndarray | None = None
+
+    def steps(self):
+        """The same as `Steps`."""
+        return Steps.of_pieces(*self.of_kernels, self.n_cells, self.spans)
+
+
 def steps_of_rows(table, codes, members, with_raw=False):
     """As `curves.steps_of_rows`."""
     plan = Plan(table, members, with_raw, apart=True)
@@ -177,23 +199,22 @@ class Plan:
 
         Returns
         -------
-        curves : tuple
-            bounds, cells and moved as kernels take them.
-        spans : ndarray of shape (2, n_rows) or None
-            See `Steps`.
+        MemberPieces
         """
-        parts, cell_of, strip = self.members[m].parts, self.cell_of[m], self.strip_of[m]
+        member, cell_of, strip = self.members[m], self.cell_of[m], self.strip_of[m]
+        parts, n_cells = member.parts, len(member.probabilities)
         curves = pieces.curves(strip, self.n_cells[strip])
         if parts is None and cell_of is None:
-            return curves, None
+            return MemberPieces(curves, n_cells)
         if parts is None:
             spans = np.zeros((2, len(rows)), dtype=np.int64)
             spans[1] = len(cell_of)
             none = np.empty(0, dtype=np.int64)
-            return within_parts(*curves, spans, cell_of, none), None
+            return MemberPieces(within_parts(*curves, spans, cell_of, none), n_cells)
         spans = parts.spans(rows)
         cells = parts.cell_of if cell_of is None else cell_of[parts.cell_of]
-        return within_parts(*curves, spans, cells, parts.own(rows)), spans
+        curves = within_parts(*curves, spans, cells, parts.own(rows))
+        return MemberPieces(curves, n_cells, spans)
 
     def pieces(self, codes):
         """Yield the curves of rows, some at a time.

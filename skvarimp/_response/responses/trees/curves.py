@@ -4,9 +4,77 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.table import ArrayTable
+from skvarimp._data.values import numbers_if_possible
 from skvarimp._response.responses.trees.descent import descents, rows_at_once
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._running.memory import BLOCK, numbers_at_once
+from skvarimp._running.memory import BLOCK, Memo, numbers_at_once
+
+
+class TreeCodes:
+    """A table and its moves as trees see them: codes of values.
+
+    Parameters
+    ----------
+    trees : TreeTable
+
+    Attributes
+    ----------
+    feature_of : dict
+        Column of X -> feature of the tree table, if any tree splits on it.
+    """
+
+    def __init__(self, trees):
+        self.trees = trees
+        self.feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
+        # the table itself and the few rows of a probe
+        self._coded = Memo(most=2, travels=True)
+
+    def rows(self, table):
+        """Codes of a table's rows, (n_samples, n_features), made once a table."""
+        return self._coded.get(table, lambda: self.trees.codes_of(table))
+
+    def grid(self, table, move):
+        """Features that move, and the codes of the grid's values.
+
+        Returns
+        -------
+        features : list of int
+        codes : ndarray of shape (n_values, len(features))
+        """
+        members = [
+            (self.feature_of[j], m)
+            for m, j in enumerate(move.entry.columns)
+            if j in self.feature_of
+        ]
+        features = [u for u, _ in members]
+        codes = np.empty((move.n_cells, len(features)), dtype=np.int32)
+        donors, values = move.donors_of_columns, move.rows_of_values(slice(None))
+        single = isinstance(table, ArrayTable) and table.native.dtype.kind == "f"
+        for of_feature, (u, m) in zip(codes.T, members):
+            if np.all(donors[:, m] >= 0):
+                of_feature[:] = self.rows(table)[donors[:, m], u]
+                continue
+            numbers = numbers_if_possible(values[:, m])
+            if single:  # as they are put into X
+                numbers = numbers.astype(table.native.dtype)
+            of_feature[:] = self.trees.codes(u, numbers)
+        return features, codes
+
+    def keys(self, table, entry):
+        """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
+        features = self.features(entry)
+        if not features:
+            return np.zeros((table.n_samples, 1), dtype=np.int32)
+        return self.rows(table)[:, features]
+
+    def features(self, entry):
+        """The features among an entry's columns."""
+        return [self.feature_of[j] for j in entry.columns if j in self.feature_of]
+
+    def is_group(self, entry):
+        """Whether an entry has several columns that trees split on."""
+        return len(self.features(entry)) > 1
 
 
 class Member:

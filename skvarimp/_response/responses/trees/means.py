@@ -34,8 +34,11 @@ import numpy as np
 
 from skvarimp._data.values import numbered
 from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.responses.trees.curves import Member, first_of_each
+from skvarimp._response.responses.trees import masses
+from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
+from skvarimp._response.responses.trees.descent import Group
 from skvarimp._response.responses.trees.masses import (
+    ORDER,
     Paths,
     alike,
     count_masses,
@@ -43,7 +46,8 @@ from skvarimp._response.responses.trees.masses import (
 )
 from skvarimp._running.memory import HELD, numbers_at_once
 
-ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
+# From so many rows of a leaf on, counting masses takes less time than summing curves.
+ROWS_OF_LEAF, ROWS_OF_LEAF_IN_NUMPY = 5, 50
 
 
 class Means:
@@ -166,6 +170,32 @@ class Means:
         return masses.reshape(2 ** len(ranks), len(leaf))
 
 
+def counts_masses(response, n_rows, n_features):
+    """Whether means come from masses: plain NumPy takes time for every list."""
+    if response.link is not None or not 0 < n_features <= ORDER:
+        return False
+    n_leaves = np.count_nonzero(response.trees.feature < 0)
+    of_leaf = n_rows * len(response.trees.roots) / n_leaves
+    return response.compiled or of_leaf >= ROWS_OF_LEAF_IN_NUMPY
+
+
+def mean_of_group(response, table, rows, weights, features, codes):
+    """Mean curves over the joint codes of any number of features."""
+    cells, cell_of_value = distinct(codes)
+    group = Group(response.trees, features, cells)
+    mean = group.moved(response.codes.rows(table)[rows], weights)[:, 0]
+    return mean[:, cell_of_value]
+
+
+def _lists(response):
+    """What sends lists of rows down the trees: compiled kernels, or NumPy."""
+    if not response.compiled:
+        return masses
+    from skvarimp._response.responses.trees import compiled_trees  # where built
+
+    return compiled_trees
+
+
 class Averaged:
     """Mean curves of many moves of the same rows; see `Response.averaged`.
 
@@ -194,19 +224,19 @@ class Averaged:
         paths = Paths(response.trees, moving)
         if paths.n_sets(order) > numbers_at_once(HELD):
             return None
-        codes = response.codes(self.table)[self.rows]
-        count = response.lists().count_masses
+        codes = response.codes.rows(self.table)[self.rows]
+        count = _lists(response).count_masses
         return Means(paths, codes, self.weights, order, count)
 
     def __call__(self, move):
         """The mean curve of a move, (n_outputs, n_values)."""
         response, trees = self.response, self.response.trees
-        features, codes = response.grid_codes(self.table, move)
+        features, codes = response.codes.grid(self.table, move)
         if not features:
             return np.zeros((response.n_outputs, move.n_cells))
         of_group = self.table, self.rows, self.weights, features, codes
         if len(features) > self.order:
-            return response.mean_of_group(*of_group)
+            return mean_of_group(response, *of_group)
         members = []
         for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
             key = feature, of_feature.tobytes()
@@ -216,7 +246,7 @@ class Averaged:
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
         means = self.means or self._means(features, len(features))
         if means is None or n_cells > numbers_at_once(HELD):
-            return response.mean_of_group(*of_group)
+            return mean_of_group(response, *of_group)
         mean = means.mean(members)
         return mean[(slice(None), *(member.cell_of_value for member in members))]
 
@@ -311,7 +341,7 @@ def products(response, codes, members, slopes):
     sums = np.zeros((len(table.columns), table.n_raw, len(codes)))
     for roots, kind, codes_of in alike(table, np.ascontiguousarray(codes.T)):
         of_kinds = np.zeros((*sums.shape[:2], codes_of.shape[1]))
-        response.lists().add_found(paths, roots, codes_of, amounts, of_kinds)
+        _lists(response).add_found(paths, roots, codes_of, amounts, of_kinds)
         for of_feature, found in zip(sums, of_kinds):
             if found.any():
                 of_feature += found[:, kind]

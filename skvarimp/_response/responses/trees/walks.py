@@ -7,6 +7,7 @@ import numpy as np
 
 from skvarimp._response.contract import Task, Walker
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
+from skvarimp._response.responses.trees.links import links
 from skvarimp._response.responses.trees.means import (
     mean_curves,
     products,
@@ -43,7 +44,7 @@ class TreeWalker(Walker):
         """See `Walker.tasks`."""
         batches, times = {}, Counter()
         for position in range(len(self.walk.moves)):
-            if self.response.is_group(self.walk.entry_of(position)):
+            if self.response.codes.is_group(self.walk.entry_of(position)):
                 yield from self.tasks_of(position)
                 continue
             member = member_of(self.response, self.walk, position)
@@ -112,7 +113,9 @@ class TreeWalker(Walker):
                 return every, None, None
             asks = getattr(response.link, "discrete", False)
             of_link = response.link is not None, asks
-            return every, None, response.kernels().Plan(response.trees, every, *of_link)
+            from skvarimp._response.responses.trees.compiled_trees import Plan
+
+            return every, None, Plan(response.trees, every, *of_link)
 
         return self._shared.get(positions, make)
 
@@ -124,24 +127,19 @@ class TreeWalker(Walker):
     def run(self, task):
         """See `Walker.run`."""
         first = task.positions[0]
-        if self.response.is_group(self.walk.entry_of(first)):
+        if self.response.codes.is_group(self.walk.entry_of(first)):
             return super().run(task)
         members, means, plan = self._together(task.positions)
         if means is not None:
-            found = self._along(task, members, means)
-        elif plan is not None:
-            found = self._served(task, members, plan)
+            states = self._along(task, members, means)
         else:
-            found = self._stepped(task, members)
+            states = self._taken(task, members, plan)
         return [
             (
                 (member.position,),
-                [
-                    replace(state, cell_of_value=member.cell_of_value)
-                    for state in states
-                ],
+                [replace(state, cell_of_value=member.cell_of_value) for state in found],
             )
-            for member, states in zip(members, found)
+            for member, found in zip(members, states)
         ]
 
     def reduced(self, position, rows):
@@ -149,7 +147,7 @@ class TreeWalker(Walker):
         walk, move = self.walk, self.walk.moves[position]
         if move.parts is not None:
             return super().reduced(position, rows)
-        _, codes = self.response.grid_codes(walk.table, move)
+        _, codes = self.response.codes.grid(walk.table, move)
         _, cell_of_value = distinct(codes)
         chances = np.bincount(cell_of_value, move.probabilities)
         first = first_of_each(cell_of_value)
@@ -163,65 +161,101 @@ class TreeWalker(Walker):
         """Yield the states of members of which mean curves alone are wanted."""
         walk, response = self.walk, self.response
         slopes = [means[position][1] for position in task.positions]
-        codes = response.codes(walk.table)[walk.rows[task.rows]]
+        codes = response.codes.rows(walk.table)[walk.rows[task.rows]]
         rows = products(response, codes, members, slopes)
         share = walk.weights[task.rows].sum()
         for position, of_rows in zip(task.positions, rows):
             mean, _ = means[position]
             yield [State(rows=of_rows[np.newaxis], cells=share * mean[np.newaxis])]
 
-    def _stepped(self, task, members):
-        """Yield the states of members from the steps of their curves."""
-        walk, response = self.walk, self.response
-        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-        steps = response.steps_of_members(walk.table, rows, base, members, walk.moves)
-        for member, of_member in zip(members, steps):
-            if member.parts is not None:
-                of_member = member.parts.steps(of_member, rows)
-            shape = self._shape(task.rows, member, of_member)
-            yield reduced(walk.reductions_of(member.position), shape)
+    def _taken(self, task, members, plan):
+        """The states of members whose reductions take the pieces of their curves."""
+        walk, gap, kernels = self.walk, self.response.gap, plan is not None
+        taking = [Taking(walk, m, task.rows, gap, kernels) for m in members]
+        pieces = self._from_steps if plan is None else self._from_kernels
+        for rows, curves in pieces(task.rows, members, plan):
+            for of_member, of_rows in zip(taking, curves):
+                of_member.add(rows, of_rows)
+        return [of_member.merged() for of_member in taking]
 
-    def _served(self, task, members, plan):
-        """The states of members that the compiled descent serves, a list of each."""
-        from skvarimp._response.shapes.compiled_pieces import summed
+    def _from_steps(self, rows, members, _):
+        """Yield (rows, the `Steps` of each member), by plain NumPy."""
+        walk, which = self.walk, self.walk.rows[rows]
+        of_rows = walk.table, which, walk.base[:, rows]
+        steps = self.response.steps_of_members(*of_rows, members, walk.moves)
+        own = (
+            of_member if member.parts is None else member.parts.steps(of_member, which)
+            for member, of_member in zip(members, steps)
+        )
+        yield rows, own
 
+    def _from_kernels(self, rows, members, plan):
+        """Yield (rows, the `MemberPieces` of each member), some rows at a time."""
         walk, response = self.walk, self.response
-        codes = response.codes(walk.table)[walk.rows[task.rows]]
-        wanted = [walk.reductions_of(member.position) for member in members]
-        sums = [
-            [summed(r, member, walk, task.rows) or Merging() for r in of_member]
-            for member, of_member in zip(members, wanted)
-        ]
+        codes = response.codes.rows(walk.table)[walk.rows[rows]]
         for part, pieces, raw in plan.pieces(codes):
-            rows = slice(task.rows.start + part.start, task.rows.start + part.stop)
+            some = slice(rows.start + part.start, rows.start + part.stop)
+            which = walk.rows[some]
             if response.link is not None:
-                of_rows = walk.table, walk.rows[rows], walk.base[:, rows], raw
-                pieces = pieces.linked(response.linked(*of_rows, members, walk.moves))
-            for m, member in enumerate(members):
-                curves, spans = plan.curves(pieces, m, walk.rows[rows])
-                others = []
-                for reduction, of_reduction in zip(wanted[m], sums[m]):
-                    if isinstance(of_reduction, Merging):
-                        others.append((reduction, of_reduction))
-                    else:
-                        of_reduction.add(curves, part)
-                if not others:
-                    continue
-                reductions, merging = zip(*others)
-                steps = Steps.of_pieces(*curves, len(member.probabilities), spans)
-                shape = self._shape(rows, member, steps)
-                for of_reduction, state in zip(merging, reduced(reductions, shape)):
-                    of_reduction.add(state)
-        return [[one.merged() for one in of_member] for of_member in sums]
+                of_rows = response, walk.table, which, walk.base[:, some], raw
+                pieces = pieces.linked(links(*of_rows, members, walk.moves))
+            yield some, (plan.curves(pieces, m, which) for m in range(len(members)))
 
-    def _shape(self, rows, member, steps):
-        walk = self.walk
+
+class Taking:
+    """The reductions of one member, which take its curves some rows at a time.
+
+    Parameters
+    ----------
+    walk : Walk
+    member : Member
+    rows : slice
+        The evaluated rows that will be added.
+    gap : float
+        See `settled`.
+    kernels : bool
+        Whether reductions run in compiled kernels, where there is one.
+    """
+
+    def __init__(self, walk, member, rows, gap, kernels):
+        self._walk, self._member, self._rows, self._gap = walk, member, rows, gap
+        self._reductions = walk.reductions_of(member.position)
+        self._states = [Merging() for _ in self._reductions]
+        self._summed = []
+        if kernels:
+            from skvarimp._response.shapes.compiled_pieces import summed
+
+            found = [summed(r, member, walk, rows) for r in self._reductions]
+            self._states = [one or of_one for one, of_one in zip(found, self._states)]
+            self._summed = [one for one in found if one is not None]
+
+    def add(self, rows, curves):
+        """Take the curves of some of the rows, `MemberPieces` or `Steps`."""
+        part = slice(rows.start - self._rows.start, rows.stop - self._rows.start)
+        for of_reduction in self._summed:
+            of_reduction.add(curves.of_kernels, part)
+        if len(self._summed) == len(self._states):
+            return
+        member = self._member
         of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
-        return StepCurves(walk.margins(rows, *of_cells), steps, self.response.gap)
+        steps = curves if isinstance(curves, Steps) else curves.steps()
+        shape = StepCurves(self._walk.margins(rows, *of_cells), steps, self._gap)
+        left = [
+            (reduction, of_one)
+            for reduction, of_one in zip(self._reductions, self._states)
+            if isinstance(of_one, Merging)
+        ]
+        reductions, merging = zip(*left)
+        for of_one, state in zip(merging, reduced(reductions, shape)):
+            of_one.add(state)
+
+    def merged(self):
+        """The `State` of each reduction."""
+        return [of_reduction.merged() for of_reduction in self._states]
 
 
 def member_of(response, walk, position):
     """The `Member` of a position whose entry is no group."""
     move = walk.moves[position]
-    features, codes = response.grid_codes(walk.table, move)
+    features, codes = response.codes.grid(walk.table, move)
     return Member(response.trees, position, move, features, codes)
