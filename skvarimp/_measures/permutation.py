@@ -214,12 +214,7 @@ default=None
         self._check_ratio(lost.baseline)
         grid = self._grid_in_parts(problem, entries, "all")
         request = Request(grid, [loss.reduction(self.relative)], [np.ones(1)])
-        estimation = self.estimation
-        if estimation == "auto":
-            drawn = self.n_repeats * problem.n_rows * len(entries)
-            cheap = problem.exact_is_cheap(entries, request, drawn)
-            estimation = "exact" if cheap else "sampled"
-        return Plan(problem, entries, request, estimation, lost)
+        return Plan(problem, entries, request, self.estimation, lost)
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""
@@ -250,11 +245,16 @@ default=None
             )
         self._grid_in_parts(problem, entries, "all")
         forest = out_of_bag(problem, self.loss, self.response_method)
-        estimation = self.estimation
-        if estimation == "auto":
-            cheap = forest.exact_is_cheap(entries, self.n_repeats)
-            estimation = "exact" if cheap else "sampled"
-        return Plan(problem, entries, None, estimation, forest)
+        return Plan(problem, entries, None, self.estimation, forest)
+
+    def _cheapest(self, plan):
+        problem, entries = plan.problem, plan.entries
+        if plan.request is None:  # the plan of `_plan_trees`
+            cheap = plan.own.exact_is_cheap(entries, self.n_repeats)
+        else:
+            drawn = self.n_repeats * problem.n_rows * len(entries)
+            cheap = problem.exact_is_cheap(entries, plan.request, drawn)
+        return "exact" if cheap else "sampled"
 
     def _check_ratio(self, baseline):
         if self.relative and baseline == 0:

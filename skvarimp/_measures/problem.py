@@ -15,7 +15,7 @@ from skvarimp._models.model import Model
 from skvarimp._response.engine import Walk, run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.losses import loss_of_rows
-from skvarimp._response.lowering import lowered, respond
+from skvarimp._response.lowering import Watched, lowered, respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.rounds import RunningMeans, draw_in_rounds
 from skvarimp._response.sampling import DonorDraws, entry_seeds
@@ -74,9 +74,9 @@ class Problem:
         """The probed response that serves the entries; made once."""
         key = tuple(entries)
         if key not in self._responses:
-            rows = self.table, self.base, self.weights
+            watched = Watched(self.model, self.table, self.base, self.weights)
             self._responses[key] = respond(
-                self.model, *rows, entries, lower=lambda *_: self._lowered
+                watched, entries, lower=lambda *_: self._lowered
             )
         return self._responses[key]
 
@@ -289,8 +289,9 @@ class Plan:
     entries : list of Entry
     request : Request or None
         None for a measure that watches the response in its own way.
-    estimation : {"exact", "sampled", "rows"} or None
-        The shared walk serves requests for exact numbers.
+    estimation : {"auto", "exact", "sampled", "rows"} or None
+        The shared walk serves requests for exact numbers. "auto" is settled once the
+        response is known, which says what they cost.
     own : object
         What else the measure concludes from.
     """

@@ -47,6 +47,10 @@ class ResponseImportance(BaseImportance):
         """The `Plan` of a fit; raises on bad input, before any work."""
         raise NotImplementedError
 
+    def _cheapest(self, plan):
+        """The estimation of a plan that leaves it open, by what exact numbers cost."""
+        raise NotImplementedError
+
     def _conclude(self, plan, outcomes):
         """Set the fitted attributes from the outcomes of the plan's reductions.
 
@@ -184,9 +188,13 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
         problem = problems[measure.response_method]
         if getattr(measure, "keep_rows", False):
             problem.in_one_place("keep_rows=True")
-        pair = measure, measure._plan(problem, of_measure)
+        plan = measure._plan(problem, of_measure)
+        if plan.request is not None:  # read and probe the model, once
+            problem.response(of_measure)
+        if plan.estimation == "auto":
+            plan.estimation = measure._cheapest(plan)
         key = measure.response_method, tuple(of_measure)
-        shared.setdefault(key, []).append(pair)
+        shared.setdefault(key, []).append((measure, plan))
     within_callbacks(measures, lambda: [_carry_out(pairs) for pairs in shared.values()])
 
 

@@ -13,7 +13,7 @@ from skvarimp._data.validation import has_tags
 from skvarimp._measures.problem import ALL, make_problem
 from skvarimp._models.model import is_classifier
 from skvarimp._response.engine import Outcome
-from skvarimp._response.lowering import respond
+from skvarimp._response.lowering import Watched, respond
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.states import Finished
@@ -46,8 +46,8 @@ class Responses:
         try:
             with users_code():  # names of columns were complained about before
                 of = make_problem(self.estimator, self.table, None, None, method)
-            rows = of.table, of.base, of.weights
-            response = respond(of.model, *rows, self.entries, walked=False)
+            watched = Watched(of.model, of.table, of.base, of.weights)
+            response = respond(watched, self.entries, walked=False)
         except (ValueError, TypeError, AttributeError):  # the caller asks the model
             return None, None
         return of, None if isinstance(response, BlackBoxResponse) else response

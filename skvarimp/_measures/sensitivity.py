@@ -221,12 +221,10 @@ default=None
             [scale],
             self._categorical(problem),
         )
-        estimation = self._choose_estimation(problem, entries, request)
-        return Plan(problem, entries, request, estimation)
+        return Plan(problem, entries, request, self.estimation)
 
-    def _choose_estimation(self, problem, entries, request):
-        if self.estimation != "auto":
-            return self.estimation
+    def _cheapest(self, plan):
+        problem, entries, request = plan.problem, plan.entries, plan.request
         n = problem.n_rows
         if self.contrast == "range":
             sizes = problem.grid_sizes(entries, request)

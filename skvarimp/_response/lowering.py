@@ -121,16 +121,31 @@ def _refuse_single(form, table):
         raise NotReadable("the model computes in single precision")
 
 
-def respond(model, table, base, weights, entries, walked=True, lower=lowered):
-    """The response that serves a model on a table: lowered and probed, or black box.
+@dataclass
+class Watched:
+    """A model at the rows where it is watched.
 
-    Parameters
+    Attributes
     ----------
     model : Model
     table : Table
     base : ndarray of shape (n_outputs, n_samples)
         The model's own response of the table's rows.
     weights : ndarray of shape (n_samples,)
+    """
+
+    model: object
+    table: object
+    base: np.ndarray
+    weights: np.ndarray
+
+
+def respond(watched, entries, walked=True, lower=lowered):
+    """The response that serves a model: lowered and probed, or the black box.
+
+    Parameters
+    ----------
+    watched : Watched
     entries : list of Entry
     walked : bool, default=True
         Whether importances are wanted, whose walk is then probed as well.
@@ -141,14 +156,15 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
     -------
     Response
     """
+    model, n_outputs = watched.model, len(watched.base)
     try:
-        response = lower(model, table)
-        probe(response, model, table, base, weights, entries, walked)
+        response = lower(model, watched.table)
+        probe(response, watched, entries, walked)
         return response
     except NotReadable as declined:
-        return BlackBoxResponse(model, len(base), str(declined))
+        return BlackBoxResponse(model, n_outputs, str(declined))
     except FloatingPointError as error:
-        return BlackBoxResponse(model, len(base), f"fast response: {error}")
+        return BlackBoxResponse(model, n_outputs, f"fast response: {error}")
     except Difference as difference:
         verb, reason = "differs from", "the fast response failed its probe"
         how = f"{difference}; the slower black box is used."
@@ -161,7 +177,7 @@ def respond(model, table, base, weights, entries, walked=True, lower=lowered):
             )
     of_model = f"The {response.path} response of {type(model.estimator).__name__}"
     warn(f"{of_model} {verb} its own {model.method} {how}", ResponseWarning)
-    return BlackBoxResponse(model, len(base), reason)
+    return BlackBoxResponse(model, n_outputs, reason)
 
 
 ROWS, ENTRIES, CELLS, SEEN = 8, 8, 12, 500
@@ -190,7 +206,7 @@ class Difference(Exception):
         return f"by {self.gap:.3g} {self.where}"
 
 
-def probe(response, model, table, base, weights, entries, walked=True):
+def probe(response, watched, entries, walked=True):
     """Compare a response with the model's own output; raises a `Difference`.
 
     A model that computes in single precision may differ by its rounding.
@@ -198,15 +214,13 @@ def probe(response, model, table, base, weights, entries, walked=True):
     Parameters
     ----------
     response : Response
-    model : Model
-    table : Table
-    base : ndarray of shape (n_outputs, n_samples)
-    weights : ndarray of shape (n_samples,)
+    watched : Watched
     entries : list of Entry
     walked : bool, default=True
         Whether to compare the importances of a walk, too.
     """
-    black_box = BlackBoxResponse(model, len(base))
+    table, base, weights = watched.table, watched.base, watched.weights
+    black_box = BlackBoxResponse(watched.model, len(base))
     rows = spread_over(len(weights), ROWS)
     some = list(_some_of_each_size(entries))
     moves = [_probe_move(response, table, weights, entry) for entry in some]
@@ -226,7 +240,7 @@ def probe(response, model, table, base, weights, entries, walked=True):
         # next to the thresholds that lie behind steps
         alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
         if any(len(inner.critical_values(e.columns[0])) for e in alone):
-            probe(inner, of_model, behind, base, weights, alone, walked=False)
+            probe(inner, replace(watched, model=of_model, table=behind), alone, False)
 
 
 def _some_of_each_size(entries):

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 from callback_recorder import Recorder
+from sklearn.linear_model import Ridge
 
 from skvarimp import (
     PartialDependenceImportance,
+    PermutationImportance,
     SensitivityImportance,
 )
+from skvarimp._measures.problem import Problem
 from skvarimp._measures.response_importance import fit_together
+from skvarimp._response import lowering as _lowering
 from skvarimp.exceptions import ImportanceWarning
 
 X = np.random.RandomState(0).randn(60, 6)
@@ -33,3 +37,26 @@ def test_measures_that_share_a_walk():
     assert first.steps == second.steps == 3
     for measure in measures:
         assert np.isnan(measure.importances_).sum() == 3
+
+
+@pytest.mark.parametrize("measure", [SensitivityImportance, PermutationImportance])
+def test_a_model_is_read_and_probed_once_before_its_cost_is_asked(measure, monkeypatch):
+    """Bad input raises before that."""
+    seen, y = [], X[:, 0]
+    ridge = Ridge().fit(X, y)
+
+    def note(owner, name):
+        function = getattr(owner, name)
+        monkeypatch.setattr(
+            owner, name, lambda *a: (seen.append(name), function(*a))[1]
+        )
+
+    note(_lowering, "read")
+    note(_lowering, "probe")
+    note(Problem, "exact_is_cheap")
+    measure(estimation="auto").fit(ridge, X, y)
+    assert seen == ["read", "probe", "exact_is_cheap"]
+    seen.clear()
+    with pytest.raises(ValueError, match="one label per row"):
+        measure(conditional=np.zeros(3)).fit(ridge, X, y)
+    assert seen == []
