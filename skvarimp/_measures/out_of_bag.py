@@ -12,7 +12,7 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import Outcome, run_walk
 from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss
-from skvarimp._response.sampling import draw_repeats, entry_seeds
+from skvarimp._response.sampling import DonorDraws, draw_repeats, entry_seeds
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import steps_of
 
@@ -241,9 +241,10 @@ def _gained(t, of, entries, seeds, n_repeats):
         ((outcome,),) = run_walk(walk)
         return outcome.importances[:, 0], outcome.influences.T, base, response.path
     response = problem.drawing()
-    how = problem.walk(response, entries, [request]), LossDraw(loss), one, n_repeats
+    walk = problem.walk(response, entries, [request])
+    draws = DonorDraws(walk, LossDraw(loss), one, n_repeats, seeds[t])
     tasks = [(e, None, n_repeats) for e in range(len(entries))]
-    sampled = [draw_repeats(task, *how, seeds[t])[0] for task in tasks]
+    sampled = [draw_repeats(task, draws)[0] for task in tasks]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_errors for s in sampled])
     return gains, errors, base, response.path

@@ -68,9 +68,8 @@ default="auto"
         repeat draws n_samples / (mean number of grid values) rows, at least 100, and
         the same for every entry. With `tol`, the largest number of repeats.
     tol : float, default=None
-        For "sampled" and "rows": draw in rounds until every entry's standard error of
-        drawing is below `tol` times the largest importance, see Notes. None: a fixed
-        number of repeats.
+        For "sampled" and "rows": add repeats to each entry until its error of drawing
+        is below `tol` times the largest importance, see Notes. None: make `n_repeats`.
     scale : "auto" or None, default="auto"
         Divisor of the importances. "auto": the Gini mean difference of y for "pairs",
         the range of y for "range", and nothing for "observed". Probabilities and labels
@@ -113,9 +112,9 @@ default=None
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model, scale and grid held fixed; each row counts as
         evaluated row and as donor (infinitesimal jackknife). It does not contain the
-        error of drawing. NaN if there are too few draws to tell.
+        error of drawing. NaN for one repeat of "sampled".
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
-        Error of drawing ("sampled", "rows").
+        Error of drawing ("sampled", "rows"). NaN for one repeat of "sampled".
     influences_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_entries)
@@ -153,15 +152,21 @@ default=None
     without a fast response: n_samples x n_cells predictions per entry; a draw of
     "sampled" costs one prediction (pairs: two), one of "rows" n_cells.
 
-    With `tol`, each entry's importance is the state of a Kalman filter with a constant
-    state, a diffuse start, no process noise, and a measurement variance estimated from
-    the draws. This is the running mean of the draws and its standard error. An entry
-    rests after at least 100 draws, and only if it would rest even after one more draw
-    as large as the largest change known (of any draw, or between the responses of two
-    rows). Draws that are all equal, such as all 0, prove little. Such an entry makes at
-    least 2000 draws, and its error is taken to be 3 / n_draws times the largest change
-    known: after no hit in n draws, the rate is below 3 / n with 95% confidence. If the
-    largest importance falls, drawing of resting entries is resumed.
+    A drawn importance is the running mean of its draws, which is the state of a Kalman
+    filter with a constant state and a diffuse start. Its error follows from the
+    variance of the draws of each row ("sampled") or of the drawn rows' contributions
+    ("rows").
+
+    With `tol`, each entry makes at least two repeats and 100 draws. It rests only if it
+    would rest even after one more draw as large as the largest change known (of any
+    draw, or between the responses of two rows). Draws that are all equal, such as all
+    0, prove little; for "sampled", draws are equal if they are so in each row. Such an
+    entry makes at least 2000 draws, and its error is taken to be 3 / n_draws times the
+    largest change known: after no hit in n draws, the rate is below 3 / n with 95%
+    confidence. If the largest importance falls, drawing of resting entries is resumed.
+    An entry that makes all `n_repeats` has the numbers that it has without `tol`.
+    "sampled" keeps the sums of each entry: about six numbers per row. "rows" evaluates
+    the earlier rows again in each round, which costs about twice as much as the last.
 
     References
     ----------

@@ -165,29 +165,26 @@ def _rows(table, entry):
 N_DONORS = MOST_VALUES  # of which any values can be counted
 
 
-def draw_in(part, walk, pooled, draw, scale, n_repeats, seeds):
+def draw_in(part, pooled, draws):
     """The `Drawn` of each entry from one partition, with the moments of its rows.
 
     Parameters
     ----------
     part : Partition
-    walk : PartitionedWalk
-        Whose model is the black box.
     pooled : list of bool
         By entry, whether its donors come from the pool.
-    draw : Reduction
-    scale : ndarray of shape (n_outputs,)
-    n_repeats : int
-    seeds : ndarray of shape (n_entries,)
+    draws : DonorDraws
+        With a `PartitionedWalk`, whose model is the black box.
     """
+    walk, draw, every = draws.walk, draws.draw, range(draws.n_repeats)
     rows, n_all, walk = slice(*walk.spans[part.number]), walk.n_rows, walk.of(part)
     result = []
     for e, from_pool in enumerate(pooled):
-        uniform = Uniform(int(seeds[e]), n_repeats, n_all, rows)
-        move, every = walk.moves[e], range(n_repeats)
+        uniform = Uniform(int(draws.seeds[e]), draws.n_repeats, n_all, rows)
         # two donors are the same row of a pool more often than of all rows
         distinct = 1 - 1 / N_DONORS if from_pool else 1.0
-        of_distinct = scale * distinct ** (draw.n_moves - 1)
+        of_distinct = draws.scale * distinct ** (draw.n_moves - 1)
+        move = walk.moves[e]
         sums = draws_of(walk, move, draw, of_distinct, uniform, every)
         drawn = sums.drawn(walk, move, draw)
         moments = moments_by_weight(*drawn.rows, move.n_cells + 1)

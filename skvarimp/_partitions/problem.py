@@ -50,7 +50,7 @@ from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.sampling import entry_seeds
+from skvarimp._response.sampling import DonorDraws, entry_seeds
 from skvarimp._response.unmoved import compared_with, unmoved_response
 from skvarimp._running.tasks import Progress
 
@@ -184,16 +184,17 @@ class PartitionedProblem(Problem):
         moves = [GlobalMove.of(*both, request) for both in zip(observed, entries)]
         no_reductions = [replace(request, reductions=[])]
         walk = self._walk(self.part_model(()), entries, moves, no_reductions)
+        draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
         with Progress([measure], len(entries)) as progress:
-            arguments = walk, pooled, draw, scale, measure.n_repeats, seeds
-            drawn = self.partitions.passed(draw_in, arguments)
+            drawn = self.partitions.passed(draw_in, (pooled, draws))
             progress.step(len(entries))
         n_rows, outcome = walk.n_rows, Outcome.drawn(len(entries), len(scale))
         for e, of_entry in enumerate(drawn):
-            how = moves[e].move, draw, measure.n_repeats, n_rows
             points, level = weighted_points(*of_entry.rows), of_entry.importances.mean()
             n_donors = pool.n_samples if pooled[e] else np.inf
-            finished, _ = of_entry.estimate(points, level, *how, n_donors)
+            how = level, moves[e].move, draw, n_rows, n_donors
+            finished, _ = of_entry.estimate(points, *how)
+            finished.n_draws = measure.n_repeats * n_rows
             outcome.store([e], finished)
         return outcome
 

@@ -1,7 +1,7 @@
 """Importances from random draws of (row, donor), by the model's own prediction."""
 
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -21,7 +21,7 @@ def scaled_influences(psi, units, error):
     """
     psi = psi - units.weights @ psi
     size = units.error(psi)
-    return psi * (error / size) if size > 0 else psi
+    return psi * (error / size if size > 0 else error)
 
 
 @dataclass
@@ -40,7 +40,8 @@ class Drawn:
         Of the draws of each donor cell: count, weight, weighted mean over the outputs,
         and weighted square of it.
     noise : float
-        Variances that drawing gives the rows' means, times the squared weights.
+        Variances that drawing gives the rows' means, times the squared weights. NaN for
+        one repeat, and so are the errors.
     """
 
     importances: np.ndarray
@@ -48,7 +49,7 @@ class Drawn:
     cells: np.ndarray
     noise: float
 
-    def estimate(self, points, level, move, draw, n_repeats, n_rows, n_donors=np.inf):
+    def estimate(self, points, level, move, draw, n_rows, n_donors=np.inf):
         """`Finished`, and the influence of each point.
 
         Drawing inflates squares of estimates by its own variance, which is taken off.
@@ -61,7 +62,6 @@ class Drawn:
             What the donors' means are compared with.
         move : Move
         draw : Draw
-        n_repeats : int
         n_rows : int
             How many rows there are.
         n_donors : float, default=inf
@@ -84,13 +84,10 @@ class Drawn:
             donated = factor**2 * (means**2 - noise)
             crossed = 2 * factor * own * means
             variance += share @ (crossed + of_squares * donated)
-            monte_carlo += max(move.chances @ donated, 0.0) / n_donors
+            monte_carlo += np.maximum(move.chances @ donated, 0.0) / n_donors
             psi = psi + factor * np.append(means, 0.0)[codes]
-        error = Units(n_rows).error_of_squares(max(variance, 0.0))
-        errors = error, np.sqrt(monte_carlo)
-        if n_repeats == 1:
-            errors, psi = np.full(2, np.nan), np.full(len(weights), np.nan)
-        return Finished(self.importances, *errors, n_repeats * n_rows), psi
+        error = Units(n_rows).error_of_squares(np.maximum(variance, 0.0))
+        return Finished(self.importances, error, np.sqrt(monte_carlo)), psi
 
 
 def _donor_means(cell_sums, level):
@@ -162,6 +159,8 @@ class DonorDraws:
         At most.
     seeds : ndarray of shape (n_entries,)
         One per entry, so that the numbers do not depend on n_jobs.
+    known : dict
+        Entry -> `RepeatSums`; None after the last repeat.
     """
 
     walk: object
@@ -169,7 +168,7 @@ class DonorDraws:
     scale: np.ndarray
     n_repeats: int
     seeds: np.ndarray
-    _known: dict = field(default_factory=dict, repr=False)
+    known: dict = field(default_factory=dict)
 
     def further(self, done, wanted, n_jobs):
         """Yield ([entry], `Finished`) of each entry after some more repeats.
@@ -181,23 +180,22 @@ class DonorDraws:
         n_jobs : int or None
         """
         active = np.flatnonzero(wanted).tolist()
-        tasks = ((e, self._known.get(e), int(wanted[e])) for e in active)
-        arguments = self.walk, self.draw, self.scale, self.n_repeats, self.seeds
-        with closing(in_order(draw_repeats, tasks, arguments, n_jobs)) as arriving:
+        tasks = ((e, self.known.get(e), int(wanted[e])) for e in active)
+        given = (replace(self, known={}),)
+        with closing(in_order(draw_repeats, tasks, given, n_jobs)) as arriving:
             for (e, *_), (finished, sums) in arriving:
-                self._known[e] = sums
+                self.known[e] = sums
                 yield [e], finished
 
 
-def draw_repeats(task, walk, draw, scale, n_repeats, seeds):
+def draw_repeats(task, draws):
     """Draw every row once in each of some repeats, its donors by their probabilities.
 
     Parameters
     ----------
     task : (int, RepeatSums or None, int)
         The entry, what is known of earlier repeats, and the number of further ones.
-    walk, draw, scale, n_repeats, seeds
-        See `DonorDraws`.
+    draws : DonorDraws
 
     Returns
     -------
@@ -206,23 +204,25 @@ def draw_repeats(task, walk, draw, scale, n_repeats, seeds):
     sums : RepeatSums or None
         None after the last repeat.
     """
-    e, known, n_more = task
+    (e, known, n_more), walk, draw = task, draws.walk, draws.draw
     move, n_rows = walk.moves[e], len(walk.rows)
-    uniform = Uniform(int(seeds[e]), n_repeats, n_rows, slice(0, n_rows))
+    uniform = Uniform(int(draws.seeds[e]), draws.n_repeats, n_rows, slice(0, n_rows))
     first = 0 if known is None else known.n_repeats
-    sums = draws_of(walk, move, draw, scale, uniform, range(first, first + n_more))
+    repeats = range(first, first + n_more)
+    sums = draws_of(walk, move, draw, draws.scale, uniform, repeats)
     sums = sums if known is None else known + sums
     drawn = sums.drawn(walk, move, draw)
     numbers, weights, codes = drawn.rows
     level = donor_levels(walk, move, numbers[0], drawn.importances.mean())
     points = numbers, weights, walk.units.weights, codes
-    finished, psi = drawn.estimate(points, level, move, draw, sums.n_repeats, n_rows)
+    finished, psi = drawn.estimate(points, level, move, draw, n_rows)
+    finished.n_draws = sums.n_repeats * n_rows
     finished.largest_draw = sums.largest
     if walk.keep_rows:
         error = finished.standard_errors
         finished.influences = scaled_influences(psi, walk.units, error)
         finished.contributions = numbers[0]
-    return finished, sums if sums.n_repeats < n_repeats else None
+    return finished, sums if sums.n_repeats < draws.n_repeats else None
 
 
 @dataclass
@@ -261,7 +261,7 @@ class RepeatSums:
         """What they say of the entry, a `Drawn`."""
         row_mean, squares = self.rows / self.n_repeats
         within = np.maximum(squares - row_mean**2, 0.0)
-        noise = within / max(self.n_repeats - 1, 1)
+        noise = within / (self.n_repeats - 1 or np.nan)  # one says nothing
         unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
         codes = None if move.codes is None else move.codes[walk.rows]
         return Drawn(
