@@ -16,7 +16,8 @@ def draw_something(draw, draw_and_close, some_importance, names):
     scale = chosen(draw, [1.0, 0.0, 1e300, 1e-310, np.nan, np.inf])
     values = rng.standard_normal(3) * (scale if scale else 0.0)
     labels = chosen(draw, LABELS)
-    errors = chosen(draw, [None, np.abs(values), np.full(3, np.nan), np.ones(2), -1.0])
+    ends = np.outer(values, [1, 2])
+    errors = chosen(draw, [None, ends, np.full((3, 2), np.nan), np.ones(2), -1.0])
     which = draw(st.integers(0, 5))
     if which == 0:
         shown = chosen(draw, [values, values.tolist(), values[:0], "abc", None])
@@ -24,7 +25,7 @@ def draw_something(draw, draw_and_close, some_importance, names):
         state = (ImportanceDisplay, shown, labels, errors, given)
 
         def call(ours):
-            display = ImportanceDisplay(shown, labels, standard_errors=errors)
+            display = ImportanceDisplay(shown, labels, intervals=errors)
             draw_and_close(display.plot, **given)
 
         return call, (values,), state

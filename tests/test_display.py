@@ -91,8 +91,8 @@ def test_bars_are_sorted_with_their_errors():
     widths = [bar.get_width() for bar in display.bars_]
     np.testing.assert_allclose(widths, imp.importances_[order])
     (segments,) = (c.get_segments() for c in display.errors_.lines[2])
-    half = [(s[1, 0] - s[0, 0]) / 2 for s in segments]
-    np.testing.assert_allclose(half, 1.96 * imp.standard_errors_[order])
+    ends = imp.interval()[["lower", "upper"]].to_numpy()
+    np.testing.assert_allclose([segment[:, 0] for segment in segments], ends)
     label = display.ax_.get_xlabel().split("\n")
     assert label == ["relative mean change of the prediction", "lines: 95% intervals"]
     assert display.ax_.get_xlim()[1] > max(widths)
@@ -106,7 +106,7 @@ def test_thirty_names_of_forty_characters_are_legible():
     assert {len(name) for name in names} == {40}
     values = random.uniform(size=42)
     display = ImportanceDisplay(
-        values, names, standard_errors=values / 10, label="share"
+        values, names, intervals=np.outer(values, [0.9, 1.1]), label="share"
     ).plot()
     assert_legible(display)
     order = np.argsort(-values)[:30]
@@ -133,9 +133,8 @@ def test_longer_names_are_wrapped_and_read_literally():
 def test_missing_numbers():
     """NaN importances are counted, NaN errors left out, none at all is no error."""
     values = [0.5, np.nan, 1.0, 0.0]
-    display = ImportanceDisplay(
-        values, list("abcd"), standard_errors=[0.1, np.nan, np.nan, 0.0]
-    ).plot()
+    ends = [[0.4, 0.6], [np.nan, np.nan], [np.nan, np.nan], [0.0, 0.0]]
+    display = ImportanceDisplay(values, list("abcd"), intervals=ends).plot()
     assert labels(display.ax_) == ["c", "a", "d"]
     assert "1 of 4 entries have no importance" in display.ax_.get_xlabel()
     assert len(display.errors_.lines[2][0].get_segments()) == 1

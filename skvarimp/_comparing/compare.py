@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.fitted import check_fitted
+from skvarimp._data.frames import require_pandas
 from skvarimp._data.validation import check_no_data
-from skvarimp._measures.base import BaseImportance, require_pandas
+from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.guards import no_overflow, undivided

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skvarimp._data.frames import entry_frame, frame_of
 from skvarimp._data.statistics import holm
 from skvarimp._data.validation import as_array, check_confidence
 from skvarimp._data.values import is_missing
-from skvarimp._measures.base import BaseImportance, entry_frame, frame_of, ranking
+from skvarimp._measures.base import BaseImportance, ranking
 from skvarimp._measures.rows import (
     Rows,
     drawing_errors,
@@ -129,7 +130,9 @@ def _same_rows(ours, theirs):
     return True
 
 
-def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Frame:
+def importance_by_cohort(
+    importance: BaseImportance, cohorts: ArrayLike, *, confidence: float = 0.95
+) -> Frame:
     """Importances of groups of rows, each compared with all other rows.
 
     The importance of a cohort is the mean of its rows' own importances. Donors are
@@ -143,14 +146,16 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
         (SensitivityImportance, PermutationImportance).
     cohorts : array-like of shape (n_samples,)
         The cohort of each row: strings, numbers or any other labels.
+    confidence : float, default=0.95
+        Of each interval by itself.
 
     Returns
     -------
-    frame of shape (n_cohorts * n_entries, 7)
+    frame of shape (n_cohorts * n_entries, 9)
         Columns cohort, entry, n_samples (rows of positive weight), importance,
-        standard_error, difference (to all other rows; NaN for a single cohort) and
-        p_value (two-sided, of no difference), the cohorts in sorted order, the most
-        important entry of each first.
+        standard_error, lower, upper, difference (to all other rows; NaN for a single
+        cohort) and p_value (two-sided, of no difference), the cohorts in sorted order,
+        the most important entry of each first.
 
     Raises
     ------
@@ -181,7 +186,8 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
     >>> table[["cohort", "importance", "difference"]].values.tolist()
     [['a', 0.5, -0.5], ['b', 1.0, 0.5]]
     """
-    rows = rows_of(importance)
+    check_confidence(confidence)
+    rows, drawn = rows_of(importance), drawing_errors(importance)
     if rows.contributions is None:
         raise ValueError(
             f"The importance of {type(importance).__name__} is no mean over rows, so "
@@ -199,7 +205,7 @@ def importance_by_cohort(importance: BaseImportance, cohorts: ArrayLike) -> Fram
         )
     table = []
     for c, name in enumerate(names.tolist()):
-        numbers = _of_cohort(rows, of_row == c)
+        numbers = _of_cohort(rows, drawn, of_row == c, confidence)
         for e in np.argsort(-numbers["importance"], kind="stable"):
             row = {"cohort": name, "entry": importance.entry_names_[e]}
             row["n_samples"] = int(sizes[c])
@@ -224,23 +230,29 @@ def _labels(cohorts, n_samples):
     return labels.astype(str) if len(kinds) == 2 else labels
 
 
-def _of_cohort(rows: Rows, inside):
-    """Importance, error, difference and p-value of each entry in one cohort."""
-    unknown = np.full(rows.influences.shape[1], np.nan)
-    if inside.sum() < 2:
-        names = "importance", "standard_error", "difference", "p_value"
-        return dict.fromkeys(names, unknown)
+def _of_cohort(rows: Rows, drawn, inside, confidence):
+    """Importance, error, interval, difference and p-value of each entry in a cohort."""
+    n_inside, share = inside.sum(), rows.weights[inside].sum()
+    names = "importance", "standard_error", "lower", "upper", "difference", "p_value"
+    numbers = dict.fromkeys(names, np.full(len(drawn), np.nan))
+    if n_inside < 2:
+        return numbers
     everyone = rows.weights @ rows.contributions
     as_donor = rows.influences - (rows.contributions - everyone)
     theta, psi = _mean_of(rows, inside, everyone, as_donor)
-    error, _ = error_and_skewness(rows.terms(psi), 0.0)
-    numbers = {"importance": theta, "standard_error": error}
-    if (~inside).sum() < 2:
-        return numbers | {"difference": unknown, "p_value": unknown}
+    # draws are spread evenly over the rows
+    error, skew = error_and_skewness(rows.terms(psi), drawn / np.sqrt(share))
+    quantile = t_quantile((1 + confidence) / 2, max(n_inside - 1, 1))
+    lower, upper = interval_bounds(theta, error, skew, quantile)
+    numbers |= {"importance": theta, "standard_error": error}
+    numbers |= {"lower": lower, "upper": upper}
+    n_others = len(inside) - n_inside
+    if n_others < 2:
+        return numbers
     others, psi_others = _mean_of(rows, ~inside, everyone, as_donor)
-    error, skew = error_and_skewness(rows.terms(psi - psi_others), 0.0)
-    freedom = max(min(inside.sum(), (~inside).sum()) - 1, 1)
-    size = np.abs(theta) + np.abs(others)
+    drawn = drawn / np.sqrt(share * (1.0 - share))
+    error, skew = error_and_skewness(rows.terms(psi - psi_others), drawn)
+    freedom, size = min(n_inside, n_others) - 1, np.abs(theta) + np.abs(others)
     difference, p_values = _tested(theta - others, size, error, skew, freedom)
     return numbers | {"difference": difference, "p_value": p_values}
 

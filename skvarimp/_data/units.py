@@ -29,15 +29,19 @@ class Units:
     weights : ndarray of shape (n_rows,) or (n_entries, n_rows), or None
         They sum to 1. Of a row that stands for several of equal influence, the root of
         the sum of their squared weights. None where others weigh the influences.
+    thirds : ndarray of the shape of `weights`, or None
+        The same for third moments: the cube root of the sum of their cubed weights.
+        None where it is not known.
     """
 
     n: int
     weights: np.ndarray | None = None
+    thirds: np.ndarray | None = None
 
     @classmethod
     def of(cls, weights):
         """Each row by itself; `weights` are positive and sum to 1."""
-        return cls(len(weights), weights)
+        return cls(len(weights), weights, weights)
 
     @property
     def inflation(self):
@@ -64,6 +68,13 @@ class Units:
         """Standard errors of estimates, from influences (..., n_rows)."""
         return root_of_squares(self.terms(influences))
 
+    def skewness(self, influences, errors):
+        """Skewness of estimates with these standard errors; None where not known."""
+        if self.thirds is None:
+            return None
+        terms = np.sqrt(self.inflation) * (self.thirds * influences)
+        return sum_of_cubes(divided(terms, errors[..., np.newaxis]))
+
     def error_of_sums(self, sums):
         """The same from w_i psi_i, (..., n_rows), perhaps summed over some rows."""
         return np.sqrt(self.inflation) * root_of_squares(sums)
@@ -81,6 +92,11 @@ def root_of_squares(values):
     size = np.abs(values).max(axis=-1, initial=0.0)
     scaled = divided(values, size[..., np.newaxis])
     return size * np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
+
+
+def sum_of_cubes(values):
+    """The sum of cubes along the last axis."""
+    return np.einsum("...i,...i,...i->...", values, values, values)
 
 
 def unit_of(values):

@@ -21,7 +21,6 @@ from skvarimp._display.named_rows import NamedRows, write_spans
 from skvarimp._display.text import ink
 from skvarimp._types import Axes
 
-INTERVAL = 1.96  # standard errors either side: 95% of a normal distribution
 LIGHT = "#99C7E0"  # of COLORS[0]
 PARTS = ["by itself", "with interactions"]
 DOTS = {"marker": "o", "linestyle": "none", "markersize": 5.0}
@@ -38,19 +37,16 @@ class ImportanceDisplay(NamedRows):
         Lengths of the bars; NaN is not drawn.
     entry_names : sequence of str
         Names of the entries; long ones are wrapped, not cut off.
-    standard_errors : array-like of shape (n_entries,), default=None
-        Drawn as 95% intervals, 1.96 standard errors on either side; NaN: none.
-        `from_importance` combines the sampling error and the error of random draws: it
-        takes the root of the sum of their squares.
     label : str, default="importance"
         What the lengths are, below the bars.
     intervals : array-like of shape (n_entries, 2), default=None
-        Lower and upper ends, drawn in place of standard errors; NaN: none.
+        Lower and upper ends, drawn as lines; NaN: none. `from_importance` draws the
+        95% intervals of `interval`.
     own : array-like of shape (n_entries,), default=None
         The part of each importance that the entry has by itself, drawn as a darker
         bar in front. The rest comes from interactions.
     lines : str, default="95% intervals"
-        What the standard errors or intervals are drawn as, said below the bars.
+        What the intervals are, said below the bars.
     ranks : array-like of shape (n_entries, 2), default=None
         Lowest and highest rank of each entry, written on the right.
 
@@ -80,7 +76,6 @@ class ImportanceDisplay(NamedRows):
     importances: ArrayLike
     entry_names: Sequence[str]
     _: KW_ONLY
-    standard_errors: ArrayLike | None = None
     label: str = "importance"
     intervals: ArrayLike | None = None
     own: ArrayLike | None = None
@@ -111,9 +106,8 @@ class ImportanceDisplay(NamedRows):
         display = cls(
             importance.importances_,
             importance.entry_names_,
-            standard_errors=whole_error(importance),
             label=importance._quantity() if label is None else label,
-            intervals=_corrected_intervals(importance),
+            intervals=np.column_stack(importance._ends()),
         )
         return display.plot(**kwargs)
 
@@ -188,10 +182,7 @@ class ImportanceDisplay(NamedRows):
             style = DOTS if as_dots else {"height": 0.4}
             alone = _draw(ax, at, own, as_dots, style | {"color": COLORS[0]})
             add_legend(ax, own_figure, [alone, self.bars_], PARTS)
-        ends = self.intervals
-        if ends is None:
-            ends = error_ends(values, self.standard_errors)
-        ends = drawable(ends, (len(values), 2), "intervals")[shown]
+        ends = drawn_ends(values, self.intervals)[shown]
         style = {"ecolor": COLORS[0], "capsize": 0.0} if as_dots else {}
         self.errors_ = draw_intervals(ax, at, values[shown], ends, **style)
         if self.ranks is not None:
@@ -205,32 +196,11 @@ def _draw(ax, at, values, as_dots, style):
     return ax.plot(values, at, **style)[0] if as_dots else ax.barh(at, values, **style)
 
 
-def whole_error(importance):
-    """Sampling error and error of drawing together, as far as known; or None."""
-    kinds = "standard_errors_", "monte_carlo_errors_"
-    errors = [getattr(importance, kind, None) for kind in kinds]
-    errors = [of_kind for of_kind in errors if of_kind is not None]
-    if not errors:
-        return None
-    known = np.any(~np.isnan(errors), axis=0)
-    return np.where(known, np.sqrt(np.nansum(np.square(errors), axis=0)), np.nan)
-
-
-def _corrected_intervals(importance):
-    """Intervals corrected for skewness, where the importance has kept its rows."""
-    if getattr(importance, "_rows", None) is None:
-        return None
-    table = columns_of(importance.interval())
-    ends = dict(zip(table["entry"], zip(table["lower"], table["upper"])))
-    return np.array([ends[name] for name in importance.entry_names_])
-
-
-def error_ends(values, errors):
-    """Ends of 95% intervals, (n_entries, 2); NaN where no error is known."""
-    if errors is None:
+def drawn_ends(values, intervals):
+    """Ends of intervals that the user gave, (n_entries, 2); NaN where there is none."""
+    if intervals is None:
         return np.full((len(values), 2), np.nan)
-    errors = drawable(errors, values.shape, "standard_errors")
-    return values[:, np.newaxis] + np.multiply.outer(errors, [-INTERVAL, INTERVAL])
+    return drawable(intervals, (len(values), 2), "intervals")
 
 
 def draw_intervals(ax, at, values, ends, **style):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import DOTS, draw_intervals, error_ends, whole_error
+from skvarimp._display.bars import DOTS, draw_intervals, drawn_ends
 from skvarimp._display.drawing import (
     COLORS,
     add_legend,
@@ -38,8 +38,9 @@ class ComparisonDisplay(NamedRows):
         Measure -> {model -> array of shape (n_entries,)}; NaN is not drawn.
     entry_names : sequence of str
         Names of the entries.
-    standard_errors : dict, default=None
-        Of the same form, drawn as 95% intervals; models may be missing.
+    intervals : dict, default=None
+        Measure -> {model -> array of shape (n_entries, 2)}, lower and upper ends, drawn
+        as lines; models may be missing.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class ComparisonDisplay(NamedRows):
     importances: Mapping[str, Mapping[str, ArrayLike]]
     entry_names: Sequence[str]
     _: KW_ONLY
-    standard_errors: Mapping[str, Mapping[str, ArrayLike]] | None = None
+    intervals: Mapping[str, Mapping[str, ArrayLike]] | None = None
 
     _in_units, _n_lines = False, 6
 
@@ -100,7 +101,7 @@ class ComparisonDisplay(NamedRows):
         fitted = getattr(frame, "fitted", None) or {}
         labels = getattr(frame, "labels", None) or {}
         names = [str(name) for name in frame.index]
-        importances, errors = {}, {}
+        importances, intervals = {}, {}
         for column in frame.columns:
             name, _, what = column.rpartition("/")
             if name in frame.columns and what in {"standard_error", "rank"}:
@@ -109,17 +110,17 @@ class ComparisonDisplay(NamedRows):
             model, measure = labels.get(column, (name, what))
             of_measure = importances.setdefault(measure, {})
             of_measure[model] = frame[column].to_numpy(dtype=np.float64)
-            known = whole_error(fitted[column]) if column in fitted else None
-            if known is not None:
-                by_name = dict(zip(fitted[column].entry_names_, known))
-                of_column = [by_name.get(name, np.nan) for name in names]
-                errors.setdefault(measure, {})[model] = np.array(of_column)
+            if column in fitted:
+                ends = np.column_stack(fitted[column]._ends())
+                by_name = dict(zip(fitted[column].entry_names_, ends))
+                of_column = [by_name.get(name, np.full(2, np.nan)) for name in names]
+                intervals.setdefault(measure, {})[model] = np.array(of_column)
         if not importances:
             raise ValueError(
                 "The table has no column of importances to draw. Pass the table that "
                 "compare_importances returned."
             )
-        return cls(importances, names, standard_errors=errors).plot(**kwargs)
+        return cls(importances, names, intervals=intervals).plot(**kwargs)
 
     @classmethod
     def from_outputs(cls, importance: Any, **kwargs: Any) -> Self:
@@ -140,9 +141,9 @@ class ComparisonDisplay(NamedRows):
         check_is_fitted(importance, "importances_")
         names, what = [*map(str, importance.output_names_)], importance._quantity()
         bars = {what: dict(zip(names, importance.importances_per_output_.T))}
-        errors = importance._errors_per_output
-        errors = None if errors is None else {what: dict(zip(names, errors.T))}
-        display = cls(bars, importance.entry_names_, standard_errors=errors)
+        ends = np.stack(importance._ends_per_output(), axis=-1)
+        intervals = {what: dict(zip(names, np.moveaxis(ends, 1, 0)))}
+        display = cls(bars, importance.entry_names_, intervals=intervals)
         return display.plot(**kwargs)
 
     @classmethod
@@ -166,12 +167,15 @@ class ComparisonDisplay(NamedRows):
         place = {name: e for e, name in enumerate(names)}
         cohorts = [str(cohort) for cohort in table["cohort"]]
         drawn = {}
-        for what in ("importance", "standard_error"):
+        for what in ("importance", "lower", "upper"):
             drawn[what] = {cohort: np.full(len(names), np.nan) for cohort in cohorts}
             for cohort, entry, value in zip(cohorts, table["entry"], table[what]):
                 drawn[what][cohort][place[entry]] = value
-        importances, errors = ({"importance in the cohort": d} for d in drawn.values())
-        return cls(importances, names, standard_errors=errors).plot(**kwargs)
+        lower, upper = drawn["lower"], drawn["upper"]
+        ends = {c: np.column_stack([lower[c], upper[c]]) for c in lower}
+        what = "importance in the cohort"
+        display = cls({what: drawn["importance"]}, names, intervals={what: ends})
+        return display.plot(**kwargs)
 
     @with_fitting_text
     def plot(
@@ -259,8 +263,8 @@ class ComparisonDisplay(NamedRows):
                 continue
             values = columns[key]
             at = np.arange(len(shown)) + height * (m + 0.5 - 0.5 * len(models))
-            errors = (self.standard_errors or {}).get(measure, {}).get(model)
-            ends = error_ends(values, errors)[shown]
+            ends = (self.intervals or {}).get(measure, {}).get(model)
+            ends = drawn_ends(values, ends)[shown]
             drawn, round_ = values[shown], m // len(COLORS)
             style, error_style = {"color": COLORS[m % len(COLORS)], "label": model}, {}
             if dots:

@@ -115,10 +115,8 @@ def _page(title, note, body):
 
 def _table_of(measure, further):
     """The table of a fitted measure, with intervals where it has errors."""
-    values, errors = measure.importances_, measure.standard_errors_
-    half = 1.96 * np.nan_to_num(np.zeros(len(values)) if errors is None else errors)
-    bounds = values - half, values + half
-    return _table(measure.entry_names_, measure.ranking_, values, further, *bounds)
+    values, ends = measure.importances_, measure._ends()
+    return _table(measure.entry_names_, measure.ranking_, values, further, *ends)
 
 
 def _table(names, ranks, values, further, lower, upper):
@@ -136,7 +134,8 @@ def _table(names, ranks, values, further, lower, upper):
     columns = {"importance": values} | further
     order = np.argsort(ranks, kind="stable")
     shown = order[:MOST_ROWS]
-    low, high = np.nan_to_num(lower[shown]), np.nan_to_num(upper[shown])
+    low, high = (np.where(np.isnan(e), values, e)[shown] for e in (lower, upper))
+    low, high = np.nan_to_num(low), np.nan_to_num(high)
     left, right = min(0.0, low.min(initial=0.0)), max(0.0, high.max(initial=0.0))
     width = (right - left) or 1.0
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.fitted import check_features_seen, check_fitted
+from skvarimp._data.frames import entry_frame, frame_library, frame_of
 from skvarimp._data.rows_apart import as_rows
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
@@ -25,10 +26,7 @@ from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import (
     drawing_errors,
-    error_and_skewness,
-    interval_bounds,
-    rows_of,
-    t_quantile,
+    interval_ends,
 )
 from skvarimp._running.guards import check_finite_results, no_overflow, whole_fit
 from skvarimp._running.private_sklearn import CallbackSupportMixin, validate_params
@@ -164,6 +162,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         output_names,
         standard_errors=None,
         errors_per_output=None,
+        units=None,
+        skewness=None,
     ):
         """Set the common attributes.
 
@@ -175,6 +175,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         standard_errors : array-like of shape (n_entries,), default=None
         errors_per_output : ndarray of shape (n_entries, n_outputs), default=None
             Of one output they are the standard errors.
+        units : Units, default=None
+            The independent rows, where there are standard errors.
+        skewness : ndarray of shape (n_entries,), default=None
+            Of the sampling errors, where it is known.
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
         if not self._may_be_infinite:
@@ -186,18 +190,24 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         )
         if per_output.shape[1] == 1 and standard_errors is not None:
             errors_per_output = self.standard_errors_[:, np.newaxis]
-        self._errors_per_output = errors_per_output
+        self._errors_per_output, self._skewness = errors_per_output, skewness
+        self._freedom = None if standard_errors is None else units.freedom
         self.entry_names_ = list(entry_names)
         self.output_names_ = list(output_names)
         self.ranking_ = ranking(self.importances_)
 
-    def to_frame(self, per_output: bool = False) -> Frame:
+    def to_frame(
+        self, per_output: bool = False, *, confidence: float | None = None
+    ) -> Frame:
         """Table of the importances, most important first.
 
         Parameters
         ----------
         per_output : bool, default=False
             Whether to list each output by itself, in place of their mean.
+        confidence : float, default=None
+            Adds the columns lower and upper, the ends of `interval` at this confidence
+            (NaN where there is no standard error).
 
         Returns
         -------
@@ -212,7 +222,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self, "importances_")
         if per_output:
-            return self._frame_of_outputs()
+            return self._frame_of_outputs(confidence)
         errors = self.standard_errors_
         if errors is None:
             errors = np.full(len(self.entry_names_), np.nan)
@@ -220,6 +230,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         drawn = getattr(self, "monte_carlo_errors_", None)
         if drawn is not None:
             columns["monte_carlo_error"] = drawn
+        if confidence is not None:
+            columns["lower"], columns["upper"] = self._ends(confidence)
         columns["rank"] = self.ranking_
         return self._frame(columns | self._further_columns())
 
@@ -229,7 +241,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             self.entry_names_, self.ranking_, columns, self._frame_library
         )
 
-    def _frame_of_outputs(self):
+    def _frame_of_outputs(self, confidence):
         values, n_outputs = self.importances_per_output_, len(self.output_names_)
         errors = self._errors_per_output
         if errors is None:
@@ -241,16 +253,23 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             "output": [str(name) for name in self.output_names_] * len(order),
             "importance": values[order].ravel(),
             "standard_error": errors[order].ravel(),
-            "rank": ranks[order].ravel(),
         }
+        if confidence is not None:
+            lower, upper = self._ends_per_output(confidence)
+            columns["lower"] = lower[order].ravel()
+            columns["upper"] = upper[order].ravel()
+        columns["rank"] = ranks[order].ravel()
         return frame_of(columns, self._frame_library)
 
     def interval(self, confidence: float = 0.95) -> Frame:
         """Confidence interval of each importance, with the model held fixed.
 
-        Corrected for the skewness of the estimate by the third moment of the
-        influences (Hall 1992). Where donors or rows were drawn, the error of drawing
-        is added to the standard error. Each interval holds by itself;
+        By Student's distribution, with as many degrees of freedom as the rows' weights
+        leave. Where donors or rows were drawn, the error of drawing is added to the
+        standard error. Corrected for the skewness of the estimate by the third moment
+        of the influences (Hall 1992) where they are known: with ``keep_rows=True``, and
+        where the importance is computed by moving the input of single rows in one
+        place. Bars, comparisons and tables show these intervals. Each holds by itself;
         `rank_intervals` gives intervals that hold together.
 
         Parameters
@@ -266,17 +285,45 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Unless the measure was fitted with ``keep_rows=True``.
+            If there are no standard errors.
         """
         check_is_fitted(self, "importances_")
-        check_confidence(confidence)
-        rows = rows_of(self)
-        terms = rows.terms(rows.influences)
-        error_with_skew = error_and_skewness(terms, drawing_errors(self))
-        quantile = t_quantile((1 + confidence) / 2, rows.units.freedom)
-        lower, upper = interval_bounds(self.importances_, *error_with_skew, quantile)
+        if self.standard_errors_ is None:
+            way_out = (
+                "Drawn numbers have them for n_repeats of at least 2; "
+                "importance_across_folds shows how much refits differ"
+            )
+            raise ValueError(
+                f"An interval needs standard errors, and this {type(self).__name__} "
+                f"has none. {self._without_rows or way_out}."
+            )
+        lower, upper = self._ends(confidence)
         columns = {"importance": self.importances_, "lower": lower, "upper": upper}
         return self._frame(columns)
+
+    def _ends(self, confidence=0.95):
+        """Lower and upper ends, (n_entries,) each; NaN where no error is known."""
+        check_confidence(confidence)
+        if self.standard_errors_ is None:
+            return np.full((2, len(self.importances_)), np.nan)
+        errors, drawn = self.standard_errors_, drawing_errors(self)
+        of_errors = errors, self._skewness, drawn, self._freedom
+        return interval_ends(self.importances_, *of_errors, confidence)
+
+    def _ends_per_output(self, confidence=0.95):
+        """The same of each output, (n_entries, n_outputs) each.
+
+        Of several outputs without the correction for skewness.
+        """
+        values, errors = self.importances_per_output_, self._errors_per_output
+        if values.shape[1] == 1:
+            return np.expand_dims(self._ends(confidence), 2)
+        check_confidence(confidence)
+        if errors is None or self._freedom is None:
+            return np.full((2, *values.shape), np.nan)
+        of_outputs = values.ravel(), errors.ravel(), None, 0.0
+        ends = interval_ends(*of_outputs, self._freedom, confidence)
+        return np.reshape(ends, (2, *values.shape))
 
     def _further_columns(self):
         """Name -> one value per entry, columns that this measure adds to its frame."""
@@ -330,47 +377,3 @@ def ranking(importances):
     """
     order = np.argsort(-importances, kind="stable")  # NaN sorts last
     return np.argsort(order) + 1
-
-
-def frame_library(native):
-    """Library of the frames made for data in a container; pandas for arrays."""
-    module = type(native).__module__.partition(".")[0]
-    return module if module in {"pandas", "polars", "pyarrow"} else "pandas"
-
-
-def entry_frame(entry_names, ranks, columns, library):
-    """Table of the entries, most important first.
-
-    Parameters
-    ----------
-    entry_names : list of str
-    ranks : ndarray of shape (n_entries,)
-        1 = most important.
-    columns : dict
-        Name -> ndarray of shape (n_entries,), in the order of the names.
-    library : {"pandas", "polars", "pyarrow"}
-    """
-    order = np.argsort(ranks, kind="stable")
-    columns = {name: values[order] for name, values in columns.items()}
-    return frame_of({"entry": [entry_names[e] for e in order]} | columns, library)
-
-
-def frame_of(columns, library):
-    """A frame of columns in a library, "pandas", "polars" or "pyarrow"."""
-    if library == "pandas":
-        return require_pandas().DataFrame(columns)
-    import narwhals.stable.v2 as nw
-
-    return nw.from_dict(columns, backend=library).to_native()
-
-
-def require_pandas():
-    """The pandas module, or an ImportError that says what needs it."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            "A table of importances is a pandas DataFrame. Install it with "
-            "`pip install pandas`, or read `importances_` and `entry_names_`."
-        ) from None
-    return pd

@@ -96,7 +96,7 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
             of_input = by_input(getattr(inner, name))
             of_input[several] = np.nan
             setattr(measure, name, of_input)
-    errors = None
+    how = {}
     if of_rows:
         rows = replace(
             inner._rows,
@@ -105,11 +105,12 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
             fingerprint=fingerprint(table.take(np.flatnonzero(inner._rows.kept))),
         )
         errors = rows.units.error(rows.influences.T)
-        if measure.keep_rows:
-            store_rows(measure, rows)
+        how = {"standard_errors": errors, "units": rows.units}
     join = np.maximum if getattr(measure, "statistic", None) == "t" else np.add
     importances = by_input(inner.importances_per_output_, join)
-    measure._store(importances, labels, inner.output_names_, errors)
+    measure._store(importances, labels, inner.output_names_, **how)
+    if of_rows and measure.keep_rows:
+        store_rows(measure, rows)
 
 
 def _sources(measure, steps, n_columns, names):

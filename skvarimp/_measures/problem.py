@@ -239,6 +239,11 @@ class Problem:
         """How far the unmoved response reaches, in units of the scale."""
         return float(np.mean(np.ptp(self.base, axis=1) / scale))
 
+    @property
+    def units(self):
+        """The independent rows, for standard errors."""
+        return Units.of(self.weights)
+
     def walk(self, response, entries, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""
         return Walk(
@@ -249,7 +254,7 @@ class Problem:
             np.arange(self.table.n_samples),
             self.weights,
             self.base,
-            Units.of(self.weights),
+            self.units,
             vars(self).get("y"),  # where a measure asked for it
             [request.scales for request in requests],
             keep_rows,

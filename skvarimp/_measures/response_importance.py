@@ -70,7 +70,10 @@ class ResponseImportance(BaseImportance):
         ]
         names = [entry.name for entry in plan.entries]
         output_names = output_names or plan.problem.model.output_names
-        self._store(outcome.importances, names, output_names, *errors)
+        units = plan.problem.units
+        self._store(
+            outcome.importances, names, output_names, *errors, units, outcome.skewness
+        )
         if not getattr(self, "keep_rows", False):
             return
         problem, influences = plan.problem, outcome.influences

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.statistics import divided
-from skvarimp._data.units import Units, root_of_squares
+from skvarimp._data.units import Units, root_of_squares, sum_of_cubes
 from skvarimp._running.guards import warn
 
 
@@ -42,8 +42,8 @@ class Rows:
     @classmethod
     def of(cls, problem, influences, contributions=None):
         """Those of a `Problem`."""
-        units, seen = Units.of(problem.weights), fingerprint(problem.table)
-        return cls(influences, contributions, units, problem.kept, seen)
+        seen = fingerprint(problem.table)
+        return cls(influences, contributions, problem.units, problem.kept, seen)
 
     @property
     def weights(self):
@@ -66,6 +66,9 @@ class Rows:
 def store_rows(measure, rows):
     """Set `influences_` and `row_importances_` of a measure with `keep_rows=True`."""
     measure._rows = rows
+    if measure.standard_errors_ is not None:
+        of_entries = rows.influences.T, measure.standard_errors_
+        measure._skewness = rows.units.skewness(*of_entries)
     measure.influences_ = rows.at_all_rows(rows.influences, np.nan)
     measure.row_importances_ = rows.at_all_rows(rows.contributions, 0.0)
     if getattr(measure, "monte_carlo_errors_", None) is None:
@@ -127,7 +130,7 @@ def error_and_skewness(terms, drawn):
         NaN and 0 where an error is not known.
     """
     error = np.hypot(root_of_squares(terms), drawn)
-    return error, np.sum(divided(terms, error[:, np.newaxis]) ** 3, axis=1)
+    return error, sum_of_cubes(divided(terms, error[:, np.newaxis]))
 
 
 def corrected(statistic, skew):
@@ -146,6 +149,34 @@ def uncorrected(quantile, skew):
     small = np.abs(skew) < 1e-9
     g = np.where(small, 1.0, skew)
     return np.where(small, shifted, 3.0 / g * (np.cbrt(1.0 + g * shifted) - 1.0))
+
+
+def interval_ends(estimates, errors, skew, drawn, freedom, confidence):
+    """Ends of the intervals of estimates: all intervals that are shown are these.
+
+    The error of random draws is added to the sampling error, and takes its part of the
+    skewness.
+
+    Parameters
+    ----------
+    estimates, errors : ndarray of shape (n_entries,)
+        With their sampling errors.
+    skew : ndarray of shape (n_entries,) or None
+        Skewness of the sampling errors; NaN or None where it is not known.
+    drawn : ndarray of shape (n_entries,) or float
+        Errors of random draws.
+    freedom, confidence : float
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n_entries,)
+        NaN where no error is known.
+    """
+    both = np.hypot(errors, drawn)
+    skew = np.zeros(len(errors)) if skew is None else np.nan_to_num(skew)
+    skew = skew * divided(errors, both) ** 3
+    quantile = t_quantile((1 + confidence) / 2, freedom)
+    return interval_bounds(estimates, both, skew, quantile)
 
 
 def interval_bounds(estimates, errors, skew, quantile):

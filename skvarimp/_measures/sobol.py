@@ -14,6 +14,7 @@ from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.problem import Plan, Request
 from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.rows import interval_ends
 from skvarimp._response.mean_curves import OwnShare, TotalShare
 from skvarimp._types import (
     Axes,
@@ -191,6 +192,7 @@ default="auto"
         self.total_ = total.importances.mean(axis=1)
         self.first_order_ = first.importances.mean(axis=1)
         self.total_standard_errors_ = total.standard_errors
+        self._total_skewness = total.skewness
         self.first_order_standard_errors_ = first.standard_errors
         self._store_outcome(plan, total if self.order == "total" else first)
 
@@ -219,10 +221,12 @@ default="auto"
         check_is_fitted(self, "importances_")
         if per_output:
             return super().plot(ax=ax, per_output=True, **kwargs)
+        of_errors = self.total_standard_errors_, self._total_skewness
+        ends = interval_ends(self.total_, *of_errors, 0.0, self._freedom, 0.95)
         display = ImportanceDisplay(
             self.total_,
             self.entry_names_,
-            standard_errors=self.total_standard_errors_,
+            intervals=np.column_stack(ends),
             label=self._quantity(),
             own=self.first_order_,
         )

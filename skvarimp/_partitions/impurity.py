@@ -24,8 +24,9 @@ def fit_trees(measure, estimator, partitions, y):
     credit = _in_trees(partitions.head, estimator).credit(sums)
     size = unit_of(credit.totals)
     squares = partitions.passed(_squares, (estimator, sums, size))
-    errors = Units(n_rows).error_of_squares(squares)
-    measure._store_earned(credit.columns, credit.totals, size * errors, y)
+    units = Units(n_rows)
+    errors = size * units.error_of_squares(squares)
+    measure._store_earned(credit.columns, credit.totals, errors, units, y)
 
 
 def _sums(part, estimator):

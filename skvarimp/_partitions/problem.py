@@ -20,6 +20,7 @@ from skvarimp._data.statistics import (
     weighted_median,
 )
 from skvarimp._data.table import ArrayTable, stacked
+from skvarimp._data.units import Units
 from skvarimp._data.values import names_in
 from skvarimp._measures.problem import ALL, Problem
 from skvarimp._models.model import Model
@@ -76,6 +77,11 @@ class PartitionedProblem(Problem):
     def n_rows(self):
         """See `Problem.n_rows`."""
         return sum(self.count(()).n_rows.values())
+
+    @property
+    def units(self):
+        """See `Problem.units`; their weights stay in the partitions."""
+        return Units(self.n_rows)
 
     def part_model(self, entries):
         """What makes the response of each partition; of no entries the black box."""

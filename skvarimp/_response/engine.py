@@ -124,7 +124,13 @@ def _summed(of_values, cell_of_value):
 
 
 # What an `Outcome` takes from a `Finished` besides importances, curves and rows.
-NUMBERS = "standard_errors", "errors_per_output", "monte_carlo_errors", "n_draws"
+NUMBERS = (
+    "standard_errors",
+    "skewness",
+    "errors_per_output",
+    "monte_carlo_errors",
+    "n_draws",
+)
 
 
 @dataclass
@@ -144,6 +150,8 @@ class Outcome:
         Of single rows, see `Finished`; None where they are not kept or there are none.
     errors_per_output : ndarray of shape (n_entries, n_outputs) or None
         NaN where there is none.
+    skewness : ndarray of shape (n_entries,) or None
+        Of the sampling error; NaN where it is not known.
     """
 
     importances: np.ndarray
@@ -154,6 +162,7 @@ class Outcome:
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
     errors_per_output: np.ndarray | None = None
+    skewness: np.ndarray | None = None
 
     @classmethod
     def empty(cls, n_entries, n_outputs):
@@ -163,6 +172,7 @@ class Outcome:
             np.full(n_entries, np.nan),
             [None] * n_entries,
             errors_per_output=np.full((n_entries, n_outputs), np.nan),
+            skewness=np.full(n_entries, np.nan),
         )
 
     @classmethod

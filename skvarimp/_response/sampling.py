@@ -218,9 +218,11 @@ def draw_repeats(task, draws):
     finished, psi = drawn.estimate(points, level, move, draw, n_rows)
     finished.n_draws = sums.n_repeats * n_rows
     finished.largest_draw = sums.largest
+    error = finished.standard_errors
+    psi = scaled_influences(psi, walk.units, error)
+    finished.skewness = walk.units.skewness(psi, error)
     if walk.keep_rows:
-        error = finished.standard_errors
-        finished.influences = scaled_influences(psi, walk.units, error)
+        finished.influences = psi
         finished.contributions = numbers[0]
     return finished, sums if sums.n_repeats < draws.n_repeats else None
 

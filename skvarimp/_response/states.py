@@ -149,6 +149,8 @@ class Finished:
     curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
     errors_per_output : ndarray of shape (n_entries, n_outputs) or None
         Standard errors of each output by itself.
+    skewness : ndarray of shape (n_entries,) or None
+        Of the sampling error of the mean over the outputs; None where it is not known.
     """
 
     importances: np.ndarray
@@ -160,6 +162,7 @@ class Finished:
     contributions: np.ndarray | None = None
     curves: np.ndarray | None = None
     errors_per_output: np.ndarray | None = None
+    skewness: np.ndarray | None = None
 
 
 @dataclass
@@ -253,7 +256,9 @@ class Sample:
         curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
         """
         psi = self._scaled_mean(influences)
-        finished = Finished(importances, self.units.error(psi), curves=curves)
+        errors = self.units.error(psi)
+        finished = Finished(importances, errors, curves=curves)
+        finished.skewness = self.units.skewness(psi, errors)
         of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
         finished.errors_per_output = of_outputs.T / self.scale
         if self.keep_rows:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from skvarimp._data.frames import entry_frame, frame_library
 from skvarimp._data.validation import StrOptions
 from skvarimp._display.stability import FoldsDisplay
-from skvarimp._measures.base import entry_frame, frame_library, ranking
+from skvarimp._measures.base import ranking
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._selection.refits import check_comparable
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import false_discovery_control, t
 
+from skvarimp._data.frames import entry_frame
 from skvarimp._data.statistics import divided, holm
 from skvarimp._data.units import Units
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import leave_out_html
-from skvarimp._measures.base import entry_frame, ranking
+from skvarimp._measures.base import ranking
 from skvarimp._types import Axes, Floats, Frame, Integers
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
+from skvarimp._data.frames import entry_frame, frame_library
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._data.values import encoded
 from skvarimp._display.stability import NullDisplay
-from skvarimp._measures.base import entry_frame, frame_library, ranking
+from skvarimp._measures.base import ranking
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._running.guards import warn
 from skvarimp._selection.refits import check_comparable, generator, seeds_of

@@ -216,7 +216,10 @@ default="auto"
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
         self.conditional_scores_ = ConditionalScores(names, results)
-        self._store(results.importances, names, output_names, results.errors)
+        units = results.scores.units
+        self._store(
+            results.importances, names, output_names, results.errors, units=units
+        )
 
     def _fit_rows(self, estimator, table, y, sample_weight):
         weights = check_sample_weight(sample_weight, table.n_samples)

@@ -345,19 +345,19 @@ class ImpurityImportance(BaseImportance):
         credit = rows.credit(rows.sums())
         units = Units.of(rows.weights / rows.weights.sum())
         errors = units.error(credit.influences.T)
-        self._store_earned(credit.columns, credit.totals, errors, y)
+        self._store_earned(credit.columns, credit.totals, errors, units, y)
         if self.keep_rows:
             every = np.zeros((2, len(places), table.n_columns))
             every[:, :, credit.columns] = credit.influences, credit.rows
             store_rows(self, Rows(*every, units, kept, fingerprint(some)))
 
-    def _store_earned(self, columns, totals, errors_of_columns, y):
+    def _store_earned(self, columns, totals, errors_of_columns, units, y):
         n_columns, n_outputs = self.n_features_in_, totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
         importances[columns], errors[columns] = totals, errors_of_columns
         names = column_names(getattr(self, "feature_names_in_", None), n_columns)
         outputs = target_names(n_outputs, names_in(y))
-        self._store(importances, names, outputs, errors)
+        self._store(importances, names, outputs, errors, units=units)
 
     def plot_association(
         self, ax: Axes | None = None, **kwargs: Any

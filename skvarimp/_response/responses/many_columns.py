@@ -10,11 +10,12 @@ Any head(X W + b) of sparse columns of few distinct values: in a column with the
 from the sums X W + b. The few rows that hold another value are then moved one by one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from skvarimp._data.table import ArrayTable, SparseTable
+from skvarimp._data.units import Units
 from skvarimp._data.values import begins_value
 from skvarimp._response.reductions import Range
 from skvarimp._response.shapes.line import StraightLines
@@ -136,7 +137,8 @@ def finish_lines(walk, positions, columns, slopes):
     margins = Margins(walk.base[np.newaxis], weights, rows, probabilities, None, walk.y)
     units = walk.units
     if weights is not walk.weights:
-        units = replace(units, weights=_roots(units.weights, weights))
+        norms = [_norms(units.weights, weights, power) for power in (2, 3)]
+        units = Units(units.n, *norms)
     t = values[:, np.newaxis]
     lines = StraightLines(margins, None, t, t, slopes[:, :, np.newaxis], ascending)
     if any(hasattr(reduction, "statistic") for reduction in reductions):
@@ -150,12 +152,16 @@ def finish_lines(walk, positions, columns, slopes):
     return result
 
 
-def _roots(of_rows, of_cells):
-    """`Units.weights` of stored values, a row each, after that of all other rows."""
-    roots = of_cells.copy()
-    rest = of_rows @ of_rows - np.sum(of_cells[:, 1:] ** 2, axis=1)
-    roots[:, 0] = np.where(of_cells[:, 0] > 0, np.sqrt(np.maximum(rest, 0.0)), 0.0)
-    return roots
+def _norms(of_rows, of_cells, power):
+    """`Units.weights` (2) or `Units.thirds` (3) of stored values, a row each.
+
+    They stand after that of all other rows.
+    """
+    norms = of_cells.copy()
+    rest = np.sum(of_rows**power) - np.sum(of_cells[:, 1:] ** power, axis=1)
+    rest = np.maximum(rest, 0.0) ** (1.0 / power)
+    norms[:, 0] = np.where(of_cells[:, 0] > 0, rest, 0.0)
+    return norms
 
 
 def finish_shape(walk, positions, shape, codes, units):
