@@ -269,6 +269,15 @@ def test_verdicts_colour_the_names():
     assert [line.get_xdata()[0] for line in dashed] == [0.5]
 
 
+def test_a_column_without_any_round():
+    """Has a name and no box."""
+    values, states = [[np.nan, 1.0]] * 2, ["rejected", "selected"]
+    display = AllRelevantDisplay(values, [0.4, 0.6], ["a", "b"], states).plot()
+    names = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert names == ["b", "largest copy", "a"]
+    assert np.isnan(display.boxes_[2].get_width())
+
+
 def test_categories_of_rows():
     """At most four are named, the others counted; grey only where values miss."""
     display = rows(3).plot()

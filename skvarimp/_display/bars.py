@@ -142,6 +142,9 @@ class ImportanceDisplay(NamedRows):
         ax: Axes | None = None,
         *,
         kind: Literal["bars", "dots"] = "bars",
+        max_entries: int | None = None,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the rows, the most important entry on top.
@@ -152,11 +155,15 @@ class ImportanceDisplay(NamedRows):
             Axes to draw into; None makes a figure that is large enough.
         kind : {"bars", "dots"}, default="bars"
             A bar per entry, or a dot, which leaves all of its interval to be seen.
+        max_entries : int, default=None
+            Entries shown, the most important; a note says how many are not. None: 30,
+            or as many as fit into `ax` or `figsize`.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
         **kwargs : dict
-            `max_entries`: entries shown, the most important; a note says how many are
-            not (default 30, or as many as fit into `ax` or `figsize`). `title` of the
-            picture. `figsize`: width and height in inches of a figure of its own. All
-            others are passed to `matplotlib.axes.Axes.barh`, or to `plot` of dots.
+            Passed to `matplotlib.axes.Axes.barh`, or to `plot` of dots.
 
         Returns
         -------
@@ -164,7 +171,8 @@ class ImportanceDisplay(NamedRows):
             This object.
         """
         check_choice("kind", kind, ["bars", "dots"])
-        return super().plot(ax, kind=kind, **kwargs)
+        given = {"max_entries": max_entries, "title": title, "figsize": figsize}
+        return super().plot(ax, kind=kind, **given, **kwargs)
 
     def _rows(self, most, longest):
         values = drawable(self.importances, (len(self.entry_names),), "importances")

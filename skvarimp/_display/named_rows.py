@@ -202,6 +202,7 @@ def draw_boxes(ax, rows, colors, keywords):
         The middle halves.
     """
     at = np.arange(len(rows))
+    rows = [row if len(row) else [np.nan] for row in rows]  # nothing to draw
     ends = [np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows]
     low, q1, median, q3, high = np.reshape(ends, (-1, 5)).T
     ax.hlines(at, low, high, ink(0.75), linewidth=1.0)
