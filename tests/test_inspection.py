@@ -151,7 +151,11 @@ def test_every_scorer(name):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
-    ("model", "y"), [m for m in MODELS if m[1].ndim == 1 or m[0].__class__ is Ridge]
+    ("model", "y"),
+    one_per(
+        lambda model, y: type(model),
+        [m for m in MODELS if m[1].ndim == 1 or m[0].__class__ is Ridge],
+    ),
 )
 def test_partial_dependence(model, y):
     """One and two columns, averages and curves, weights, any order of values."""

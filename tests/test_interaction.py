@@ -293,7 +293,9 @@ def frame_and_model():
     return frame, make_pipeline(encode, KNeighborsRegressor(4)).fit(frame, y)
 
 
-@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "container", ["pandas", pytest.param("polars", marks=pytest.mark.thorough)]
+)
 def test_strings_and_numbers_meet(container):
     """Each level meets each decile in X's own container; flatness by kind."""
     frame, model = frame_and_model()

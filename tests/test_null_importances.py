@@ -166,7 +166,7 @@ def test_p_values_with_folds_strata_and_weights_are_uniform():
     assert distance_from_uniform(single, 4) < critical(150)
 
 
-@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("cv", [None, pytest.param(3, marks=pytest.mark.thorough)])
 def test_signal_gets_the_smallest_possible_p_value(cv):
     """And noise beside it does not."""
     random = np.random.default_rng(0)

@@ -32,6 +32,7 @@ from sklearn.svm import SVR
 from skvarimp import PermutationImportance, SensitivityImportance, rank_intervals
 
 
+@pytest.mark.thorough
 def test_scorers_against_scikit_learn():
     """Means over shuffles agree with permutation_importance within their errors."""
     for scoring, model, y in [

@@ -113,6 +113,7 @@ NOISE, COINS = RANDOM.randn(150, 5), RANDOM.randint(0, 2, 150)
 BOTH = pytest.mark.parametrize("kind", [BackwardEliminationSelector, ForwardSelector])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "cv"), each([BackwardEliminationSelector, ForwardSelector], [None, 4])
 )

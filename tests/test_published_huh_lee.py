@@ -15,6 +15,7 @@ PUBLISHED = json.loads(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "model"),
     [

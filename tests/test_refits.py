@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
-from refit_cases import BOTH, FOREST, LABELS, LINEAR, OBSERVED, X, Y, few, values
+from refit_cases import BOTH, LABELS, LINEAR, OBSERVED, X, Y, few, values
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -19,6 +19,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import ExtraTreeRegressor
 
 from skvarimp import (
     FilterImportance,
@@ -124,7 +125,7 @@ def test_random_state(function):
         with joblib.parallel_config(backend="threading"):
             return values(
                 function(
-                    FOREST,
+                    ExtraTreeRegressor(max_depth=3),
                     X,
                     Y,
                     SAMPLED,

@@ -62,7 +62,14 @@ def test_blocks_of_rows_that_nothing_moves(monkeypatch):
         np.testing.assert_allclose(a.standard_errors, b.standard_errors, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["forest", "hist, classes", "forest, impure labels"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "forest",
+        pytest.param("hist, classes", marks=pytest.mark.thorough),
+        "forest, impure labels",
+    ],
+)
 def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     """Small blocks, small frontiers, small chunks: the same numbers up to rounding."""
     model, X, method = fitted(name)
