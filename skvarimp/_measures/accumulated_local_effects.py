@@ -20,6 +20,7 @@ from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.states import Finished
 from skvarimp._running.tasks import steps_of
 from skvarimp._types import Features, ResponseMethod
 
@@ -156,12 +157,11 @@ default="auto"
         tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
         results = steps_of([self], _curve_of, tasks, arguments, self.n_jobs)
         for (e, entry), (edges, effects, importance, influence, of_values) in results:
-            outcome.importances[e] = importance
-            outcome.errors_per_output[e] = units.error(influence)
-            influence = influence.mean(axis=0)
-            outcome.standard_errors[e] = units.error(influence)
-            if self.keep_rows:
-                outcome.store_rows([e], influences=influence)
+            of_mean = influence.mean(axis=0)
+            finished = Finished(importance, units.error(of_mean))
+            finished.errors_per_output = units.error(influence)
+            finished.influences = of_mean if self.keep_rows else None
+            outcome.store([e], finished)
             effects = effects[0] if len(effects) == 1 else effects.T
             self.curves_[entry.name] = (edges, effects)
             if of_values is not None:

@@ -197,8 +197,15 @@ class Outcome:
         if finished.curves is not None:
             for e, curve in zip(entries, finished.curves):
                 self.curves[e] = curve
-        rows = finished.influences, finished.contributions
-        self.store_rows(entries, influences=rows[0], contributions=rows[1])
+        for name in ("influences", "contributions"):
+            values = getattr(finished, name)
+            if values is None:
+                continue
+            values = np.atleast_2d(values).T
+            if getattr(self, name) is None:
+                shape = len(values), len(self.importances)
+                setattr(self, name, np.full(shape, np.nan, order="F"))
+            getattr(self, name)[:, entries] = values
 
     def times(self, factor):
         """The outcome with importances, errors and numbers of rows times a factor."""
@@ -207,17 +214,6 @@ class Outcome:
             if getattr(self, name) is not None:
                 setattr(self, name, factor * getattr(self, name))
         return self
-
-    def store_rows(self, entries, **of_rows):
-        """Keep numbers of single rows, (len(entries), n_rows) or None each, by name."""
-        for name, values in of_rows.items():
-            if values is None:
-                continue
-            values = np.atleast_2d(values).T
-            if getattr(self, name) is None:
-                shape = len(values), len(self.importances)
-                setattr(self, name, np.full(shape, np.nan, order="F"))
-            getattr(self, name)[:, entries] = values
 
 
 def run_walk(walk, n_jobs=None, progress=None):

@@ -235,17 +235,12 @@ class RowDraws:
         finished.monte_carlo_errors = np.sqrt(centred**2 @ counts / (n - 1) / n)
         finished.n_draws = np.full(len(of_rows), n)
         finished.largest_draw = np.abs(of_rows).max(axis=1)
-        psi, finished.influences, finished.contributions = (
-            finished.influences,
-            None,
-            None,
-        )
-        if self.walk.keep_rows:
-            # of rows not drawn 0, of others by how often they were; without bias
-            often = counts / (n * self.walk.weights[drawn])
-            every = np.zeros((2, len(of_rows), len(self.walk.rows)))
-            every[:, :, drawn] = often * np.stack([psi, of_rows])
-            finished.influences, finished.contributions = every
-            for of_entry, error in zip(every[0], finished.standard_errors):
-                of_entry[:] = scaled_influences(of_entry, self.walk.units, error)
-        return finished
+        if not self.walk.keep_rows:
+            return replace(finished, influences=None, contributions=None)
+        # a row that was not drawn has 0, so that the weighted means are not biased
+        often = counts / (n * self.walk.weights[drawn])
+        every = np.zeros((2, len(of_rows), len(self.walk.rows)))
+        every[:, :, drawn] = often * np.stack([finished.influences, of_rows])
+        for psi, error in zip(every[0], finished.standard_errors):
+            psi[:] = scaled_influences(psi, self.walk.units, error)
+        return replace(finished, influences=every[0], contributions=every[1])
