@@ -137,11 +137,14 @@ class Uniform:
         """
         n_rows = self.rows.stop - self.rows.start
         numbers = np.empty((n_moves, len(repeats), n_rows))
-        for m, r in np.ndindex(numbers.shape[:2]):
+        for m, of_move in enumerate(numbers):
             bits = np.random.PCG64(self.seed)
-            before = m * self.n_repeats + repeats[r]
+            random = np.random.Generator(bits)
+            before = m * self.n_repeats + repeats[0]
             bits.advance(before * self.n_all + self.rows.start)
-            np.random.Generator(bits).random(out=numbers[m, r])
+            for of_repeat in of_move:
+                random.random(out=of_repeat)
+                bits.advance(self.n_all - n_rows)
         return numbers
 
 
@@ -229,7 +232,7 @@ def draw_repeats(task, draws):
 
 @dataclass
 class RepeatSums:
-    """RepeatSums over repeats, each with every row once; a + b has the repeats of both.
+    """Sums over repeats, each with every row once; a + b has the repeats of both.
 
     Attributes
     ----------
@@ -241,7 +244,7 @@ class RepeatSums:
     cells : ndarray of shape (4, n_cells)
         See `Drawn`.
     largest : float
-        Largest of the draws' means over the outputs.
+        Largest size of a draw's mean over the outputs.
     """
 
     n_repeats: int
