@@ -85,7 +85,9 @@ def test_losses_whose_steps_are_not_known():
         ("MultiQuantile:alpha=0.1,0.9", "quantile at several levels"),
     ]:
         model = cat.CatBoostRegressor(**CAT, loss_function=loss).fit(X, y)
-        with pytest.raises(ValueError, match=f"steps of the loss {name} are not known"):
+        with pytest.raises(
+            ValueError, match=f"residuals of the loss {name} are not known"
+        ):
             ImpurityImportance(rows="unseen").fit(model, X, y)
 
 

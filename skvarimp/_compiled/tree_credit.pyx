@@ -131,7 +131,7 @@ def climb(
     const int32_t[::1] roots,
     const int64_t[::1] rows,
     nodes,
-    steps,
+    residuals,
     bint uses,
     bint adds,
     const double[::1] weights,
@@ -146,8 +146,8 @@ def climb(
     cdef const uint8_t[::1] first
     cdef double[:, ::1] state
     cdef double[:, :, ::1] without
-    cdef bint earns = earned is not None, given = steps.sizes is not None
-    cdef bint logistic = steps.scale is not None
+    cdef bint earns = earned is not None, given = residuals.sizes is not None
+    cdef bint logistic = residuals.scale is not None
     cdef Way way
     if rows.shape[0] == 0:
         return
@@ -162,17 +162,17 @@ def climb(
     if earns:
         way.earned = &earned[0, 0]
     if given:
-        sizes, slot = steps.sizes, steps.slot
+        sizes, slot = residuals.sizes, residuals.slot
         if sizes.shape[0] == 0:
             uses = False
         else:
             way.sizes, way.slot = &sizes[0, 0, 0], &slot[0]
     if adds or not given:
-        up, down, first = steps.up, steps.down, steps.first.view("u1")
-        y, state, without = steps.y, steps.state, steps.without
+        up, down, first = residuals.up, residuals.down, residuals.first.view("u1")
+        y, state, without = residuals.y, residuals.state, residuals.without
         way.up, way.down, way.first = &up[0, 0], &down[0, 0], &first[0]
         way.y, way.state, way.without = &y[0, 0], &state[0, 0], &without[0, 0, 0]
-        way.scale = steps.scale if logistic else 1.0
+        way.scale = residuals.scale if logistic else 1.0
     with nogil:  # with constants where most time is spent
         if given or way.n_raw > 1 or not (uses and adds):
             go_up(way, way.n_raw, given, logistic, uses, adds, earns)

@@ -21,7 +21,7 @@ from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.states import Finished
-from skvarimp._running.tasks import steps_of
+from skvarimp._running.tasks import tasks_done
 from skvarimp._types import Features, ResponseMethod
 
 
@@ -155,7 +155,7 @@ default="auto"
         units = Units.of(problem.weights)
         self.curves_, self.deciles_ = {}, {}
         tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
-        results = steps_of([self], _curve_of, tasks, arguments, self.n_jobs)
+        results = tasks_done([self], _curve_of, tasks, arguments, self.n_jobs)
         for (e, entry), (edges, effects, importance, influence, of_values) in results:
             of_mean = influence.mean(axis=0)
             finished = Finished(importance, units.error(of_mean))

@@ -14,7 +14,7 @@ from skvarimp._response.engine import Outcome, run_walk
 from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss
 from skvarimp._response.sampling import DonorDraws, draw_repeats, entry_seeds
 from skvarimp._running.guards import warn
-from skvarimp._running.tasks import steps_of
+from skvarimp._running.tasks import tasks_done
 
 
 @dataclass
@@ -83,7 +83,7 @@ class OutOfBag:
         influence = np.zeros((n_entries, self.table.n_samples))
         of_base = np.zeros(self.table.n_samples)
         given = self, entries, seeds, measure.n_repeats
-        results = steps_of([measure], _gained, range(n_trees), given, measure.n_jobs)
+        results = tasks_done([measure], _gained, range(n_trees), given, measure.n_jobs)
         for t, (gain, more, base, path) in results:
             rows, done = self.rows[t], done + 1
             measure.response_path_ = f"out-of-bag, each tree: {path}"

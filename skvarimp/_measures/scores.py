@@ -19,7 +19,7 @@ from skvarimp._response.sampling import entry_seeds
 from skvarimp._response.states import Finished
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import HELD, Memo, at_once, even_slices
-from skvarimp._running.tasks import steps_of
+from skvarimp._running.tasks import tasks_done
 
 
 class Responses:
@@ -301,7 +301,7 @@ class ScoreLost:
         n = len(plan.entries)
         seeds = entry_seeds(measure.random_state, n)
         given = plan.entries, self, measure.n_repeats, seeds
-        lost = steps_of([measure], _score_lost, range(n), given, measure.n_jobs)
+        lost = tasks_done([measure], _score_lost, range(n), given, measure.n_jobs)
         outcome, paths = Outcome.drawn(n, 1), []
         for e, (finished, path) in lost:
             outcome.store([e], finished)

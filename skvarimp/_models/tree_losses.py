@@ -1,6 +1,6 @@
-"""Losses of boosting, each as the step that a row asks of its raw outputs.
+"""Losses of boosting, each by the residuals of its rows.
 
-The step is minus the derivative of the loss by the raw outputs, before any link. Its
+A residual is minus the derivative of the loss by a raw output, before any link. Its
 scale is the loss's own: half the squared error, the log loss in nats, and so on.
 """
 
@@ -19,7 +19,7 @@ class TreeLoss:
     Attributes
     ----------
     name : str
-        A key of `STEPS`.
+        A key of `RESIDUALS`.
     parameter : float
         Its one number, such as the quantile; 1 where it has none.
     """
@@ -28,22 +28,22 @@ class TreeLoss:
     parameter: float = 1.0
 
     def __post_init__(self):
-        if self.name not in STEPS:
-            raise NotReadable(f"the steps of the loss {self.name} are not known")
+        if self.name not in RESIDUALS:
+            raise NotReadable(f"the residuals of the loss {self.name} are not known")
 
     @property
     def of_single_rows(self):
-        """Whether a row's step does not depend on the other rows given."""
+        """Whether a row's residual does not depend on the other rows given."""
         return self.name != "huber at quantile"
 
     @property
     def is_squared(self):
-        """Whether the step is a target minus the raw output."""
+        """Whether a residual is a target minus the raw output."""
         return self.name in ("squared error", "squared error of roots")
 
     @property
     def is_logistic(self):
-        """Whether the step is a target minus a logistic function of the raw output."""
+        """Whether it is a target minus a logistic function of the raw output."""
         return self.name in ("log loss", "log loss of shares")
 
     @property
@@ -58,7 +58,7 @@ class TreeLoss:
         # the corner is a quantile of the sizes of the errors, stage by stage
         return TreeLoss("huber", float(np.quantile(np.abs(y - raw), self.parameter)))
 
-    def steps(self, y, raw):
+    def residuals(self, y, raw):
         """Minus the derivatives by the raw outputs.
 
         Parameters
@@ -71,7 +71,7 @@ class TreeLoss:
         -------
         ndarray of shape (n_raw, n_rows)
         """
-        return STEPS[self.name](y, raw, self.parameter)
+        return RESIDUALS[self.name](y, raw, self.parameter)
 
 
 def _tweedie(y, raw, p):
@@ -96,7 +96,7 @@ def _rate(y, raw, _):
     return expit(raw) * (y * odds / np.expm1(np.logaddexp(0.0, raw)) - 1.0)
 
 
-STEPS = {
+RESIDUALS = {
     "squared error": lambda y, raw, _: y - raw,
     "squared error of roots": lambda y, raw, _: np.sign(y) * np.abs(y) ** 0.5 - raw,
     "absolute error": lambda y, raw, _: np.sign(y - raw),

@@ -28,7 +28,7 @@ MOST_CELLS = 2**16  # of several columns, between the cuts of trees
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedValues:
     """Distinct values of an entry, and their weights.
 
     Attributes
@@ -71,7 +71,7 @@ class Observed:
         rows = stacked([self.rows, other.rows])
         masses = np.concatenate([self.masses, other.masses])
         distinct = self.distinct and other.distinct
-        return Observed(self.entry, rows, masses, keys, distinct).counted()
+        return ObservedValues(self.entry, rows, masses, keys, distinct).counted()
 
     def counted(self):
         """With one row per value, in the order of the values or keys."""
@@ -83,7 +83,7 @@ class Observed:
         """Some of the values, with other masses."""
         keys = None if self.keys is None else self.keys[values]
         rows, distinct = self.rows.take(values), self.distinct and distinct
-        return Observed(self.entry, rows, masses, keys, distinct)
+        return ObservedValues(self.entry, rows, masses, keys, distinct)
 
     @property
     def _most(self):

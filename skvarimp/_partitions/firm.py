@@ -32,7 +32,7 @@ class Feature:
     Parameters
     ----------
     entry : Entry
-    observed : Observed
+    observed : ObservedValues
     method, n_bins, is_linear
         See `Estimator`.
 

@@ -27,7 +27,7 @@ from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._partitions.donors import (
     MOST_VALUES,
-    Observed,
+    ObservedValues,
     draw_in,
     pool_points,
     pool_rows,
@@ -129,7 +129,7 @@ class PartitionedProblem(Problem):
         return moves
 
     def _observed(self, entries, request, by_cells=True):
-        """The `Observed` of each entry: by cells, where trees need no more."""
+        """The `ObservedValues` of each entry: by cells, where trees need no more."""
         cells = by_cells and isinstance(self.response(entries), TreeResponse)
         cells &= not any(r.counts_values for r in request.reductions)
         count = self.count(entries)
@@ -186,7 +186,7 @@ class PartitionedProblem(Problem):
             pool = self._pool(int(seeds[0]))
             ones = np.ones(pool.n_samples)
             for e in np.flatnonzero(pooled):
-                observed[e] = Observed.of(pool, entries[e], ones)
+                observed[e] = ObservedValues.of(pool, entries[e], ones)
         moves = [GlobalMove.of(*both, request) for both in zip(observed, entries)]
         no_reductions = [replace(request, reductions=[])]
         walk = self._walk(self.part_model(()), entries, moves, no_reductions)
@@ -264,7 +264,7 @@ class PartitionedProblem(Problem):
 
     @cached_property
     def _targets(self):
-        """`Observed` of what each output is compared with."""
+        """`ObservedValues` of what each output is compared with."""
         return self.partitions.passed(_observe, (self.model, len(self.base)))
 
     def _statistics(self, contrast):
@@ -364,7 +364,7 @@ def _compared(part, model, n_outputs, row=...):
 def _observe(part, model, n_outputs):
     entry = Entry("value", (0,))
     return [
-        Observed.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
+        ObservedValues.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
         for of_one in _compared(part, model, n_outputs)
     ]
 

@@ -8,7 +8,7 @@ import numpy as np
 from skvarimp._data.merging import Largest
 from skvarimp._data.table import stacked
 from skvarimp._data.units import Units
-from skvarimp._partitions.donors import Observed
+from skvarimp._partitions.donors import ObservedValues
 from skvarimp._partitions.moments import Merged
 from skvarimp._response.engine import Outcome, Walk, merged_states
 from skvarimp._response.lowering import response_of
@@ -52,7 +52,7 @@ class Count:
     n_rows, weights : dict
         Number of a partition -> its rows of positive weight, and their weight.
     observed : dict
-        (entry, whether by cells of the trees) -> Observed.
+        (entry, whether by cells of the trees) -> ObservedValues.
     """
 
     n_rows: dict
@@ -82,7 +82,7 @@ class Count:
                 # levels are told apart by themselves, also in the cells of trees
                 by_keys = by_cells and not has_levels
                 keys = response.codes.keys(table, entry) if by_keys else None
-                of_entry = Observed.of(table, entry, weights, keys)
+                of_entry = ObservedValues.of(table, entry, weights, keys)
                 observed[entry, by_cells] = of_entry
         number = part.number
         return cls({number: table.n_samples}, {number: weights.sum()}, observed)
@@ -120,11 +120,11 @@ class GlobalMove:
     ----------
     move : Move
         Its donors are rows of `observed`.
-    observed : Observed
+    observed : ObservedValues
     """
 
     move: object
-    observed: Observed
+    observed: ObservedValues
 
     @classmethod
     def of(cls, observed, entry, request):

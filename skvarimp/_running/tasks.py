@@ -100,11 +100,13 @@ def set_callbacks(on, callbacks):
         on.set_callbacks(*(callbacks if several else [callbacks]))
 
 
-def steps_of(measures, function, tasks, arguments, n_jobs, task_name="entry", least=1):
+def tasks_done(
+    measures, function, tasks, arguments, n_jobs, task_name="entry", least=1
+):
     """Yield (task, function(task, *arguments)) until a callback or Ctrl-C stops it.
 
-    Each task is one step of the progress that the callbacks of the measures see. With
-    fewer than `least` steps done, an interrupt is raised.
+    The callbacks of the measures see the progress, task by task. With fewer than
+    `least` tasks done, an interrupt is raised.
     """
     results = in_order(function, tasks, arguments, n_jobs)
     with (

@@ -21,7 +21,7 @@ from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
     validate_parameter_constraints,
 )
-from skvarimp._running.tasks import set_callbacks, steps_of, within_callbacks
+from skvarimp._running.tasks import set_callbacks, tasks_done, within_callbacks
 from skvarimp._selection.checks import (
     check_refittable,
     checked_instance,
@@ -85,7 +85,7 @@ def run_refits(function, tasks, arguments, n_jobs, callbacks, least=1):
     """
     runner = Refitting()
     set_callbacks(runner, callbacks)
-    done = steps_of([runner], function, tasks, arguments, n_jobs, "refit", least)
+    done = tasks_done([runner], function, tasks, arguments, n_jobs, "refit", least)
     return within_callbacks([runner], lambda: [result for _, result in done])
 
 

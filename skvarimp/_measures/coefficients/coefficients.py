@@ -16,7 +16,11 @@ from skvarimp._data.statistics import variance
 from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._data.values import as_columns, names_in, target_names
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.behind_steps import fit_behind_steps, has_steps, set_columns
+from skvarimp._measures.behind_transformers import (
+    fit_behind_transformers,
+    has_transformers,
+    set_columns,
+)
 from skvarimp._measures.coefficients.statistics import (
     check_has_statistic,
     coefficient_statistics,
@@ -73,8 +77,8 @@ class WeightImportance(BaseImportance):
         )
 
     def _fit(self, estimator, X, y, sample_weight):
-        if has_steps(estimator):
-            fit_behind_steps(self, estimator, X, y, sample_weight)
+        if has_transformers(estimator):
+            fit_behind_transformers(self, estimator, X, y, sample_weight)
         else:
             self._read(estimator, X, y, sample_weight)
 

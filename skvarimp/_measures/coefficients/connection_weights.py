@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from skvarimp._data.statistics import divided
-from skvarimp._measures.behind_steps import set_columns
+from skvarimp._measures.behind_transformers import set_columns
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.readers.linear import layer_weights

@@ -196,7 +196,7 @@ class SortedColumns:
 
 
 @dataclass
-class Level:
+class TreeLevel:
     """The branch nodes of one depth, each a run of positions.
 
     Attributes
@@ -236,7 +236,9 @@ class Level:
         order, rank = _runs(self.order, self.rank, destination, (1,))
         lengths = np.bincount(self.segment[kept], minlength=len(self.nodes))
         alive = lengths > 0
-        return Level(self.nodes[alive], lengths[alive], order, rank, self.left[kept])
+        return TreeLevel(
+            self.nodes[alive], lengths[alive], order, rank, self.left[kept]
+        )
 
 
 def levels(grove, order, rank):
@@ -250,7 +252,7 @@ def levels(grove, order, rank):
 
     Yields
     ------
-    Level
+    TreeLevel
     """
     branches = grove.left != LEAF
     destination = branches[grove.roots][grove.tree].astype(np.int8)
@@ -260,7 +262,7 @@ def levels(grove, order, rank):
         nodes, right, left = (each[lengths > 0] for each in below)
         lengths, slots = lengths[lengths > 0], order[0]
         goes_left = slots < grove.start[np.repeat(right, lengths)]
-        level = Level(nodes, lengths, order, rank, goes_left)
+        level = TreeLevel(nodes, lengths, order, rank, goes_left)
         yield level
 
         left_run, right_run = (branches[c][level.segment] for c in (left, right))

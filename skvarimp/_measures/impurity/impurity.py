@@ -19,7 +19,10 @@ from skvarimp._data.validation import Interval, check_sample_weight, check_targe
 from skvarimp._data.values import names_in, target_names
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.behind_steps import fit_behind_steps, has_steps
+from skvarimp._measures.behind_transformers import (
+    fit_behind_transformers,
+    has_transformers,
+)
 from skvarimp._measures.impurity.readers import READERS
 from skvarimp._measures.impurity.training import check_training_only, fit_training_rows
 from skvarimp._measures.impurity.tree_reader import not_trees
@@ -310,9 +313,9 @@ class ImpurityImportance(BaseImportance):
         return self
 
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
-        if has_steps(estimator):
+        if has_transformers(estimator):
             more = {"tree_weights": tree_weights}
-            fit_behind_steps(self, estimator, X, y, sample_weight, **more)
+            fit_behind_transformers(self, estimator, X, y, sample_weight, **more)
             return
         check_fitted(estimator)
         estimator = unwrapped(estimator)

@@ -1,7 +1,8 @@
 """What splits earn on rows that the trees were not grown on.
 
-A split earns, from all rows that come to it, their weighted covariance of the step that
-the loss asks of the prediction so far with the value of the child taken:
+A split earns, from all rows that come to it, the weighted covariance of their residuals
+(minus the derivative of the loss at the prediction so far) with the value of the child
+taken:
 
     sum_i w_i (g_i - mean of g) (v_child(i) - mean of v)
 
@@ -56,8 +57,8 @@ class Credit:
 
 
 @dataclass
-class Steps:
-    """The step that the loss asks of each raw output, for a row and a feature.
+class Residuals:
+    """The residual of each raw output, see `TreeLoss`, for a row and a feature.
 
     Either `sizes` holds it, or it is
 
@@ -168,7 +169,7 @@ class RowsInTrees:
         reached : ndarray of shape (n_groups, n_nodes)
             Weights of the rows at each leaf.
         asked : ndarray of shape (n_raw, n_nodes)
-            Weights times steps of the rows that come from a split to its child.
+            Weights times residuals of the rows that come from a split to its child.
         """
         reached = np.zeros((len(self.groups), self.values.shape[1]))
         asked = np.zeros(self.values.shape)
@@ -208,7 +209,7 @@ class RowsInTrees:
         change : ndarray of shape (n_raw, n_nodes)
             That, times how much the tree counts for a row that reaches it.
         centre : ndarray of shape (n_raw, n_nodes)
-            The same times the mean step of the rows at the parent.
+            The same times the mean residual of the rows at the parent.
         """
         nodes, below, above = self.nodes, self.below, self.above
         change, centre = np.zeros((2, *self.values.shape))
@@ -221,9 +222,9 @@ class RowsInTrees:
             for k in group:
                 value = self.values[k, below]
                 mean = divided(np.bincount(above, weight[below] * value, size), weight)
-                step = divided(np.bincount(above, asked[k, below], size), weight)
+                residual = divided(np.bincount(above, asked[k, below], size), weight)
                 change[k, below] = (value - mean[above]) * often
-                centre[k, below] = change[k, below] * step[above]
+                centre[k, below] = change[k, below] * residual[above]
         return change, centre
 
     def _shared_out(self, earning):
@@ -254,13 +255,14 @@ class RowsInTrees:
         return self._kept.get((trees.tobytes(), rows[0]), leaves)
 
     def _averaged(self):
-        """Trees, rows, steps, whether trees are used, whether added: tree by tree."""
+        """Trees, rows, residuals, whether trees are used and added: tree by tree."""
         rows, slot = np.arange(len(self.codes)), self._slot(())
         for t in range(len(self.nodes.roots)):
             rows = rows if self.outside is None else self.outside[t]
             if len(rows):
                 sizes = np.ascontiguousarray(self.y[np.newaxis, :, rows])
-                yield np.array([t]), rows, Steps(sizes=sizes, slot=slot), True, False
+                residuals = Residuals(sizes=sizes, slot=slot)
+                yield np.array([t]), rows, residuals, True, False
 
     def _boosted(self, group):
         """The same for rows block by block, each through all stages."""
@@ -268,25 +270,26 @@ class RowsInTrees:
         of_trees = np.any(self.values[group] != 0.0, axis=0)
         trees = np.flatnonzero(np.logical_or.reduceat(of_trees, self.nodes.roots))
         stages = np.split(trees, np.flatnonzero(np.diff(self.form.stages[trees])) + 1)
-        steps = self._steps(loss, group)
-        known = loss.is_squared or steps.scale is not None
+        residuals = self._residuals(loss, group)
+        known = loss.is_squared or residuals.scale is not None
         in_turn = known and len(stages) == len(trees)
         size = CACHE // 8 if in_turn else CACHE
         parts = slices(n_rows, n_features * len(group), size)
         for part in parts if loss.of_single_rows else [slice(0, n_rows)]:
             rows, y = np.arange(n_rows)[part], self.y[group, part]
-            steps.start(loss.steps(y, 0.0) if loss.is_squared else y, n_features)
+            target = loss.residuals(y, 0.0) if loss.is_squared else y
+            residuals.start(target, n_features)
             for stage in [trees] if in_turn else stages:
                 alone = in_turn or len(stage) == 1
                 for one in [stage] if known else stage[:, np.newaxis]:
                     if not known:
-                        self._ask(loss, steps, one[0], y)
-                    yield one, rows, steps, True, alone
+                        self._ask(loss, residuals, one[0], y)
+                    yield one, rows, residuals, True, alone
                 if not alone:
-                    yield stage, rows, steps, False, True
+                    yield stage, rows, residuals, False, True
 
-    def _steps(self, loss, group):
-        """`Steps` of a group, before any row."""
+    def _residuals(self, loss, group):
+        """`Residuals` of a group, before any row."""
         values, nodes = self.values[group], self.nodes
         offset = np.broadcast_to(self.form.offset, len(self.values))[group]
         first = first_on_path(nodes)
@@ -295,19 +298,19 @@ class RowsInTrees:
         if loss.is_logistic and largest < LARGEST:
             grown = np.exp(loss.parameter * values)
             at_start = np.exp(-loss.parameter * offset)
-            return Steps(grown, 1.0 / grown, at_start, first, loss.parameter)
-        return Steps(values, -values, -offset, first)
+            return Residuals(grown, 1.0 / grown, at_start, first, loss.parameter)
+        return Residuals(values, -values, -offset, first)
 
-    def _ask(self, loss, steps, t, y):
-        """Ask the loss for its steps in tree t, for each feature that splits it."""
+    def _ask(self, loss, residuals, t, y):
+        """Ask the loss for the residuals in tree t, for each feature that splits it."""
         root = self.nodes.roots[t]
-        raw = -steps.state - steps.down[:, [root]]
+        raw = -residuals.state - residuals.down[:, [root]]
         feature = self.nodes.feature[self.nodes.tree == t]
         used = np.unique(feature[feature >= 0])
-        steps.slot = self._slot(used)
+        residuals.slot = self._slot(used)
         loss = loss.settled(y, raw)
-        without = steps.without
-        steps.sizes = np.array([loss.steps(y, raw - without[:, :, u]) for u in used])
+        others = [raw - residuals.without[:, :, u] for u in used]
+        residuals.sizes = np.array([loss.residuals(y, other) for other in others])
 
     def _slot(self, used):
         slot = np.zeros(self.codes.shape[1], dtype=np.int32)
@@ -324,7 +327,9 @@ def first_on_path(nodes):
     return first
 
 
-def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, earned):
+def climb(
+    leaves, roots, rows, nodes, residuals, uses, adds, weights, one, each, earned
+):
     """Let rows go up from their leaves, tree after tree.
 
     Parameters
@@ -334,7 +339,7 @@ def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, ear
     rows : ndarray of shape (n,)
         Distinct rows of `weights` and `earned`.
     nodes : NodeTable
-    steps : Steps
+    residuals : Residuals
     uses : bool
         Whether splits add up or earn.
     adds : bool
@@ -342,7 +347,7 @@ def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, ear
     weights : ndarray of shape (n_samples,)
     one, each : ndarray of shape (n_nodes,) and (n_raw, n_nodes)
         What `RowsInTrees.sums` calls reached and asked, which grow; or where rows earn,
-        what a row gets for coming to a node, `each` times its step minus `one`.
+        what a row gets for coming to a node, `each` times its residual minus `one`.
     earned : ndarray of shape (n_samples, n_features) or None
         Changed in place.
     """
@@ -355,15 +360,15 @@ def climb(leaves, roots, rows, nodes, steps, uses, adds, weights, one, each, ear
             above = nodes.parent[at]
             feature = nodes.feature[above]
             if uses:
-                size = steps.at(i, feature, root)
+                size = residuals.at(i, feature, root)
                 if earned is None:
                     for of_raw, asked in zip(each, size * weights[rows[i]]):
                         of_raw += np.bincount(at, asked, len(one))
                 else:
                     earned[rows[i], feature] += np.sum(size * each[:, at], 0) - one[at]
             if adds:
-                top = steps.first[above]
-                steps.add(i[top], feature[top], at_end[i[top]], above[top])
+                top = residuals.first[above]
+                residuals.add(i[top], feature[top], at_end[i[top]], above[top])
             at = above
         if adds:
-            steps.predict(at_end)
+            residuals.predict(at_end)

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_array, validate_data
 from skvarimp._compiled import use_compiled
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import check_target, check_weights
-from skvarimp._measures.behind_steps import set_columns
+from skvarimp._measures.behind_transformers import set_columns
 from skvarimp._measures.impurity.criteria import CLASS_CRITERIA, make_criterion
 from skvarimp._measures.impurity.grove import SortedColumns
 from skvarimp._measures.impurity.readers import read_trees

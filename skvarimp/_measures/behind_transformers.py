@@ -1,7 +1,7 @@
-"""Measures that read a fitted model, for a pipeline whose last step is that model.
+"""Measures that read a fitted model, for a pipeline that ends in that model.
 
-The measure reads the last step with the transformed X. Each transformed column comes
-from one input column, which gets its number.
+The measure reads the last estimator with the transformed X. Each transformed column
+comes from one input column, which gets its number.
 """
 
 from dataclasses import replace
@@ -28,8 +28,8 @@ OF_COLUMNS = {
 }
 
 
-def has_steps(estimator):
-    """Whether a model is a pipeline with steps before its last."""
+def has_transformers(estimator):
+    """Whether a model is a pipeline, with transformers before its last estimator."""
     return isinstance(unwrapped(estimator), Pipeline)
 
 
@@ -62,8 +62,8 @@ def set_columns(measure, estimator, X):
     return column_names(names, n_features), table
 
 
-def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
-    """Fit a measure on the last step of a pipeline and count by its input columns.
+def fit_behind_transformers(measure, estimator, X, y, sample_weight, **options):
+    """Fit a measure on the end of a pipeline and count by its input columns.
 
     Numbers of several columns of one input are added. Of t statistics the largest
     counts.
@@ -78,13 +78,13 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
     """
     labels, table = set_columns(measure, estimator, X)
     pipeline, inner = unwrapped(estimator), clone(measure)
-    steps, last = pipeline[:-1], pipeline.steps[-1][1]
+    transformers, last = pipeline[:-1], pipeline[-1]
     names, n_columns = getattr(measure, "feature_names_in_", None), len(labels)
-    source = _sources(measure, steps, n_columns, names)
+    source = _sources(measure, transformers, n_columns, names)
     of_rows = getattr(measure, "rows", "training") != "training"
     if of_rows:
         inner.set_params(keep_rows=True)
-    behind = None if X is None else steps.transform(table.native)
+    behind = None if X is None else transformers.transform(table.native)
     inner.fit(last, behind, y, sample_weight=sample_weight, **options)
     for name, value in vars(inner).items():
         if name.endswith("_") and name not in OF_COLUMNS:
@@ -113,15 +113,17 @@ def fit_behind_steps(measure, estimator, X, y, sample_weight, **options):
         store_rows(measure, rows)
 
 
-def _sources(measure, steps, n_columns, names):
-    """The input column of each column that the last step is given."""
+def _sources(measure, transformers, n_columns, names):
+    """The input column of each column that the last estimator is given."""
     name, way_out = (
         type(measure).__name__,
         "Pass the last step, with X as transformed by the steps before: pipeline[-1] "
         "and pipeline[:-1].transform(X).",
     )
     try:
-        source = sources(steps, n_columns, None if names is None else list(names))
+        source = sources(
+            transformers, n_columns, None if names is None else list(names)
+        )
     except NotColumnwise as declined:
         raise TypeError(
             f"{name} reads the inside of one model, got a Pipeline whose steps mix "
