@@ -1,12 +1,14 @@
 """The rooms of the package: which may import which, and how large they are."""
 
 import ast
+import inspect
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import skvarimp
+from skvarimp._response.lowering import Response  # with all that derive from it
 
 ROOT = Path(skvarimp.__file__).parent
 FLOORS = (  # each imports those before it
@@ -23,7 +25,7 @@ FLOORS = (  # each imports those before it
     "_partitions",  # so no room imports it
 )
 FREE = {"exceptions", "_types", "feature_functions"}  # any room may import these
-LINES, MODULES = 400, 16
+LINES, MODULES, METHODS = 400, 16, 12
 
 SOURCES = {
     path.relative_to(ROOT): path.read_text("utf8") for path in ROOT.rglob("*.py")
@@ -93,3 +95,15 @@ def test_every_room_says_what_it_is_for():
     ]
     assert not silent
     assert set(FLOORS) <= {folder.as_posix() for folder in folders}
+
+
+def subclasses(kind):
+    """A class and all that derive from it."""
+    return [kind, *(c for below in kind.__subclasses__() for c in subclasses(below))]
+
+
+@pytest.mark.parametrize("kind", subclasses(Response), ids=lambda kind: kind.__name__)
+def test_a_response_fits_on_a_page(kind):
+    """No response class has more than twelve methods of its own."""
+    own = [value for value in vars(kind).values() if inspect.isroutine(value)]
+    assert len(own) <= METHODS

@@ -13,9 +13,9 @@ from skvarimp._partitions.moments import Merged
 from skvarimp._response.engine import Outcome, Walk, merged_states
 from skvarimp._response.lowering import response_of
 from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.trees.means import mean_curves, serves, with_slopes
+from skvarimp._response.responses.trees.means import mean_curves, with_slopes
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.responses.trees.walks import member_of
+from skvarimp._response.responses.trees.walks import member_of, serves
 from skvarimp._response.states import Sample
 from skvarimp._response.unmoved import unmoved_response
 

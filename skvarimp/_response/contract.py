@@ -6,9 +6,17 @@ J of the table:
     outputs[o, i]   = f_o(x_i)
     curves[o, i, k] = f_o(x_i with x_iJ := v_k)
 
-Each form has a response, which implements `curves` and is entered in `lowering.py`.
-Everything else has a default. How a walk is carried out is the work of another object,
-its `Walker`.
+Each form has a response, which is entered in `lowering.py`. It must give `curves`. It
+may give more, where it knows a shorter way than the default:
+
+=========================== ==================================================
+`steps`, `shapes`           the curves by their steps, or in another `Shape`
+`mean_curves`, `averaged`   means of curves over the rows
+`at_cells`                  few cells of each curve, for scores
+`critical_values`, `inside` what the probe should look at
+`costs`, `evaluations`      what ``estimation="auto"`` decides by
+`walker`                    how a walk is carried out, by a `Walker` of its own
+=========================== ==================================================
 """
 
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.grid import Entry, make_move, product_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import masses, means
+from skvarimp._response.responses.trees import masses, means, walks
 from skvarimp._response.responses.trees import response as trees_response
 
 RANDOM = np.random.RandomState(0)
@@ -150,14 +150,14 @@ def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypa
     weights = RANDOM.gamma(1.0, size=480)
     found = []
     for least in (0, 10**6):
-        monkeypatch.setattr(means, "ROWS_OF_LEAF", least)
+        monkeypatch.setattr(walks, "ROWS_OF_LEAF", least)
         imp = PartialDependenceImportance(grid=20, keep_rows=True)
         found.append(imp.fit(MODELS[name], rows, sample_weight=weights))
     a, b = found
     small = roundoff(480, a.influences_, *(c for _, c in a.curves_.values()))
     np.testing.assert_allclose(a.importances_, b.importances_, rtol=1e-11, atol=small)
     np.testing.assert_allclose(a.influences_, b.influences_, rtol=1e-9, atol=small)
-    monkeypatch.setattr(means, "ROWS_OF_LEAF", 0)
+    monkeypatch.setattr(walks, "ROWS_OF_LEAF", 0)
     alone = PartialDependenceImportance(grid=20)
     alone.fit(MODELS[name], rows, sample_weight=weights)
     np.testing.assert_allclose(

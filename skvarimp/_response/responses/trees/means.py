@@ -33,7 +33,6 @@ from itertools import combinations, product
 import numpy as np
 
 from skvarimp._data.values import numbered
-from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees import masses
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.descent import Group
@@ -46,8 +45,7 @@ from skvarimp._response.responses.trees.masses import (
 )
 from skvarimp._running.memory import HELD, numbers_at_once
 
-# From so many rows of a leaf on, counting masses takes less time than summing curves.
-ROWS_OF_LEAF, ROWS_OF_LEAF_IN_NUMPY = 5, 50
+ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
 
 
 class Means:
@@ -176,7 +174,7 @@ def counts_masses(response, n_rows, n_features):
         return False
     n_leaves = np.count_nonzero(response.trees.feature < 0)
     of_leaf = n_rows * len(response.trees.roots) / n_leaves
-    return response.compiled or of_leaf >= ROWS_OF_LEAF_IN_NUMPY
+    return response.compiled or of_leaf >= ROWS_OF_LEAF
 
 
 def mean_of_group(response, table, rows, weights, features, codes):
@@ -249,17 +247,6 @@ class Averaged:
             return mean_of_group(response, *of_group)
         mean = means.mean(members)
         return mean[(slice(None), *(member.cell_of_value for member in members))]
-
-
-def serves(response, walk, member, n_rows):
-    """Whether the mean curve over `n_rows` rows is all that is wanted of a member."""
-    if response.link is not None or member.feature < 0 or member.parts is not None:
-        return False
-    n_leaves = np.count_nonzero(response.trees.feature < 0)
-    if n_rows * len(response.trees.roots) < ROWS_OF_LEAF * n_leaves:
-        return False
-    wanted = walk.reductions_of(member.position)
-    return [type(reduction) for reduction in wanted] == [PartialDependence]
 
 
 def mean_curves(response, walk, members):

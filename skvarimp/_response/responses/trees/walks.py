@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._response.contract import Task, Walker
+from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.links import links
 from skvarimp._response.responses.trees.means import (
     mean_curves,
     products,
-    serves,
     with_slopes,
 )
 from skvarimp._response.shapes.shape import reduced
@@ -24,6 +24,8 @@ from skvarimp._running.memory import (
     numbers_at_once,
     working_bytes,
 )
+
+ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
 
 
 class TreeWalker(Walker):
@@ -259,3 +261,14 @@ def member_of(response, walk, position):
     move = walk.moves[position]
     features, codes = response.codes.grid(walk.table, move)
     return Member(response.trees, position, move, features, codes)
+
+
+def serves(response, walk, member, n_rows):
+    """Whether the mean curve over `n_rows` rows is all that is wanted of a member."""
+    if response.link is not None or member.feature < 0 or member.parts is not None:
+        return False
+    n_leaves = np.count_nonzero(response.trees.feature < 0)
+    if n_rows * len(response.trees.roots) < ROWS_OF_LEAF * n_leaves:
+        return False
+    wanted = walk.reductions_of(member.position)
+    return [type(reduction) for reduction in wanted] == [PartialDependence]
