@@ -308,9 +308,11 @@ class Walker:
         self.response, self.walk = response, walk
 
     def tasks(self):
-        """The parts of the walk; those of one position follow each other."""
-        for position in range(len(self.walk.moves)):
-            yield from self.tasks_of(position)
+        """The parts of the walk; the grids of one entry follow each other."""
+        n_entries, n_moves = self.walk.n_entries, len(self.walk.moves)
+        for e in range(n_entries):
+            for position in range(e, n_moves, n_entries):
+                yield from self.tasks_of(position)
 
     def tasks_of(self, position):
         """The parts of one position: blocks of rows."""

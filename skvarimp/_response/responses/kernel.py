@@ -15,7 +15,6 @@ from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import (
     KeptNodes,
     ScoreResponse,
-    ScoreWalker,
     numeric_values,
 )
 from skvarimp._response.shapes.basis import (
@@ -64,10 +63,6 @@ class KernelResponse(ScoreResponse):
         self.form, self.kernel, self.support = form, form.kernel, form.support
         self.dual, self.intercept = form.dual, form.intercept
         self._kept_nodes = KeptNodes(self)
-
-    def walker(self, walk):
-        """See `Response.walker`."""
-        return KernelWalker(self, walk)
 
     def scores_at(self, table, rows, columns, values):
         """See `ScoreResponse.scores_at`."""
@@ -164,14 +159,3 @@ class KernelResponse(ScoreResponse):
         if not self.kernel.separable:
             return Costs(call, 5.0 * n_support, 1.25)
         return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
-
-
-class KernelWalker(ScoreWalker):
-    """One entry after the other, all its grids in a row: they share their nodes."""
-
-    def tasks(self):
-        """See `Walker.tasks`."""
-        n_entries, n_moves = self.walk.n_entries, len(self.walk.moves)
-        for e in range(n_entries):
-            for position in range(e, n_moves, n_entries):
-                yield from self.tasks_of(position)
