@@ -64,7 +64,7 @@ OPTIONS = {
         "statistic": ["auto", "std", "range"],
         "kind": ["average", "individual"],
         "pairs": [None, [(0, 1)], [(0, 0)], [0]],
-        "grid": GRIDS,
+        "grid": ["auto", *GRIDS],
         "categorical_features": CATEGORICAL,
         **ROWS,
         **COMMON,

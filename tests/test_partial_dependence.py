@@ -205,7 +205,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="kind"):
         PartialDependenceImportance(kind="both").fit(f, X)
     with pytest.raises(ValueError, match="grid"):
-        PartialDependenceImportance(grid="auto").fit(f, X)
+        PartialDependenceImportance(grid="bins").fit(f, X)
     with pytest.raises(ValueError, match="grid"):
         PartialDependenceImportance(grid=True).fit(f, X)
     with pytest.raises(ValueError, match="'x9' is not among"):

@@ -322,7 +322,7 @@ def test_too_many_values_are_refused_by_name(few_values, numbers):
     X, y, _ = numbers
     boosting, svr = HistGradientBoostingRegressor(max_iter=5).fit(X, y), SVR().fit(X, y)
     with pytest.raises(ValueError, match=r"value counts once.*'x0', 'x1'"):
-        PartialDependenceImportance().fit(boosting, in_parts(X))
+        PartialDependenceImportance(grid="all").fit(boosting, in_parts(X))
     with pytest.raises(ValueError, match=r"no tree.*'x0'"):
         MEASURES[0].fit(svr, in_parts(X), in_parts(y))
     with pytest.raises(ValueError, match=r"'x0:x1'.*There are more.*conditional_std"):
@@ -775,3 +775,32 @@ def test_an_interrupted_fit_leaves_nothing_running():
         [sys.executable, script], capture_output=True, text=True, timeout=120
     )
     assert done.stdout.splitlines() == ["interrupted", "0 tasks left"], done.stderr
+
+
+@pytest.mark.parametrize("model", ["line", "trees"])
+def test_partial_dependence_takes_bins_of_values_that_cannot_be_counted(model):
+    """By itself, and says of which entries; the numbers of the bins by their number."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.random(20_000), random.integers(0, 5, 20_000)])
+    y = 2 * X[:, 0] + X[:, 1]
+    fitted = Ridge() if model == "line" else HistGradientBoostingRegressor(max_iter=3)
+    fitted.fit(X[:500], y[:500])
+    parts = in_parts(X, [0, 9_000, 20_000])
+    found = PartialDependenceImportance().fit(fitted, parts)
+    assert found.grid_ == {"x0": 256, "x1": "all"}
+    assert [len(values) for values, _ in found.curves_.values()] == [256, 5]
+    bins = PartialDependenceImportance(grid=256, features=[0]).fit(fitted, parts)
+    assert found.importances_[0] == bins.importances_[0]
+    whole = PartialDependenceImportance().fit(fitted, X[:300])
+    assert whole.grid_ == {"x0": "all", "x1": "all"}
+
+
+@pytest.mark.thorough
+def test_partial_dependence_of_a_million_distinct_values():
+    """A measure's default never fails on data because they are large."""
+    X = np.random.default_rng(0).permutation(1_000_000)[:, np.newaxis] / 1e6
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a"]), npartitions=4)
+    model = Ridge(1e-9).fit(pd.DataFrame(X[:99], columns=["a"]), 3 * X[:99, 0])
+    found = PartialDependenceImportance().fit(model, frame)
+    assert found.grid_ == {"a": 256}
+    assert found.importances_[0] == pytest.approx(3 / 12**0.5, rel=0.01)

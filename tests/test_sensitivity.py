@@ -244,7 +244,7 @@ BAD_CALLS = [
     (dict(y=Y[:-1]), ValueError, "y has 59 entries, but X has 60 rows"),
     (dict(y=np.where(Y > 0, np.nan, 1)), ValueError, "y contains NaN"),
     (dict(y=np.ones(60)), ValueError, "constant.*scale=None"),
-    (dict(y=None), ValueError, "y was not given.*scale=None"),
+    (dict(y=None), ValueError, "got no y: pass y, or scale=None"),
     (dict(y=[[1.0, 2.0]] * 60), ValueError, "one column of y for each output"),
     (dict(y=["a"] * 60), ValueError, "numeric y.*scale=None"),
     (dict(sample_weight=np.ones(3)), ValueError, r"shape \(60,\)"),

@@ -95,3 +95,13 @@ def variance(values, weights):
     """Weighted variance along the last axis, with divisor n; 0 where constant."""
     squares = centred(values, weights) ** 2
     return np.matmul(squares, weights[..., np.newaxis])[..., 0]
+
+
+def deciles(values, probabilities):
+    """The nine deciles of observed values, missing ones left out."""
+    values = values.astype(np.float64)
+    seen = ~np.isnan(values)
+    if not seen.any():
+        return np.empty(0)
+    at = quantile_positions(probabilities[seen], np.arange(1, 10) / 10)
+    return values[seen][at]

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from skvarimp._data.statistics import divided, quantile_positions
+from skvarimp._data.statistics import deciles, divided, quantile_positions
 from skvarimp._data.units import Units
 from skvarimp._data.validation import Interval
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.partial_dependence import deciles
 from skvarimp._measures.problem import Plan
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._response.engine import Outcome

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.statistics import quantile_positions
+from skvarimp._data.statistics import deciles
+from skvarimp._data.validation import grid_constraint
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.interaction.sets import resolve_sets
@@ -26,6 +28,7 @@ from skvarimp.exceptions import ResponseWarning
 
 ROWS_KEPT, VALUES_KEPT = 100, 50  # of the rows' own curves, for a picture
 SURFACE_VALUES = 25  # of each column, at most
+N_BINS = 256  # of values that cannot be counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,9 +52,11 @@ class PartialDependenceImportance(ResponseImportance):
         "average": the statistic of the mean curve. "individual": the mean over the rows
         of the statistic of each row's own curve, in which opposite effects do not
         cancel.
-    grid : {"all", "equidistant", "deciles"}, int, array-like or dict, default="all"
+    grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
+default="auto"
         Values the input moves through, as in `SensitivityImportance`; "all": every
-        distinct observed value.
+        distinct observed value. "auto": "all", and 256 bins of equal probability for
+        inputs of rows in partitions with more distinct values than can be counted.
     categorical_features : array-like, default=None
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type.
@@ -106,6 +111,8 @@ default="auto"
     deciles_ : dict
         Entry name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
+    grid_ : dict
+        Entry name -> the grid it moved through: "all", 256 bins, or what `grid` says.
     statistic_ : list of str
         "std" or "range" for each entry; a column of `to_frame` where "auto" took both.
     estimation_ : str
@@ -149,12 +156,13 @@ default="auto"
     _passes_over_partitions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
         "pairs": ["array-like", None],
     }
 
     statistic: Literal["auto", "std", "range"] = "auto"
     kind: Literal["average", "individual"] = "average"
-    grid: NamedGrid | int | CustomGrid = "all"
+    grid: Literal["auto"] | NamedGrid | int | CustomGrid = "auto"
     categorical_features: ArrayLike | None = None
     features: Features = None
     response_method: ResponseMethod = "auto"
@@ -173,7 +181,11 @@ default="auto"
                 PartialDependence.over(self.statistic, n_rows, 1),
             ]
         categorical = self._categorical(problem)
-        request = Request(self.grid, reductions, [one] * len(reductions), categorical)
+        grid = self.grid
+        if isinstance(grid, str) and grid == "auto":
+            bins = {entry.name: N_BINS for entry in problem.uncountable(entries)}
+            grid = bins or "all"
+        request = Request(grid, reductions, [one] * len(reductions), categorical)
         pairs = None
         if self.pairs is not None:
             problem.in_one_place("`pairs`")
@@ -192,6 +204,8 @@ default="auto"
             complete_influences(plan, request, outcomes[0], self.n_jobs)
         self._store_outcome(plan, outcomes[0])
         self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
+        names = [entry.name for entry in plan.entries]
+        self.grid_ = {name: _grid_of(request.grid, name) for name in names}
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
         for entry, curve in zip(plan.entries, outcomes[-1].curves):
@@ -237,7 +251,8 @@ default="auto"
         if single and not is_categorical(table, entry, request.categorical):
             observed = problem.distinct_values(entry)
             self.deciles_[entry.name] = deciles(*observed)
-            if isinstance(self.grid, str) and self.grid == "all":
+            grid = self.grid_[entry.name]
+            if isinstance(grid, str) and grid == "all":
                 return observed[0]
         return problem.move(entry, request).values
 
@@ -286,6 +301,11 @@ default="auto"
         return f"{what} of the partial dependence"
 
 
+def _grid_of(grid, name):
+    """The grid of one entry."""
+    return grid.get(name, "all") if isinstance(grid, Mapping) else grid
+
+
 def complete_influences(plan, request, outcome, n_jobs):
     """Add influences on mean curves that were too large to be kept row by row.
 
@@ -319,16 +339,6 @@ def _some_curves(plan, entry):
     move, curves = problem.curves(plan.entries, entry, request, rows)
     cells = spread_cells(move, VALUES_KEPT)
     return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
-
-
-def deciles(values, probabilities):
-    """The nine deciles of observed values, missing ones left out."""
-    values = values.astype(np.float64)
-    seen = ~np.isnan(values)
-    if not seen.any():
-        return np.empty(0)
-    at = quantile_positions(probabilities[seen], np.arange(1, 10) / 10)
-    return values[seen][at]
 
 
 def spread_cells(move, most):

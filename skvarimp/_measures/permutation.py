@@ -118,7 +118,7 @@ default=None
 
     See Also
     --------
-    SensitivityImportance : How far the response itself moves; needs no y.
+    SensitivityImportance : How far the response moves; with scale=None without y.
 
     Notes
     -----
@@ -192,7 +192,7 @@ default=None
         if problem.given_y is None:
             raise ValueError(
                 "y is required: permutation importance compares the response with it. "
-                "SensitivityImportance needs no y."
+                "SensitivityImportance(scale=None) needs no y."
             )
         if self.keep_rows and self._without_rows:
             raise ValueError(

@@ -119,6 +119,10 @@ class Problem:
         """The observed values of an entry and their probabilities."""
         return distinct_values(self.table, self.weights, entry)
 
+    def uncountable(self, entries):
+        """The entries with more distinct values than can be counted: none."""
+        return []
+
     def grid_sizes(self, entries, request):
         """How many values each entry moves through."""
         moves = self.moves(entries, [request])

@@ -128,6 +128,11 @@ class PartitionedProblem(Problem):
             )
         return moves
 
+    def uncountable(self, entries):
+        """See `Problem.uncountable`."""
+        count = self.count(entries)
+        return [e for e in entries if not count.observed[e, False].distinct]
+
     def _observed(self, entries, request, by_cells=True):
         """The `ObservedValues` of each entry: by cells, where trees need no more."""
         cells = by_cells and isinstance(self.response(entries), TreeResponse)

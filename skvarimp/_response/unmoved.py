@@ -37,7 +37,10 @@ def compared_with(model, y, base):
     if model.kind == "score" or model.clusters:
         return base
     if y is None:
-        raise ValueError(f"scale='auto' needs y, but y was not given. {_WAY_OUT}")
+        raise ValueError(
+            "scale='auto' divides by the spread of y, got no y: pass y, or scale=None "
+            "for importances in the units of the response."
+        )
     if is_structured(y):
         raise ValueError(
             "scale='auto' needs a number or a label per row, but y has the fields "

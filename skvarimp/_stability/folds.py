@@ -47,9 +47,9 @@ def importance_across_folds(
 ) -> FoldImportances:
     """Importances of an estimator refitted on each fold: mean, spread and ranks.
 
-    The function answers "may I drop this column?". You may if its importance is near
-    zero, or the lowest, in every fold. If that holds only on average, other training
-    rows may need the column.
+    The function answers "would a refit to other rows give the same importance?". A
+    column whose importance is near zero in every fold is a candidate to drop. Whether
+    it is needed, `leave_out_importances` tells: columns can replace each other.
 
     Parameters
     ----------
