@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._response.reductions import Observed, State
+from skvarimp.extending import Observed, State
 
 
 @dataclass(frozen=True)

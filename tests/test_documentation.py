@@ -14,6 +14,7 @@ DOC, EXAMPLES = ROOT / "doc", ROOT / "examples"
 PUBLIC_MODULES = [
     "skvarimp",
     "skvarimp.exceptions",
+    "skvarimp.extending",
     "skvarimp.feature_functions",
     "skvarimp.filters",
     "skvarimp.inspection",

@@ -49,6 +49,21 @@ SURFACE = {
         "leave_out_importances",
         "null_importances",
     },
+    "skvarimp.extending": {
+        "Additive",
+        "BaseImportance",
+        "Form",
+        "Link",
+        "NotReadable",
+        "Observed",
+        "Plan",
+        "Request",
+        "ResponseImportance",
+        "State",
+        "as_table",
+        "check_target",
+        "register_reader",
+    },
 }
 
 

@@ -176,7 +176,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         errors_per_output : ndarray of shape (n_entries, n_outputs), default=None
             Of one output they are the standard errors.
         units : Units, default=None
-            The independent rows, where there are standard errors.
+            The independent rows of the standard errors, for Student's quantile.
         skewness : ndarray of shape (n_entries,), default=None
             Of the sampling errors, where it is known.
         """
@@ -191,7 +191,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if per_output.shape[1] == 1 and standard_errors is not None:
             errors_per_output = self.standard_errors_[:, np.newaxis]
         self._errors_per_output, self._skewness = errors_per_output, skewness
-        self._freedom = None if standard_errors is None else units.freedom
+        self._freedom = np.inf if units is None else units.freedom
         self.entry_names_ = list(entry_names)
         self.output_names_ = list(output_names)
         self.ranking_ = ranking(self.importances_)
@@ -319,7 +319,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if values.shape[1] == 1:
             return np.expand_dims(self._ends(confidence), 2)
         check_confidence(confidence)
-        if errors is None or self._freedom is None:
+        if errors is None:
             return np.full((2, *values.shape), np.nan)
         of_outputs = values.ravel(), errors.ravel(), None, 0.0
         ends = interval_ends(*of_outputs, self._freedom, confidence)

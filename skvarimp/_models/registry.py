@@ -101,6 +101,7 @@ REGISTRY = {
     package: {name: reader for reader in own for name in own[reader].split()}
     for package, own in READERS.items()
 }
+OWN_READERS = {}  # type -> function(model, table), of families that a user adds
 
 
 # Classifiers and regressors of scikit-learn without a reader: package -> name ->
@@ -131,11 +132,11 @@ UNREAD = {
 
 
 def reader_of(estimator):
-    """The registered reader of an estimator's exact type, or None.
+    """The reader of an estimator's exact type, its name or a user's own; or None.
 
     Base classes do not count: a subclass may predict something else.
     """
-    return rule_of(estimator, REGISTRY)
+    return OWN_READERS.get(type(estimator)) or rule_of(estimator, REGISTRY)
 
 
 def read(model, table):
@@ -168,9 +169,11 @@ def read(model, table):
     if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:
-        module, function = reader.split(".")
-        module = importlib.import_module(f"skvarimp._models.readers.{module}")
-        return getattr(module, function)(model, table)
+        if isinstance(reader, str):
+            module, function = reader.split(".")
+            module = importlib.import_module(f"skvarimp._models.readers.{module}")
+            reader = getattr(module, function)
+        return reader(model, table)
     except NotReadable:
         raise
     except FloatingPointError as error:
@@ -235,4 +238,4 @@ TREE_READERS = ("sklearn_trees", "xgboost", "lightgbm", "catboost")
 def reads_trees(estimator):
     """Whether the model inside an estimator has a reader of trees."""
     reader = reader_of(unwrapped(estimator))
-    return reader is not None and reader.startswith(TREE_READERS)
+    return isinstance(reader, str) and reader.startswith(TREE_READERS)
