@@ -117,7 +117,7 @@ WITH_ERRORS = [
 @pytest.mark.parametrize("measure", WITH_ERRORS, ids=repr)
 @pytest.mark.parametrize("n_samples", [40, 300])
 def test_standard_errors_of_each_output(measure, n_samples):
-    """Those of a model of that output alone, in the table and in the picture.
+    """Those of a model of that output alone; the picture has the table's intervals.
 
     Many rows: errors of mean curves come from fewer sums than rows.
     """
@@ -130,9 +130,10 @@ def test_standard_errors_of_each_output(measure, n_samples):
             [X[:, 0] * X[:, 1] + X[:, 0], 10 * X[:, 1] * np.exp(X[:, 0])]
         )
 
-    table = measure.fit(model, X, sample_weight=weight).to_frame(per_output=True)
+    measure.fit(model, X, sample_weight=weight)
+    table = measure.to_frame(per_output=True, confidence=0.95)
     display = measure.plot(per_output=True)
-    (of_outputs,) = display.standard_errors.values()
+    (of_outputs,) = display.intervals.values()
     plt.close(display.figure_)
     names = measure.entry_names_
     for o, output in enumerate(["y0", "y1"]):
@@ -140,7 +141,7 @@ def test_standard_errors_of_each_output(measure, n_samples):
         expected, size = alone.standard_errors_, alone.importances_.max()
         found = table[table["output"] == output].set_index("entry").loc[names]
         np.testing.assert_allclose(found["standard_error"], expected, atol=1e-9 * size)
-        np.testing.assert_array_equal(of_outputs[output], found["standard_error"])
+        np.testing.assert_array_equal(of_outputs[output], found[["lower", "upper"]])
         own = alone.to_frame(per_output=True).set_index("entry").loc[names]
         np.testing.assert_array_equal(own["standard_error"], expected)
 
