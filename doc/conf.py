@@ -6,7 +6,7 @@ from pathlib import Path
 
 import skvarimp
 
-sys.path.insert(0, str(Path(__file__).parent))  # generated_pages
+sys.path.insert(0, str(Path(__file__).parent))  # generated_pages, vocabulary
 
 project = "skvarimp"
 author = "the skvarimp developers"
@@ -74,5 +74,7 @@ html_css_files = ["wide_tables.css"]
 def setup(app):
     """Generate before the pages are read."""
     from generated_pages import write_supported_models
+    from vocabulary import write_vocabulary
 
     app.connect("builder-inited", write_supported_models)
+    app.connect("builder-inited", write_vocabulary)

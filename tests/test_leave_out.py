@@ -291,9 +291,9 @@ def test_integer_weights_are_repeated_rows():
     """In the importances; rows of weight 0 do not count, whatever their losses."""
     losses, times = losses_of(6), np.array([1, 2, 0, 1, 3, 1])
     names = ["a", "b", "c"]
-    one = LeaveOutImportances.of(names, losses, times.astype(float), None, "pandas")
+    one = LeaveOutImportances._of(names, losses, times.astype(float), None, "pandas")
     rows = np.repeat(np.arange(6), times)
-    other = LeaveOutImportances.of(names, losses[rows], np.ones(8), None, "pandas")
+    other = LeaveOutImportances._of(names, losses[rows], np.ones(8), None, "pandas")
     np.testing.assert_allclose(one.importances, other.importances)
     psi = losses[:, 1:] - losses[:, :1] - one.importances
     expected = standard_error(psi, times)
@@ -305,8 +305,8 @@ def test_integer_weights_are_repeated_rows():
 def test_rows_of_a_group_count_together():
     """Copies of rows add no certainty: the error is that of one row per group."""
     losses, names = losses_of(8), ["a", "b", "c"]
-    one = LeaveOutImportances.of(names, losses, np.ones(8), np.arange(8), "pandas")
-    copies = LeaveOutImportances.of(
+    one = LeaveOutImportances._of(names, losses, np.ones(8), np.arange(8), "pandas")
+    copies = LeaveOutImportances._of(
         names, np.tile(losses, (5, 1)), np.ones(40), np.tile(np.arange(8), 5), "pandas"
     )
     np.testing.assert_allclose(one.standard_errors, copies.standard_errors)
@@ -316,7 +316,7 @@ def test_rows_of_a_group_count_together():
     )
     expected = stats.ttest_1samp(differences, 0.0, alternative="greater").pvalue
     np.testing.assert_allclose(one.pvalues, expected)
-    alone = LeaveOutImportances.of(names, losses, np.ones(8), np.zeros(8), "pandas")
+    alone = LeaveOutImportances._of(names, losses, np.ones(8), np.zeros(8), "pandas")
     assert np.isnan(alone.standard_errors).all()
     assert np.isnan(alone.pvalues).all()
 

@@ -165,7 +165,7 @@ class FoldImportances:
 
     Made by :func:`importance_across_folds`.
 
-    Parameters
+    Attributes
     ----------
     entry_names : list of str
         Names of the entries.
@@ -181,15 +181,12 @@ class FoldImportances:
     Examples
     --------
     >>> import numpy as np
-    >>> from skvarimp import FoldImportances
-    >>> values = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    >>> names = ["age", "bmi", "sex"]
-    >>> folds = FoldImportances(names, values, values[:, :, np.newaxis], ["y"])
-    >>> folds.mean
-    array([2. , 1.5, 0. ])
-    >>> folds.ranks
-    array([[1., 2., 3.],
-           [2., 1., 3.]])
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import importance_across_folds
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> folds = importance_across_folds(LinearRegression(), X, X[:, 0])
+    >>> folds.ranks[:, 0]
+    array([1., 1., 1., 1., 1.])
     """
 
     entry_names: list[str]

@@ -211,7 +211,7 @@ callable, default="auto"
     found = iter(run_refits(_losses_of_task, tasks, arguments, *how))
     by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
-    return LeaveOutImportances.of(
+    return LeaveOutImportances._of(
         [entry.name for entry in entries],
         _mean_of_rows(splits, by_fold, (table.n_samples, len(left_out))),
         check_weights(sample_weight, table.n_samples),

@@ -25,7 +25,7 @@ class LeaveOutImportances:
     Made by :func:`leave_out_importances`, whose notes say how intervals and p-values
     are computed.
 
-    Parameters
+    Attributes
     ----------
     entry_names : list of str
         Names of the entries.
@@ -46,18 +46,12 @@ class LeaveOutImportances:
     Examples
     --------
     >>> import numpy as np
-    >>> from skvarimp import LeaveOutImportances
-    >>> found = LeaveOutImportances(
-    ...     ["age", "bmi"],
-    ...     np.array([0.3, 0.0]),
-    ...     np.array([0.1, 0.1]),
-    ...     np.array([[0.4, 0.1], [0.2, -0.1]]),
-    ...     1.0,
-    ... )
-    >>> found.pvalues.round(4)
-    array([0.0013, 0.5   ])
-    >>> found.holm_pvalues.round(4)
-    array([0.0027, 0.5   ])
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import leave_out_importances
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> found = leave_out_importances(LinearRegression(), X, X[:, 0])
+    >>> found.ranking
+    array([1, 2])
     """
 
     entry_names: list[str]
@@ -69,7 +63,7 @@ class LeaveOutImportances:
     frame_library: str = "pandas"
 
     @classmethod
-    def of(
+    def _of(
         cls,
         entry_names: list[str],
         losses: Floats,

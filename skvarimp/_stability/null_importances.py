@@ -265,7 +265,7 @@ class NullImportances:
 
     Made by :func:`null_importances`.
 
-    Parameters
+    Attributes
     ----------
     entry_names : list of str
         Names of the entries.
@@ -279,12 +279,13 @@ class NullImportances:
     Examples
     --------
     >>> import numpy as np
-    >>> from skvarimp import NullImportances
-    >>> null = NullImportances(
-    ...     ["age", "bmi"], np.array([3.0, 1.0]), np.array([[1.0, 1.0], [0.5, 2.0]])
-    ... )
-    >>> null.pvalues * 3
-    array([1., 3.])
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import null_importances
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> how = {"n_permutations": 9, "random_state": 0}
+    >>> null = null_importances(LinearRegression(), X, X[:, 0], **how)
+    >>> null.pvalues[0] * 10
+    np.float64(1.0)
     """
 
     entry_names: list[str]
