@@ -221,34 +221,29 @@ class Taking:
 
     def __init__(self, walk, member, rows, gap, kernels):
         self._walk, self._member, self._rows, self._gap = walk, member, rows, gap
-        self._reductions = walk.reductions_of(member.position)
-        self._states = [Merging() for _ in self._reductions]
-        self._summed = []
+        reductions = walk.reductions_of(member.position)
+        found = [None] * len(reductions)
         if kernels:
             from skvarimp._response.shapes.compiled_pieces import summed
 
-            found = [summed(r, member, walk, rows) for r in self._reductions]
-            self._states = [one or of_one for one, of_one in zip(found, self._states)]
-            self._summed = [one for one in found if one is not None]
+            found = [summed(r, member, walk, rows) for r in reductions]
+        self._by_kernel = [one for one in found if one is not None]
+        self._states = [one or Merging() for one in found]
+        self._left = [r for r, one in zip(reductions, found) if one is None]
+        self._merging = [one for one in self._states if isinstance(one, Merging)]
 
     def add(self, rows, curves):
         """Take the curves of some of the rows, `MemberPieces` or `Steps`."""
         part = slice(rows.start - self._rows.start, rows.stop - self._rows.start)
-        for of_reduction in self._summed:
+        for of_reduction in self._by_kernel:
             of_reduction.add(curves.of_kernels, part)
-        if len(self._summed) == len(self._states):
+        if not self._left:
             return
         member = self._member
         of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
         steps = curves if isinstance(curves, Steps) else curves.steps()
         shape = StepCurves(self._walk.margins(rows, *of_cells), steps, self._gap)
-        left = [
-            (reduction, of_one)
-            for reduction, of_one in zip(self._reductions, self._states)
-            if isinstance(of_one, Merging)
-        ]
-        reductions, merging = zip(*left)
-        for of_one, state in zip(merging, reduced(reductions, shape)):
+        for of_one, state in zip(self._merging, reduced(self._left, shape)):
             of_one.add(state)
 
     def merged(self):
