@@ -4,8 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
 from skvarimp import (
     ALEImportance,
@@ -153,3 +154,22 @@ def test_a_cohort_of_all_rows_has_the_interval_of_the_importance():
         np.testing.assert_allclose(
             ends(table), ends(measure.interval(0.9)), rtol=1e-9, atol=1e-12
         )
+
+
+def test_columns_in_batches_have_the_same_intervals():
+    """Stored values of sparse columns stand for rows, the other rows for one more."""
+    rng = np.random.default_rng(1)
+    some = sparse.random_array((80, 300), density=0.1, rng=rng, format="csc")
+    weights = np.arange(80) % 3 + 0.5
+    ridge = Ridge().fit(some, some @ np.arange(300.0))
+    for contrast in ("pairs", "observed"):
+        fits = [
+            SensitivityImportance(
+                contrast=contrast, scale=None, estimation="exact", keep_rows=keep
+            ).fit(ridge, rows, sample_weight=weights)
+            for rows, keep in ((some, False), (some, True), (some.toarray(), False))
+        ]
+        expected, *others = (ends(fit.interval()) for fit in fits)
+        size = np.abs(expected).max()
+        for found in others:
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * size)
