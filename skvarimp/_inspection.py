@@ -1,5 +1,6 @@
 """What scikit-learn's inspection functions compute, from fast responses."""
 
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.entries import Entry, column_position
 from skvarimp._data.table import SparseTable
-from skvarimp._measures.scores import SMOOTH, Permuted
+from skvarimp._measures.scores import SMOOTH, Permuted, Responses
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 
@@ -36,36 +37,50 @@ FORMULAS = {
 OWN_SCORES = {RegressorMixin.score: "r2", ClassifierMixin.score: "accuracy"}
 
 
-def permuted_scores(column, responses, data, scorer, names, donors, together):
-    """The scores of one permuted column.
+@dataclass
+class Permutations:
+    """The same shuffles of each column, and what scores them.
 
-    Parameters
+    Attributes
     ----------
-    column : int
     responses : Responses
-    data : tuple
-        X, y and the keywords of the scorer.
+    X, y : object
+        What scorers are given.
+    weight : dict
+        With `sample_weight`, or empty.
     scorer : callable
     names : set of str
         Of the scorers, see `names_of`.
     donors : ndarray of shape (n_repeats, n_samples)
-        The same for all columns, see `shuffles`.
+        See `shuffles`.
     together : bool
         Whether one worker scores all columns, which may then share their work.
-
-    Returns
-    -------
-    list of float, or of dicts
-        Of each repeat.
     """
-    permuted = Permuted(responses, column, donors, names <= SMOOTH, together)
-    X, y, weight = data
-    scores = permuted.scores(lambda model: scorer(model, X, y, **weight))
-    first = next(scores)
-    if isinstance(first, dict):
-        return [first, *scores]
-    found = _by_formula(*names, permuted, y, weight.get("sample_weight"), first)
-    return [first, *scores] if found is None else found
+
+    responses: Responses
+    X: object
+    y: object
+    weight: dict
+    scorer: object
+    names: set
+    donors: np.ndarray
+    together: bool
+
+    def scores(self, column):
+        """The score of each repeat, or a dict of scores, with one column permuted."""
+        smooth = self.names <= SMOOTH
+        permuted = Permuted(self.responses, column, self.donors, smooth, self.together)
+        scores = permuted.scores(self.score)
+        first = next(scores)
+        if isinstance(first, dict):
+            return [first, *scores]
+        (name,), weight = self.names, self.weight.get("sample_weight")
+        found = _by_formula(name, permuted, self.y, weight, first)
+        return [first, *scores] if found is None else found
+
+    def score(self, estimator):
+        """The score of a model, or of what stands for it."""
+        return self.scorer(estimator, self.X, self.y, **self.weight)
 
 
 def _by_formula(name, permuted, y, weight, first):

@@ -35,12 +35,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from skvarimp._data.entries import resolve_features
 from skvarimp._data.table import as_table
 from skvarimp._inspection import (
+    Permutations,
     Unmoved,
     curves_on,
     kept_as_given,
     moved_entry,
     names_of,
-    permuted_scores,
     points_of,
     shuffles,
 )
@@ -127,22 +127,21 @@ def permutation_importance(
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
     scorer = check_scoring(estimator, scoring=scoring)
     weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-    baseline = scorer(estimator, X, y, **weight)
     table = as_table(X)
     entries = resolve_features(None, table.names, table.n_columns)
-    responses = Responses(estimator, table, entries)
-    donors = shuffles(seed, table.n_samples, n_repeats)
+    permutations = Permutations(
+        Responses(estimator, table, entries),
+        X,
+        y,
+        weight,
+        scorer,
+        names,
+        shuffles(seed, table.n_samples, n_repeats),
+        together=effective_n_jobs(n_jobs) == 1,
+    )
+    baseline = permutations.score(estimator)
     scores = Parallel(n_jobs=n_jobs)(
-        delayed(permuted_scores)(
-            column,
-            responses=responses,
-            data=(X, y, weight),
-            scorer=scorer,
-            names=names,
-            donors=donors,
-            together=effective_n_jobs(n_jobs) == 1,
-        )
-        for column in range(table.n_columns)
+        delayed(permutations.scores)(column) for column in range(table.n_columns)
     )
     if not isinstance(baseline, dict):
         return _lost(baseline, scores)

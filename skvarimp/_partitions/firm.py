@@ -56,8 +56,9 @@ class Feature:
         numbers = self.values if numeric else np.arange(n_values)
         self.numbers = numbers.astype(np.float64)
         finite = bool(np.all(np.isfinite(self.numbers)))
-        known = n_values, finite, finite and numeric
-        self.method = method_of(method, n_bins, is_linear, entry, *known)
+        self.method = method_of(
+            method, n_bins, is_linear, entry, n_values, finite, finite and numeric
+        )
         weights = observed.masses / observed.masses.sum()
         if self.method != "conditional_mean":
             self.center = float(weights @ self.numbers)
@@ -124,14 +125,16 @@ def estimates_over(measure, model, entries, partitions, linear):
     spread = np.abs([of_one.root[0, 0] for of_one in moments]) / np.sqrt(total)
     constant = spread <= ROUNDING * size.values
     scale = np.where(constant | (not measure.standardize), 1.0, spread)
-    values, one = np.where(constant, 0.0, 1.0)[np.newaxis], np.ones(1)
+    values = np.where(constant, 0.0, 1.0)[np.newaxis]
     none = PartModel(model, None, len(level))
     count = partitions.passed(Count.of, (none, entries, (False,)))
-    of_rows = one, total, Units(sum(count.n_rows.values()))
-    scores = Scores(values, level, scale, 1.0, *of_rows, measure.standardize)
-    how = measure.method, number_of_bins(measure.n_bins, total), linear
-    seen = [count.observed[entry, False] for entry in entries]
-    features = [Feature(*one, *how) for one in zip(entries, seen)]
+    units, standardize = Units(sum(count.n_rows.values())), measure.standardize
+    scores = Scores(values, level, scale, 1.0, np.ones(1), total, units, standardize)
+    n_bins = number_of_bins(measure.n_bins, total)
+    features = [
+        Feature(entry, count.observed[entry, False], measure.method, n_bins, linear)
+        for entry in entries
+    ]
     sums = partitions.passed(_sums, (model, features, scores))
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):

@@ -158,16 +158,15 @@ def _mean_curves(part, model, moves, weight, n_columns):
     return MeanCurves(response, table, weights, base, n_columns), moves
 
 
-def _joint_curves(part, *arguments):
+def _joint_curves(part, model, moves, weight, n_columns, pairs):
     """The curves of each pair, summed over the rows of one partition."""
-    *arguments, pairs = arguments
-    curves, moves = _mean_curves(part, *arguments)
+    curves, moves = _mean_curves(part, model, moves, weight, n_columns)
     return [curves.on_grid(moves[j], moves[k]) for j, k in pairs]
 
 
-def _curves(part, *arguments):
+def _curves(part, model, moves, weight, n_columns):
     """The curve of each move, summed over the rows of one partition."""
-    curves, moves = _mean_curves(part, *arguments)
+    curves, moves = _mean_curves(part, model, moves, weight, n_columns)
     return [curves.of(move) for move in moves]
 
 

@@ -125,8 +125,8 @@ class Partitions:
             None for an empty bin.
         """
         arguments = self._read, _split, (values, edges)
-        how = len(edges) + 1, partial(_join, reduce=reduce), self.sent
-        return binned_over(self.delayed, _on_part, arguments, *how)
+        n_bins, join = len(edges) + 1, partial(_join, reduce=reduce)
+        return binned_over(self.delayed, _on_part, arguments, n_bins, join, self.sent)
 
 
 def _split(part, values, edges):

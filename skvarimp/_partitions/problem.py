@@ -257,9 +257,9 @@ class PartitionedProblem(Problem):
         moments, size = self.partitions.passed(response_moments, (self.model,))
         return moments, size.values
 
-    def interactions(self, *asked):
+    def interactions(self, moved, n_columns, joint, sets, request):
         """The statistics of pairs and triples, see `InPartitions`."""
-        return InPartitions(self, *asked)
+        return InPartitions(self, moved, n_columns, joint, sets, request)
 
     def spread(self):
         """See `Problem.spread`."""

@@ -212,11 +212,11 @@ class CoefficientImportance(WeightImportance):
             signed = _read_coefficients(estimator, len(names))
         if self.statistic == "t":
             check_has_statistic(estimator)
-            given = self._training_data(table, y, sample_weight)
-            signed = self._statistics(estimator, signed, *given, names)
+            X, y_kept, weights = self._training_data(table, y, sample_weight)
+            signed = self._statistics(estimator, signed, X, y_kept, weights, names)
         elif self.statistic == "standardized":
-            given = self._training_data(table, y, sample_weight)
-            signed = _standardized(estimator, signed, *given)
+            X, y_kept, weights = self._training_data(table, y, sample_weight)
+            signed = _standardized(estimator, signed, X, y_kept, weights)
         self.signed_importances_ = signed
         importances = signed if self.statistic == "gcv" else np.abs(signed)
         outputs = output_names(outside, signed.shape[1], y)
@@ -249,8 +249,9 @@ class CoefficientImportance(WeightImportance):
     def _statistics(self, estimator, coefficients, X, y, weights, names):
         if not is_classifier(estimator):
             y = _numeric_target(y, coefficients.shape[1])
-        given = estimator, coefficients, X, y, weights, names
-        signed, errors, self.dispersion_, freedom = coefficient_statistics(*given)
+        signed, errors, self.dispersion_, freedom = coefficient_statistics(
+            estimator, coefficients, X, y, weights, names
+        )
         self.coefficient_errors_, self.degrees_of_freedom_ = errors, freedom
         return signed
 

@@ -241,8 +241,10 @@ default="auto"
             raw = unmoved_response(model, table).T
             output_names = model.output_names
         scores = make_scores(raw, weights, self.standardize, self.keep_rows)
-        given = model, Values(table), features, scores, weights
-        results = within_callbacks([self], partial(self._estimates, *given))
+        values = Values(table)
+        results = within_callbacks(
+            [self], lambda: self._estimates(model, values, features, scores, weights)
+        )
         self._store_estimates(features, output_names, results)
         if self.keep_rows:
             self._keep_rows(table, kept, scores, results)
@@ -267,8 +269,8 @@ default="auto"
                     "are not. Use method='linear', the same for Gaussian X."
                 )
             return None
-        how = {"prefer": SCORES_FIRST, "target_names": names_in(y)}
-        return Model(estimator, self.response_method, **how)
+        method, names = self.response_method, names_in(y)
+        return Model(estimator, method, prefer=SCORES_FIRST, target_names=names)
 
     def _estimates(self, model, values, features, scores, weights):
         start = partial(Progress, [self])
@@ -315,8 +317,10 @@ def make_scores(raw, weights, standardize, keep_rows):
         spread = np.sqrt(weights @ values**2)
         spread = np.where(spread > 0, spread, 1.0)
         values, scale, unit = values / spread, scale * spread, 1.0
-    of_rows = weights, total, Units.of(weights)
-    return Scores(values, mean, scale, unit, *of_rows, standardize, keep_rows)
+    units = Units.of(weights)
+    return Scores(
+        values, mean, scale, unit, weights, total, units, standardize, keep_rows
+    )
 
 
 def label_scores(y, names=()):
