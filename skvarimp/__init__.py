@@ -12,7 +12,6 @@ from skvarimp._display.points import RowsDisplay
 from skvarimp._display.selection import AllRelevantDisplay, SelectionPathDisplay
 from skvarimp._display.stability import FoldsDisplay, NullDisplay
 from skvarimp._measures.accumulated_local_effects import ALEImportance
-from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.coefficients.coefficients import CoefficientImportance
 from skvarimp._measures.coefficients.connection_weights import (
     ConnectionWeightImportance,
@@ -81,5 +80,4 @@ __all__ = [
     "LeaveOutImportances",
     "null_importances",
     "NullImportances",
-    "BaseImportance",
 ]

@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 import skvarimp
-from skvarimp import BaseImportance
+from skvarimp.extending import BaseImportance
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:80, :4], Y[:80]
@@ -45,8 +45,7 @@ INSTANCES = {
 NAMES = [
     name
     for name in skvarimp.__all__
-    if name != "BaseImportance"
-    and isinstance(getattr(skvarimp, name), type)
+    if isinstance(getattr(skvarimp, name), type)
     and issubclass(getattr(skvarimp, name), BaseImportance)
 ]
 

@@ -32,7 +32,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
-from skvarimp._partitions import donors, partitions, problem
+from skvarimp._partitions import donors, partitions, targets
 from skvarimp._partitions.moments import Moments
 
 dask = pytest.importorskip("dask")
@@ -422,7 +422,7 @@ def test_bins_of_many_values_are_near(few_values, numbers):
 
 def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
     """Gini's mean difference and the median of y, by sorting bins."""
-    monkeypatch.setattr(problem, "BIN_VALUES", 90)
+    monkeypatch.setattr(targets, "BIN_VALUES", 90)
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     for weights in (None, weight):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skvarimp import BaseImportance
+from skvarimp.extending import BaseImportance
 
 MODULES = [
     "skvarimp",

@@ -21,7 +21,7 @@ from skvarimp._measures.firm.firm import is_linear
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._partitions.donors import MOST_VALUES
 from skvarimp._partitions.moments import moments_by_weight
-from skvarimp._partitions.problem import response_moments
+from skvarimp._partitions.targets import response_moments
 from skvarimp._partitions.walk import Count, PartModel
 from skvarimp._response.unmoved import unmoved_response
 

@@ -12,14 +12,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.entries import Entry
-from skvarimp._data.merging import Largest
 from skvarimp._data.statistics import (
     gini_mean_difference,
-    precise_cumsum,
     weighted_median,
 )
-from skvarimp._data.table import ArrayTable, stacked
+from skvarimp._data.table import stacked
 from skvarimp._data.units import Units
 from skvarimp._data.values import names_in
 from skvarimp._measures.problem import ALL, Problem
@@ -33,8 +30,18 @@ from skvarimp._partitions.donors import (
     pool_rows,
 )
 from skvarimp._partitions.interactions import InPartitions
-from skvarimp._partitions.moments import Moments, weighted_points
+from skvarimp._partitions.moments import weighted_points
 from skvarimp._partitions.reading import naming
+from skvarimp._partitions.targets import (
+    bin_edges,
+    bin_integrals,
+    compared_rows,
+    counted_targets,
+    deviations,
+    response_moments,
+    rows_around,
+    sum_of_losses,
+)
 from skvarimp._partitions.walk import (
     Count,
     GlobalMove,
@@ -47,15 +54,12 @@ from skvarimp._partitions.walk import (
 )
 from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Range
 from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.sampling import DonorDraws, entry_seeds
 from skvarimp._response.unmoved import compared_with, unmoved_response
 from skvarimp._running.tasks import Progress
-
-BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
 
 
 @dataclass
@@ -270,7 +274,7 @@ class PartitionedProblem(Problem):
     @cached_property
     def _targets(self):
         """`ObservedValues` of what each output is compared with."""
-        return self.partitions.passed(_observe, (self.model, len(self.base)))
+        return self.partitions.passed(counted_targets, (self.model, len(self.base)))
 
     def _statistics(self, contrast):
         # what is wrong with any y is no fault of one partition
@@ -285,8 +289,11 @@ class PartitionedProblem(Problem):
         if observed.distinct:
             return gini_mean_difference(known, observed.masses / total)
         of_row = {"model": self.model, "n_outputs": len(self.base), "row": row}
-        values, reduce = partial(_compared, **of_row), partial(_of_bin, total=total)
-        bins = self.partitions.in_bins(values, _edges(observed, self.n_rows), reduce)
+        values, reduce = (
+            partial(compared_rows, **of_row),
+            partial(bin_integrals, total=total),
+        )
+        bins = self.partitions.in_bins(values, bin_edges(observed, self.n_rows), reduce)
         result, below, last = 0.0, 0.0, None
         for first, end, mass, even, squares in filter(None, bins):
             if last is not None:
@@ -299,13 +306,13 @@ class PartitionedProblem(Problem):
 
     def mean_loss(self, loss):
         """See `Problem.mean_loss`."""
-        total, weight = self.partitions.passed(_sum_of_losses, (self.model, loss))
+        total, weight = self.partitions.passed(sum_of_losses, (self.model, loss))
         return float(total / weight)
 
     @cached_property
     def _relative_deviation(self):
         arguments = self.model, self._median()
-        around, off = self.partitions.passed(_deviations, arguments)
+        around, off = self.partitions.passed(deviations, arguments)
         return None if around == 0 else float(1.0 - off / around)
 
     def _median(self):
@@ -317,7 +324,7 @@ class PartitionedProblem(Problem):
             below = np.cumsum(masses)
             low, high = np.searchsorted(below, below[-1] * np.array([0.49, 0.51]))
             ends = values[max(low - 1, 0)], values[min(high + 1, len(values) - 1)]
-            outside, inside = self.partitions.passed(_around, ends)
+            outside, inside = self.partitions.passed(rows_around, ends)
             pieces = [(np.array(ends), outside), *inside.values()]
             values, masses = map(np.concatenate, zip(*pieces))
         return weighted_median(values, masses)
@@ -350,61 +357,3 @@ def partitioned_problem(estimator, partitions, entries, response_method):
         partitions=partitions,
         foreseen=entries,
     )
-
-
-def response_moments(part, model):
-    """`Moments` of each output of a part, and its largest size."""
-    base = unmoved_response(model, part.table)
-    moments = [Moments.of(row[np.newaxis], part.weights, None, 1) for row in base]
-    return moments, Largest(np.abs(base).max(axis=1))
-
-
-def _compared(part, model, n_outputs, row=...):
-    """What the outputs are compared with, (n_outputs, n_rows), or one row of that."""
-    needs_base = model.kind == "score" or model.clusters
-    base = unmoved_response(model, part.table) if needs_base else [None] * n_outputs
-    return compared_with(model, part.target(), base)[row]
-
-
-def _observe(part, model, n_outputs):
-    entry = Entry("value", (0,))
-    return [
-        ObservedValues.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
-        for of_one in _compared(part, model, n_outputs)
-    ]
-
-
-def _sum_of_losses(part, model, loss):
-    base = unmoved_response(model, part.table)
-    return part.weights @ loss_of_rows(loss, part.target(), base), part.weights.sum()
-
-
-def _deviations(part, model, median):
-    y, weights = part.target().astype(np.float64), part.weights
-    (base,) = unmoved_response(model, part.table)
-    return weights @ np.abs(y - median), weights @ np.abs(y - base)
-
-
-def _edges(observed, n_rows):
-    """Values that part a column in bins of about `BIN_VALUES` rows."""
-    values = observed.rows.column(0)
-    n_bins = -(-n_rows // BIN_VALUES)
-    below = np.cumsum(observed.masses)
-    shares = np.arange(1, n_bins) / n_bins * below[-1]
-    return np.unique(values[np.searchsorted(below, shares)])
-
-
-def _of_bin(values, weights, total):
-    """Ends and mass of a bin, and the integrals of its mass and of its square."""
-    order = np.argsort(values, kind="stable")
-    values, up_to = values[order], precise_cumsum(weights[order]) / total
-    gaps = np.diff(values)
-    return values[0], values[-1], up_to[-1], gaps @ up_to[:-1], gaps @ up_to[:-1] ** 2
-
-
-def _around(part, low, high):
-    """Weights below and above a range, and by partition what lies inside."""
-    y, weights = part.target().astype(np.float64), part.weights
-    inside = (y >= low) & (y <= high)
-    outside = np.array([weights @ (y < low), weights @ (y > high)])
-    return outside, {part.number: (y[inside], weights[inside])}
