@@ -1,5 +1,6 @@
 """One pass over partitions: a task for each, results merged in a tree."""
 
+from contextlib import contextmanager
 from functools import partial, reduce
 
 from skvarimp._running.guards import no_overflow
@@ -126,3 +127,14 @@ def _merged(results, merging):
     results = [result for result in results if result is not None]
     with merging.settings(), no_overflow():
         return merge(results) if results else None
+
+
+@contextmanager
+def naming(number):
+    """Name the partition in the message of an error."""
+    try:
+        yield
+    except Exception as error:
+        message = error.args[0] if error.args else ""
+        error.args = (f"Partition {number} of X: {message}", *error.args[1:])
+        raise

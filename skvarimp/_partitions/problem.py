@@ -31,7 +31,7 @@ from skvarimp._partitions.donors import (
 )
 from skvarimp._partitions.interactions import InPartitions
 from skvarimp._partitions.moments import weighted_points
-from skvarimp._partitions.reading import naming
+from skvarimp._partitions.passes import naming
 from skvarimp._partitions.targets import (
     bin_edges,
     bin_integrals,
