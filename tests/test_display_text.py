@@ -49,7 +49,7 @@ def bars(n):
     return ImportanceDisplay(
         values,
         names_of(n),
-        standard_errors=0.1 * values,
+        intervals=np.multiply.outer(values, [0.8, 1.2]),
         label="standard deviation of accumulated local effect",
         own=0.5 * values,
         ranks=[(j + 1, j + 3) for j in range(n)],
@@ -60,11 +60,11 @@ def comparison(n, measures=("increase of the squared error",)):
     """Three models under each measure."""
     models = "Ridge", "RandomForestRegressor", "HistGradientBoostingRegressor"
     of_measure = {model: values_of(n) for model in models}
-    errors = {models[0]: 0.1 * values_of(n)}
+    intervals = {models[0]: np.multiply.outer(values_of(n), [0.8, 1.2])}
     return ComparisonDisplay(
         dict.fromkeys(measures, of_measure),
         names_of(n),
-        standard_errors=dict.fromkeys(measures, errors),
+        intervals=dict.fromkeys(measures, intervals),
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from roundoff import roundoff
 from scipy import sparse
 from selection_data import BOTH
 from sklearn.base import clone
@@ -95,7 +96,10 @@ def test_names_are_dropped_from_the_lists(kind, library):
     typed = kind(by_type(library), worth, cv=2, performance_threshold=0.0)
     typed.fit(X, y)
     assert named.n_features_ == 1
-    assert named.path_["score"] == typed.path_["score"]
+    # columns in another order, and so sums
+    np.testing.assert_allclose(
+        named.path_["score"], typed.path_["score"], atol=roundoff(len(y), 1.0)
+    )
     assert np.array_equal(named.ranking_, typed.ranking_)
     some = clone(named).set_params(performance_threshold="auto").fit(X, y)
     assert some.get_feature_names_out().tolist() == ["age", "city", "income"]
