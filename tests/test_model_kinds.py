@@ -111,6 +111,7 @@ WITH_ERRORS = [
     SobolImportance(grid="deciles"),
     SobolImportance(grid="deciles", order="first"),
     ALEImportance(n_bins=4),
+    DerivativeImportance(),
 ]
 
 

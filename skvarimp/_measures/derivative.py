@@ -253,12 +253,23 @@ class _Moments:
         theta = np.sqrt(self.first[:-2] * self.first[-2])
         theta[:, n_done:] = np.nan
         theta *= self.size[:-2] * self.size[-2]
-        mean = theta.mean(axis=0)
-        parts = np.vstack([theta / len(theta) / 2, mean / 2])
-        factors = np.vstack([divided(parts, self.first[:-1]), -mean])
-        squares = np.einsum("ye,yze,ze->e", factors, self.second, factors)
-        errors = self.units.error_of_squares(np.maximum(squares, 0.0))
-        outcome = Outcome(theta.T, errors, [])
+        factors = self._factors(theta, range(len(theta)))
+        outcome = Outcome(theta.T, self._errors(factors), [])
+        each = [self._errors(self._factors(theta, [o])) for o in range(len(theta))]
+        outcome.errors_per_output = np.stack(each, axis=1)
         if self.kept is not None:
             outcome.influences = np.einsum("zie,ze->ie", self.kept, factors)
         return outcome
+
+    def _factors(self, theta, outputs):
+        """What the mean influence on some outputs takes of each z, (n_numbers, n)."""
+        factors, mean = np.zeros_like(self.first), theta[outputs].mean(axis=0)
+        factors[outputs] = theta[outputs] / len(outputs) / 2
+        factors[-2] = mean / 2
+        factors[:-1] = divided(factors[:-1], self.first[:-1])
+        factors[-1] = -mean
+        return factors
+
+    def _errors(self, factors):
+        squares = np.einsum("ye,yze,ze->e", factors, self.second, factors)
+        return self.units.error_of_squares(np.maximum(squares, 0.0))
