@@ -79,6 +79,17 @@ def test_no_module_is_long():
     assert not {path.as_posix(): n for path, n in lengths.items() if n > LINES}
 
 
+def test_no_class_name_is_used_twice():
+    """One word for each notion, in all rooms."""
+    classes = Counter(
+        node.name
+        for source in SOURCES.values()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert not {name: n for name, n in classes.items() if n > 1}
+
+
 def test_no_folder_is_full():
     """Modules that lie in one folder, without its `__init__`."""
     counts = Counter(p.parent.as_posix() for p in SOURCES if p.name != "__init__.py")

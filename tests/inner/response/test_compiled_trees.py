@@ -151,7 +151,7 @@ def test_grids_of_one_feature_share_a_strip():
             )
     curves, n_strips = ([], []), []
     for apart in (False, True):
-        plan = compiled_trees().Plan(trees.trees, members, apart=apart)
+        plan = compiled_trees().Strips(trees.trees, members, apart=apart)
         n_strips.append(len(set(plan.strip_of)))
         for _, pieces, _ in plan.pieces(codes):
             for m in range(len(members)):

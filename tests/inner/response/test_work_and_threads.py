@@ -90,7 +90,7 @@ def test_some_entries_cost_compiled_kernels_their_share():
     if not built():
         pytest.skip("kernels are not built")
     from skvarimp._response.grid import make_move
-    from skvarimp._response.responses.trees.compiled_trees import Plan
+    from skvarimp._response.responses.trees.compiled_trees import Strips
     from skvarimp._response.responses.trees.curves import Member
 
     response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
@@ -101,12 +101,12 @@ def test_some_entries_cost_compiled_kernels_their_share():
         members.append(
             Member(response.trees, e, move, *response.codes.grid(table, move))
         )
-    opened = [Plan(response.trees, [m]).arrays[0] for m in members]
+    opened = [Strips(response.trees, [m]).arrays[0] for m in members]
     assert np.all(np.sum(opened, axis=0) <= 1)
-    together = Plan(response.trees, members)
+    together = Strips(response.trees, members)
     np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays[0])
     for feature, member in enumerate(members):
-        roots, *_ = Plan(response.trees, [member]).forest
+        roots, *_ = Strips(response.trees, [member]).forest
         split = response.trees.feature == feature
         asking = np.unique(response.trees.tree[split])
         np.testing.assert_array_equal(roots, response.trees.roots[asking])

@@ -1,8 +1,8 @@
 """What the compiled descent is given, and the pieces of curves that come out.
 
-The moves of one walk become flat arrays once (`Plan`); the rows of each task go down,
+The moves of one walk become flat arrays once (`Strips`); the rows of each task go down,
 some at a time. Links are followed, and reductions run, on the pieces of all curves
-(`Pieces`), or on `Steps` where no kernel reduces.
+(`TreePieces`), or on `Steps` where no kernel reduces.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ QUESTIONS = 8  # splits of trees so small that what answers to them lead to is k
 
 
 @dataclass
-class Pieces:
+class TreePieces:
     """The curves of some rows as values on pieces, for all members of a plan.
 
     Attributes
@@ -59,7 +59,7 @@ class Pieces:
         """
         if len(linked) == 1:
             moved = linked[0](self.moved, self.rows, self.cells)
-            return Pieces(self.starts, self.cells, moved)
+            return TreePieces(self.starts, self.cells, moved)
         rows, parts = self.rows, []
         member = np.diff(self.starts, axis=1).ravel()
         member = np.tile(np.arange(len(linked)), len(self.starts)).repeat(member)
@@ -70,7 +70,7 @@ class Pieces:
             parts.append(of_member(self.moved[:, at], rows[at], self.cells[at]))
         moved = np.empty((len(parts[0]), len(rows)))
         moved[:, order] = np.concatenate(parts, axis=1)
-        return Pieces(self.starts, self.cells, moved)
+        return TreePieces(self.starts, self.cells, moved)
 
 
 @dataclass
@@ -97,7 +97,7 @@ class MemberPieces:
 
 def steps_of_rows(table, codes, members, with_raw=False):
     """As `curves.steps_of_rows`."""
-    plan = Plan(table, members, with_raw, apart=True)
+    plan = Strips(table, members, with_raw, apart=True)
     for _, pieces, raw in plan.pieces(codes):
         curves = [(*pieces.curves(m, n), n) for m, n in enumerate(plan.n_cells)]
         yield [Steps.of_pieces(*of_member) for of_member in curves], raw
@@ -131,7 +131,7 @@ def _in_lists(paths, roots, codes, n_sizes):
         )
 
 
-class Plan:
+class Strips:
     """Members of a walk as flat arrays.
 
     Members of one feature share a *strip*: the cells of all of them, through which the
@@ -192,7 +192,7 @@ class Plan:
 
         Parameters
         ----------
-        pieces : Pieces
+        pieces : TreePieces
         m : int
         rows : ndarray of shape (n_rows,)
             Rows of the table.
@@ -226,7 +226,7 @@ class Plan:
         Yields
         ------
         rows : slice
-        pieces : Pieces
+        pieces : TreePieces
             Of the raw outputs; overwritten by the next.
         raw : ndarray of shape (n_raw, n_rows)
             Sums of the rows' own leaves, in the trees that they go down.
@@ -240,7 +240,7 @@ class Plan:
             n_rows = at_once(per_row, most)
             rows = slice(first, min(first + n_rows, len(codes)))
             starts, cells, moved, raw = descent.pieces(codes[rows])
-            yield rows, Pieces(starts, cells, moved), raw
+            yield rows, TreePieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
             first = rows.stop
 

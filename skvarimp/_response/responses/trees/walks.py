@@ -102,7 +102,7 @@ class TreeWalker(Walker):
         members : list of Member
         means : dict or None
             Their mean curves and slopes, see `with_slopes`, where no more is wanted.
-        plan : Plan or None
+        plan : Strips or None
             What the compiled descent is given, where it serves.
         """
         walk, response = self.walk, self.response
@@ -115,9 +115,9 @@ class TreeWalker(Walker):
                 return every, None, None
             asks = getattr(response.link, "discrete", False)
             of_link = response.link is not None, asks
-            from skvarimp._response.responses.trees.compiled_trees import Plan
+            from skvarimp._response.responses.trees.compiled_trees import Strips
 
-            return every, None, Plan(response.trees, every, *of_link)
+            return every, None, Strips(response.trees, every, *of_link)
 
         return self._shared.get(positions, make)
 
