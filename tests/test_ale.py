@@ -99,6 +99,8 @@ def test_a_product_of_correlated_inputs():
 def test_standard_errors_are_those_of_the_infinitesimal_jackknife():
     """The influence of a row is the derivative by its weight, the bins held fixed."""
 
+    rng = np.random.default_rng(0)
+
     def f(X):
         return X[:, 0] * X[:, 1] + np.sin(X[:, 2])
 

@@ -150,6 +150,7 @@ def test_sparse_equals_dense(name):
 @pytest.mark.parametrize("name", NAMED)
 def test_integer_weights_are_repeated_rows(name):
     """In the importances."""
+    rng = np.random.default_rng(0)
     weights = rng.integers(0, 4, size=len(X))
     rows = np.repeat(np.arange(len(X)), weights)
     model = SVR().fit(X, y)
@@ -290,6 +291,7 @@ def test_wide_data_never_forms_p_by_p():
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
 def test_frames_reach_the_model_as_frames(library):
     """The mean row is asked for in X's own container, integers and booleans too."""
+    rng = np.random.default_rng(0)
     columns = {
         "a": X[:, 0],
         "count": rng.integers(0, 9, size=60),

@@ -29,6 +29,8 @@ LINEAR = LinearRegression().fit(X, Y)
 HOW = [
     {"estimation": "exact"},
     {"estimation": "sampled", "random_state": 0},
+    {"estimation": "sampled", "tol": 0.1, "n_repeats": 300, "random_state": 0},
+    {"estimation": "rows", "random_state": 0},
     {"estimation": "exact", "contrast": "range"},
 ]
 

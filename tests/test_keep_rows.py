@@ -128,6 +128,7 @@ def test_means_and_norms(name, model):
 )
 def test_order_weights_workers_and_kernels_change_nothing(name, model, monkeypatch):
     """Rows in another order, integer weights as repeated rows, two jobs, no kernels."""
+    RANDOM = np.random.RandomState(0)
     counts = RANDOM.randint(0, 4, N)
     imp = fitted(name, model, weights=counts)
     order = np.random.RandomState(1).permutation(N)

@@ -64,6 +64,7 @@ def test_the_longest_bar_is_the_largest_importance():
 
 def test_only_the_first_entries_of_many_are_shown():
     """A note says how many are left out."""
+    rng = np.random.default_rng(0)
     wide = rng.normal(size=(50, 100))
     fitted = SensitivityImportance().fit(
         Ridge().fit(wide, wide[:, 0]), wide, wide[:, 0]

@@ -74,6 +74,7 @@ FAMILIES = {
 @pytest.mark.parametrize("name", FAMILIES)
 def test_rows_unlike_the_training_data(name):
     """Importances are over the rows given, wherever the model was fitted."""
+    RANDOM = np.random.RandomState(0)
     model, y, method = FAMILIES[name]
     other = RANDOM.standard_t(3, size=(25, 4)) * 2 + 3
     weights = RANDOM.uniform(0.5, 2, 25)
@@ -99,6 +100,7 @@ def test_columns_of_a_frame_in_another_order():
 
 def test_weights_near_those_of_training_are_refused():
     """A thousandth of one row's weight is another tree, not rounding."""
+    RANDOM = np.random.RandomState(0)
     weights = RANDOM.uniform(0.5, 2, 40)
     tree = DecisionTreeRegressor(max_depth=3, random_state=0)
     tree.fit(X, Y, sample_weight=weights)

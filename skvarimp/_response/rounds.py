@@ -235,12 +235,13 @@ class RowDraws:
         finished.monte_carlo_errors = np.sqrt(centred**2 @ counts / (n - 1) / n)
         finished.n_draws = np.full(len(of_rows), n)
         finished.largest_draw = np.abs(of_rows).max(axis=1)
-        if not self.walk.keep_rows:
-            return replace(finished, influences=None, contributions=None)
         # a row that was not drawn has 0, so that the weighted means are not biased
         often = counts / (n * self.walk.weights[drawn])
         every = np.zeros((2, len(of_rows), len(self.walk.rows)))
         every[:, :, drawn] = often * np.stack([finished.influences, of_rows])
         for psi, error in zip(every[0], finished.standard_errors):
             psi[:] = scaled_influences(psi, self.walk.units, error)
-        return replace(finished, influences=every[0], contributions=every[1])
+        errors, units = finished.standard_errors, self.walk.units
+        finished.skewness = units.skewness(every[0], errors)
+        influences, contributions = every if self.walk.keep_rows else (None, None)
+        return replace(finished, influences=influences, contributions=contributions)

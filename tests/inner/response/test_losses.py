@@ -159,6 +159,7 @@ def test_sure_and_wrong_costs_at_most_minus_log_eps():
 
 def test_callables_see_rows():
     """y and outputs of one length; (n,) for one output, (n, n_outputs) for more."""
+    RANDOM = np.random.RandomState(0)
     seen = []
 
     def pinball(y, predicted):

@@ -188,6 +188,7 @@ def test_far_from_the_origin():
 @pytest.mark.parametrize("container", ["pandas", "polars", "integers", "sparse"])
 def test_containers(container):
     """Whole numbers are moved to values between them; the model takes numbers."""
+    RANDOM = np.random.default_rng(0)
     Z = np.column_stack([np.round(30 * X[:, 0]), X[:, 4], X[:, 1]]).astype(int)
     Z[:, 2] = RANDOM.integers(-50, 50, N)
     names = ["a", "b", "c"]

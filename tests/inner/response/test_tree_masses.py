@@ -144,6 +144,7 @@ def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypa
     Rows are more than the groups of the sketch: from masses the error is exact
     whether rows are kept or not.
     """
+    RANDOM = np.random.RandomState(0)
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
     monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
