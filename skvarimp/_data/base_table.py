@@ -5,9 +5,13 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.entries import column_names
 from skvarimp._data.values import factorized, numbers_if_possible
-from skvarimp._running.memory import slices
+from skvarimp._running.memory import CACHE, slices
+
+
+def column_names(names, n_columns):
+    """The names of X's columns, `x0, x1, ...` where it has none."""
+    return list(names) if names is not None else [f"x{j}" for j in range(n_columns)]
 
 
 class Table:
@@ -19,9 +23,11 @@ class Table:
         X as the user passed it (lists as arrays); never written to.
     names : list of str or None
         Column names, where they are all strings.
+    library : {"pandas", "polars", "pyarrow"}
+        Of the frames made for the user; pandas for arrays.
     """
 
-    names = None
+    names, library = None, "pandas"
 
     def __init__(self, native):
         self.native = native
@@ -61,6 +67,10 @@ class Table:
     def column(self, j):
         """Values of column j as a 1-d array; object dtype for non-numbers."""
         raise NotImplementedError
+
+    def missing(self, j):
+        """Which rows miss the value of column j, one of numbers, (n_samples,) bool."""
+        return np.isnan(self.column(j).astype(np.float64))
 
     def moved(self, rows, columns, donors=None, values=None):
         """The rows with some columns replaced, in X's own container.
@@ -194,25 +204,34 @@ class ArrayTable(Table):
     """A NumPy array, numeric or of objects."""
 
     def copy(self):
-        """See `Table.copy`; rows or columns first, as in X."""
+        """Rows or columns first, as in X."""
         return self.native.copy(order="K")
 
     def take(self, rows):
-        """See `Table.take`."""
         return ArrayTable(self.native[rows])
 
     def select(self, columns):
-        """See `Table.select`."""
         X = self.native
         rows_first = X.flags.c_contiguous  # then so is the result; else `take` copies X
         return ArrayTable(X.take(columns, axis=1) if rows_first else X[:, columns])
 
     def column(self, j):
-        """See `Table.column`."""
         return numbers_if_possible(self.native[:, j])
 
+    @cached_property
+    def _misses(self):
+        """Whether each column of floats misses a value: X is read once, by rows."""
+        misses = np.zeros(self.n_columns, dtype=bool)
+        for rows in slices(self.n_samples, self.n_columns, CACHE):
+            misses |= np.isnan(self.native[rows]).any(axis=0)
+        return misses
+
+    def missing(self, j):
+        if self.native.dtype.kind == "f" and not self._misses[j]:
+            return np.zeros(self.n_samples, dtype=bool)
+        return super().missing(j)
+
     def moved(self, rows, columns, donors=None, values=None):
-        """See `Table.moved`."""
         X = self.native[rows]
         if donors is not None:
             of_donors = self.native[donors.reshape(len(rows), -1), columns]
@@ -226,16 +245,13 @@ class ArrayTable(Table):
         return X
 
     def moved_together(self, moves):
-        """See `Table.moved_together`."""
         return np.concatenate([self.moved(*move) for move in moves])
 
     def beside_copies(self, orders):
-        """See `Table.beside_copies`."""
         copies = [self.native[order, j] for j, order in orders]
         return ArrayTable(np.column_stack([self.native, *copies]))
 
     def held(self, donors, source):
-        """See `Table.held`."""
         columns, rows = list(donors), list(donors.values())
         constants = source.native[rows, columns]
         X = self.native.astype(np.result_type(self.native, constants))
@@ -243,7 +259,6 @@ class ArrayTable(Table):
         return ArrayTable(X)
 
     def numeric(self):
-        """See `Table.numeric`."""
         if self.native.dtype.kind in "fbiu":
             return np.asarray(self.native, dtype=np.float64)
         return super().numeric()
@@ -271,19 +286,15 @@ class SparseTable(Table):
         return csc
 
     def copy(self):
-        """See `Table.copy`."""
         return self.native.copy()
 
     def take(self, rows):
-        """See `Table.take`."""
         return SparseTable(self._like(self._sliced()[rows]))
 
     def select(self, columns):
-        """See `Table.select`."""
         return SparseTable(self._like(self._sliced()[:, columns]))
 
     def column(self, j):
-        """See `Table.column`."""
         csc = self.csc
         start, stop = csc.indptr[j], csc.indptr[j + 1]
         column = np.zeros(self.n_samples, dtype=csc.dtype)
@@ -291,7 +302,6 @@ class SparseTable(Table):
         return column
 
     def moved(self, rows, columns, donors=None, values=None):
-        """See `Table.moved`."""
         columns = np.asarray(columns)
         if donors is not None:
             each = np.broadcast_to(donors.T, (len(columns), len(rows)))
@@ -306,11 +316,9 @@ class SparseTable(Table):
         return self._like(X + new)
 
     def moved_together(self, moves):
-        """See `Table.moved_together`."""
         return self._like(sparse.vstack([self.moved(*move) for move in moves]))
 
     def beside_copies(self, orders):
-        """See `Table.beside_copies`."""
         copies = self.csc[:, [j for j, _ in orders]]
         place = np.empty(self.n_samples, dtype=np.intp)
         for (_, order), start, end in zip(orders, copies.indptr, copies.indptr[1:]):
@@ -321,7 +329,6 @@ class SparseTable(Table):
         return SparseTable(self._like(sparse.hstack([self.csc, copies], format="csc")))
 
     def held(self, donors, source):
-        """See `Table.held`."""
         others = np.setdiff1d(np.arange(self.n_columns), list(donors))
         ones = np.ones(len(others), dtype=self.native.dtype)
         square = self.n_columns, self.n_columns
@@ -334,7 +341,7 @@ class SparseTable(Table):
         return SparseTable(self._like(type(self._csr)(kept + constants)))
 
     def _like(self, X):
-        """In the format of X as given, index type included (some models insist).
+        """Give a matrix the format of X, index type included (some models insist).
 
         Diagonals (DIA) become CSR: rows taken here and there have as many diagonals
         as entries, each as long as a row.
@@ -350,11 +357,9 @@ class SparseTable(Table):
         return X
 
     def numeric(self):
-        """See `Table.numeric`."""
         return self.csc.astype(np.float64, copy=False)
 
     def stored(self):
-        """See `Table.stored`."""
         X = self.csc
         if np.any(X.data == 0):
             X = X.copy()

@@ -1,11 +1,25 @@
-"""Weighted statistics of one sample, and p-values adjusted for their number.
+"""Weighted statistics of one sample, adjusted p-values, and sampling errors.
 
-Weights are non-negative and sum to 1.
+Weights are non-negative and sum to 1. A sampling error comes from influences: psi_i
+says how much row i moves an estimate, and its weighted mean is 0. Rows of one group may
+depend on each other, but the n groups are independent (without groups each row is one),
+and the sampling error is to first order the sum of the terms
+
+    t_g = (n / (n - 1))^(1/2) sum_(i in g) w_i psi_i
+
+so that its variance is the sum of their squares, and its third central moment the sum
+of their cubes. What the weights summed to before does not matter: a row of weight 3 is
+one row, not three.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.stats import t as student
+
+from skvarimp._data.values import begins_value
 
 
 def gini_mean_difference(values, weights):
@@ -97,11 +111,272 @@ def variance(values, weights):
     return np.matmul(squares, weights[..., np.newaxis])[..., 0]
 
 
+TENTHS = np.arange(1, 10) / 10
+BINS = 2**16
+
+
 def deciles(values, probabilities):
     """The nine deciles of observed values, missing ones left out."""
     values = values.astype(np.float64)
     seen = ~np.isnan(values)
     if not seen.any():
         return np.empty(0)
-    at = quantile_positions(probabilities[seen], np.arange(1, 10) / 10)
+    at = quantile_positions(probabilities[seen], TENTHS)
     return values[seen][at]
+
+
+def deciles_of_rows(column, weights):
+    """The nine deciles of rows; those that weigh the same are not all sorted."""
+    if np.any(weights != weights[0]):
+        return deciles(*distinct_masses(column, weights))
+    seen = column[~np.isnan(column)]
+    if not len(seen):
+        return seen
+    at = np.ceil((TENTHS - 1e-12) * len(seen)).astype(int) - 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = np.ptp(seen) / BINS
+    if not 0.0 < width < np.inf:
+        return np.partition(seen, at)[at]
+    # sorted are the rows alone that share a bin with a decile
+    bins = np.minimum((seen - seen.min()) / width, BINS - 1).astype(np.uint16)
+    counts = np.bincount(bins, minlength=BINS)
+    own = np.searchsorted(np.cumsum(counts), at, side="right")
+    sorts = np.zeros(BINS, dtype=bool)
+    sorts[own] = True
+    at = at - np.cumsum(np.where(sorts, 0, counts))[own]
+    return np.partition(seen[sorts[bins]], at)[at]
+
+
+def ranking(importances):
+    """Ranks from 1 = most important; ties in the order given; NaN last.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_entries,)
+
+    Returns
+    -------
+    ndarray of shape (n_entries,)
+    """
+    order = np.argsort(-importances, kind="stable")  # NaN sorts last
+    return np.argsort(order) + 1
+
+
+def distinct_masses(column, weights):
+    """Distinct values, ascending, and their weights, or counts where all are equal."""
+    if np.all(weights == weights[0]):
+        column, weights = np.sort(column), np.ones(len(column))
+    else:
+        order = np.argsort(column, kind="stable")
+        column, weights = column[order], weights[order]
+    first = np.flatnonzero(begins_value(column))
+    return column[first], np.add.reduceat(weights, first)
+
+
+def equal_bins(distinct, masses, n_bins):
+    """Equal-probability bins of sorted values, each represented by its median.
+
+    Tied values stay together: a value belongs to the bin that holds the middle of its
+    probability mass. If exactly half of a bin's mass lies below a gap, its median is
+    the middle of the gap.
+    """
+    up_to = np.cumsum(masses)
+    total = up_to[-1]
+    if len(distinct) <= n_bins:
+        return distinct, masses / total
+    # the tolerance keeps a middle that is a bin's edge up to rounding in the left bin
+    bins = ((up_to - masses / 2) * (n_bins / total) - 1e-9).astype(int)
+    first = np.flatnonzero(np.diff(np.minimum(bins, n_bins - 1), prepend=-1))
+    begin = up_to[first] - masses[first]
+    end, last = np.append(begin[1:], total), np.append(first[1:], len(bins)) - 1
+    half, tolerance = (begin + end) / 2, 1e-12 * total
+    low = np.searchsorted(up_to, half - tolerance)
+    high = np.minimum(np.searchsorted(up_to, half + tolerance), last)
+    return 0.5 * (distinct[low] + distinct[high]), (end - begin) / total
+
+
+@dataclass(frozen=True)
+class Units:
+    """The independent rows, or groups of rows, that an estimate is made of.
+
+    Attributes
+    ----------
+    n : int
+        Number of groups, or of rows without groups, of positive weight.
+    weights : ndarray of shape (n_rows,) or (n_entries, n_rows), or None
+        They sum to 1. Of a row that stands for several of equal influence, the root of
+        the sum of their squared weights. None where others weigh the influences.
+    thirds : ndarray of the shape of `weights`, or None
+        The same for third moments: the cube root of the sum of their cubed weights.
+        None where it is not known.
+    groups : ndarray of shape (n_rows,) or None
+        The group of each row, numbers from 0 of which each occurs. None: each row is
+        independent of all others, or the groups of the rows are known elsewhere.
+    labels : ndarray of shape (n,) or None
+        The user's label of each group; None without groups.
+    """
+
+    n: int
+    weights: np.ndarray | None = None
+    thirds: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    labels: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, weights, labels=None):
+        """Each row by itself, or rows of one label together.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows,)
+            Positive; they sum to 1.
+        labels : ndarray of shape (n_rows,), default=None
+        """
+        if labels is None:
+            return cls(len(weights), weights, weights)
+        labels, groups = np.unique(labels, return_inverse=True)
+        return cls(len(labels), weights, weights, groups, labels)
+
+    @property
+    def inflation(self):
+        """What sums of squares are multiplied by; NaN for one unit."""
+        return self.n / (self.n - 1) if self.n > 1 else np.nan
+
+    @property
+    def freedom(self):
+        """Degrees of freedom of Student's distribution.
+
+        Those of a sum of squares with unequal weights (Satterthwaite 1946): n - 1 where
+        the rows of all groups have the same weights on average, and fewer where some
+        weigh much more than others.
+        """
+        if self.weights is None:
+            return max(self.n - 1, 1)
+        weights = self.sums(self.weights)
+        if self.groups is not None:
+            weights = weights / np.bincount(self.groups)
+        squares = (weights / weights.max()) ** 2
+        return max(squares.sum() ** 2 / (squares @ squares) - 1, 1)
+
+    def count(self, rows):
+        """Number of units that have some of the rows, a mask of shape (n_rows,)."""
+        if self.groups is None:
+            return int(rows.sum())
+        return len(np.unique(self.groups[rows]))
+
+    def same_groups(self, other):
+        """Whether other units put the same rows together."""
+        if self.groups is None or other.groups is None:
+            return self.groups is other.groups
+        pairs = np.unique(self.groups * other.n + other.groups)
+        return len(pairs) == self.n == other.n
+
+    def sums(self, values):
+        """Numbers of rows, (..., n_rows), summed within the groups, (..., n)."""
+        if self.groups is None:
+            return values
+        flat = values.reshape(-1, len(self.groups))
+        sums = [np.bincount(self.groups, of_one, self.n) for of_one in flat]
+        return np.reshape(sums, (*values.shape[:-1], self.n))
+
+    def squares_by_cell(self, codes, n_cells):
+        """Squared weights of the rows of each unit in each cell, summed over the units.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows,)
+            The cell of each row.
+        n_cells : int
+        """
+        if self.groups is None:
+            return np.bincount(codes, self.weights**2, n_cells)
+        where = self.groups, codes
+        of_both = sparse.coo_array((self.weights, where), (self.n, n_cells)).tocsr()
+        return of_both.power(2).sum(axis=0)
+
+    def add_rows(self, sums, rows, values):
+        """Add numbers of a block of rows, (n_block, n_numbers), to sums of groups.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n, n_numbers)
+            Written to.
+        rows : slice
+        values : ndarray of shape (n_block, n_numbers)
+        """
+        found, place = np.unique(self.groups[rows], return_inverse=True)
+        sums[found] += summing(np.ones(len(place)), place, len(found)) @ values
+
+    def terms(self, influences, power=2):
+        """What each unit adds to the sampling error, (..., n).
+
+        Parameters
+        ----------
+        influences : ndarray of shape (..., n_rows)
+        power : {2, 3}
+            For sums of squares, or of cubes, of the terms.
+        """
+        weights = self.weights if power == 2 else self.thirds
+        return np.sqrt(self.inflation) * self.sums(weights * influences)
+
+    def error(self, influences):
+        """Standard errors of estimates, from influences (..., n_rows)."""
+        return root_of_squares(self.terms(influences))
+
+    def error_of_columns(self, influences):
+        """The same from influences (n_rows, n_entries), which are written to."""
+        if self.groups is not None:
+            return self.error(influences.T)
+        influences *= influences
+        return self.error_of_squares(self.weights**2 @ influences)
+
+    def skewness(self, influences, errors):
+        """Skewness of estimates with these standard errors; None where not known."""
+        if self.thirds is None:
+            return None
+        terms = self.terms(influences, power=3)
+        return sum_of_cubes(divided(terms, errors[..., np.newaxis]))
+
+    def error_of_sums(self, sums):
+        """The same as `error` from sums of w_i psi_i over whole units, (..., any)."""
+        return np.sqrt(self.inflation) * root_of_squares(sums)
+
+    def error_of_squares(self, squares):
+        """The same from the squares of such sums, summed over all units."""
+        return np.sqrt(self.inflation * squares)
+
+
+def summing(weights, groups, n_groups):
+    """The sparse matrix (n_groups, n_rows) that adds up weighted rows by group."""
+    where = groups, np.arange(len(groups))
+    return sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
+
+
+def root_of_squares(values):
+    """The root of the sum of squares along the last axis.
+
+    Values are scaled before they are squared, so that no square vanishes or overflows.
+    """
+    size = np.abs(values).max(axis=-1, initial=0.0)
+    scaled = divided(values, size[..., np.newaxis])
+    return size * np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
+
+
+def t_quantile(probability, freedom):
+    """Quantile of Student's distribution."""
+    return float(student.ppf(probability, freedom))
+
+
+def sum_of_cubes(values):
+    """The sum of cubes along the last axis."""
+    return np.einsum("...i,...i,...i->...", values, values, values)
+
+
+def unit_of(values):
+    """The power of two next to the largest size of the values; 1 where all are 0.
+
+    Numbers divided by it keep all their digits, and their squares neither vanish nor
+    overflow.
+    """
+    size = np.abs(values).max(initial=0.0)
+    return float(np.exp2(np.frexp(size)[1])) if 0 < size < np.inf else 1.0

@@ -1,293 +1,33 @@
-"""X in the user's own container, seen as rows to take and columns to move.
+"""What the user passed: X in any container as a table, and the estimator.
 
-Only the tables know frames and sparse formats. Frames go through narwhals.
+Only the tables know frames and sparse formats. Frames go through narwhals. Rows that
+are not in one place are served by the room `_partitions`, which the other rooms know
+only by `ROWS_APART`, a list with one class, `Partitions`, or none: then no measure
+takes a Dask collection. Such rows have a `head`, a few of them; `problem` is a
+`Problem` of all, and `fit_firm` and `fit_trees` fit the measures that ask no `Problem`.
 """
 
-from functools import cached_property
+import numbers
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from numbers import Integral
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.base_table import ArrayTable, SparseTable, Table
-from skvarimp._data.validation import as_array, check_feature_names
-from skvarimp._data.values import factorized, numbers_if_possible
+from skvarimp._data.base_table import ArrayTable, SparseTable, Table, column_names
+from skvarimp._data.frames import FrameTable
+from skvarimp._running.guards import users_code
 
+RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
 
-class FrameTable(Table):
-    """A frame of named columns.
-
-    A frame whose columns are numbers of one type is an array with names: it is
-    converted once, and moved rows are put into a frame once per call of the model.
-    """
-
-    _given_labels = None
-
-    def __init__(self, native):
-        self.frame = _in_memory(native)
-        self._labels = list(self.frame.columns)
-        super().__init__(native)
-        if all(isinstance(label, str) for label in self._labels):
-            self.names = self._labels
-        else:  # pandas' numbered columns: named inside, handed out as they came
-            self._given_labels, self._labels = native.columns, self.column_names()
-            self.frame = _in_memory(native.set_axis(self._labels, axis=1))
-
-    @cached_property
-    def _array(self):
-        """X as one array, where its columns are numbers of one type; else None."""
-        types = set(self.types())
-        if len(types) != 1 or not self._series(0).dtype.is_numeric():
-            return None
-        if not self._labels[0]:  # narwhals makes no frame of an array then
-            return None
-        if isinstance(types.pop(), np.dtype):
-            return self.frame.to_numpy()
-        if self.frame.implementation.is_pandas_like():
-            return None  # an array would not keep pandas' extension types
-        if self.frame.select(nw.all().null_count()).to_numpy().any():
-            return None  # nor nulls apart from NaN
-        values = self.frame.to_numpy()
-        return values if values.dtype.kind in "fiu" else None
-
-    @cached_property
-    def _numbers(self):
-        """Position -> values of the columns of numbers, by one conversion per type."""
-        if self._array is not None:
-            return dict(enumerate(_double(self._array).T))
-        of_type, numbers = {}, {}
-        for j, dtype in enumerate(self.frame.schema.values()):
-            if dtype.is_numeric():
-                of_type.setdefault(dtype, []).append(j)
-        for dtype, columns in of_type.items():
-            block = self.frame[:, columns].to_numpy()
-            exact = block.dtype.kind in ("iu" if dtype.is_integer() else "f")
-            if exact:
-                numbers.update(zip(columns, _double(block).T))
-            else:  # integers, some of them null, or decimals
-                numbers.update((j, _numbers_of(self._series(j))) for j in columns)
-        return numbers
-
-    def types(self):
-        """Types of the columns, as the frame's library calls them."""
-        native = self.frame.to_native()
-        return native.dtypes if hasattr(native, "dtypes") else native.schema.types
-
-    def _series(self, j):
-        return self.frame[self._labels[j]]
-
-    def handed_out(self, frame, columns=slice(None)):
-        """A native frame with the labels X came with."""
-        native = frame.to_native()
-        if self._given_labels is None:
-            return native
-        return native.set_axis(self._given_labels[columns], axis=1)
-
-    @staticmethod
-    def _rows(frame, rows):
-        rows = np.asarray(rows)
-        return frame[np.flatnonzero(rows) if rows.dtype == bool else rows]
-
-    def copy(self):
-        """See `Table.copy`; polars and Arrow, which write to nothing, copy nothing."""
-        return self.handed_out(self.frame.clone())
-
-    def take(self, rows):
-        """See `Table.take`."""
-        return FrameTable(self.handed_out(self._rows(self.frame, rows)))
-
-    def select(self, columns):
-        """See `Table.select`."""
-        frame = self.frame[:, np.asarray(columns).tolist()]
-        return FrameTable(self.handed_out(frame, columns))
-
-    def column(self, j):
-        """See `Table.column`."""
-        if j in self._numbers:
-            return self._numbers[j]
-        series = self._series(j)
-        if series.dtype == nw.Boolean:
-            return _numbers_of(series) if series.null_count() else series.to_numpy()
-        if series.dtype == nw.Unknown:  # such as pandas' sparse columns
-            values = np.asarray(series.to_numpy())
-            if values.dtype.kind in "fbiu":
-                return values
-        values = np.fromiter(series.to_list(), dtype=object, count=self.n_samples)
-        return numbers_if_possible(values)
-
-    def _factorized(self, j):
-        """Levels in the order that the column's type declares, where it does."""
-        series = self._series(j)
-        dtype = series.dtype
-        if dtype.is_integer() and self._numbers[j].dtype.kind == "f":
-            return _factorized_integers(series)
-        # Categories of pandas have an order of their own, others that of the rows.
-        is_pandas = self.frame.implementation.is_pandas_like()
-        levels = None
-        if isinstance(dtype, (nw.Enum, nw.Categorical) if is_pandas else nw.Enum):
-            levels = series.cat.get_categories().to_list()
-        elif dtype == nw.Duration:  # the text of others is in their order
-            levels = series.drop_nulls().unique().sort().to_list()
-        return factorized(self.column(j), levels)
-
-    def has_levels(self, j):
-        """See `Table.has_levels`."""
-        unsaid = self._series(j).dtype in (nw.Object, nw.Unknown)
-        return super().has_levels(j) if unsaid else j not in self._numbers
-
-    def is_date(self, j):
-        """See `Table.is_date`."""
-        return self._series(j).dtype.is_temporal()
-
-    def has_order(self, j):
-        """See `Table.has_order`."""
-        series = self._series(j)
-        if isinstance(series.dtype, nw.Enum | nw.Categorical):
-            return nw.is_ordered_categorical(series)
-        return self.is_date(j) or super().has_order(j)
-
-    def takes_numbers(self, j):
-        """See `Table.takes_numbers`."""
-        return not self.has_levels(j)
-
-    def moved_together(self, moves):
-        """See `Table.moved_together`."""
-        library = self.frame.implementation
-        among_donors = all(values is None for *_, values in moves)
-        if self._array is not None and (among_donors or self._array.dtype == float):
-            array = ArrayTable(self._array).moved_together(moves)
-            schema = self._labels
-            if not schema[0]:  # narwhals takes no list that begins with an empty name
-                schema = dict.fromkeys(schema, self._series(0).dtype)
-            return self.handed_out(nw.from_numpy(array, schema, backend=library))
-        rows = np.concatenate([own for own, _, _, _ in moves])
-        sources, given, start = {}, {}, 0
-        for own, columns, donors, values in moves:
-            part = slice(start, start + len(own))
-            start = part.stop
-            for member, j in enumerate(columns):
-                source = sources.setdefault(j, rows.copy())
-                of_column = donors if np.ndim(donors) < 2 else donors[:, member]
-                if of_column is not None and np.all(of_column >= 0):
-                    source[part] = of_column
-                else:
-                    own = values[:, member]
-                    if self.takes_numbers(j):  # beside levels they are objects
-                        own = own.astype(np.float64, copy=False)
-                    given.setdefault(j, []).append((part, own))
-        parts = []  # frames to be put side by side
-        for j, source in sources.items():
-            label = self._labels[j]
-            if j not in given:
-                parts.append(self._rows(self.frame.select(label), source))
-                continue
-            numbers = np.ascontiguousarray(given[j][0][1])
-            if len(numbers) < len(rows):  # the column stays in other moves
-                numbers = self.column(j)[source].astype(np.float64)
-                for part, values in given[j]:
-                    numbers[part] = values
-            parts.append(nw.new_series(label, numbers, backend=library).to_frame())
-        if len(parts) < self.n_columns:
-            others = self.frame.drop([self._labels[j] for j in sources])
-            parts.append(self._rows(others, rows))
-        # Pandas is slow at setting columns of a wide frame, and fast at putting frames
-        # side by side: without its row labels, so that rows meet by position.
-        parts = [nw.maybe_reset_index(part) for part in parts]
-        frame = nw.concat(parts, how="horizontal")
-        return self.handed_out(frame.select(self._labels))
-
-    def beside_copies(self, orders):
-        """See `Table.beside_copies`.
-
-        Names of copies start with "shuffled"; numbered columns get further numbers.
-        """
-        frame = nw.maybe_reset_index(self.frame)
-        names, copies = set(frame.columns), []
-        for j, order in orders:
-            name = f"shuffled {self._labels[j]}"
-            while name in names:
-                name += "'"
-            names.add(name)
-            source = frame.select(self._labels[j])[order]
-            copies.append(nw.maybe_reset_index(source)[self._labels[j]].alias(name))
-        wide = frame.with_columns(*copies).to_native()
-        if self.names is None:  # labels that are no strings stay of one type
-            wide = wide.set_axis(range(wide.shape[1]), axis=1)
-        return FrameTable(wide)
-
-    def held(self, donors, source):
-        """See `Table.held`."""
-        parts = [
-            source._rows(
-                source.frame.select(self._labels[j]), np.full(self.n_samples, row)
-            )
-            for j, row in donors.items()
-        ]
-        if len(parts) < self.n_columns:
-            parts.append(self.frame.drop([self._labels[j] for j in donors]))
-        parts = [nw.maybe_reset_index(part) for part in parts]
-        frame = nw.concat(parts, how="horizontal").select(self._labels)
-        return FrameTable(self.handed_out(frame))
-
-    def numeric(self):
-        """See `Table.numeric`."""
-        if self._array is not None:
-            return self._array.astype(np.float64, copy=False)
-        return super().numeric()
-
-
-def _in_memory(native):
-    """The frame as narwhals sees it, or a TypeError with the way out."""
-    kind = type(native)
-    library, way_out = kind.__module__.partition(".")[0], "Pass a pandas frame of it."
-    if hasattr(native, "collect"):
-        way_out = "Pass X.collect()."
-    elif hasattr(native, "compute"):
-        way_out = "Pass X.compute()."
-    elif kind.__name__ == "RecordBatch":
-        way_out = "Pass pyarrow.Table.from_batches([X])."
-    try:
-        return nw.from_native(native, eager_only=True)
-    except DuplicateError as error:
-        raise ValueError(f"Columns of X share a name. {error}") from None
-    except TypeError:
-        raise TypeError(
-            f"X must be a frame in memory, got a {kind.__name__} of {library}. "
-            f"{way_out}"
-        ) from None
-
-
-def _double(values):
-    """Integers as they are, other numbers as float64."""
-    if values.dtype.kind in "iu":
-        return values
-    return values.astype(np.float64, copy=False)
-
-
-def _present(series):
-    """Which values are not null, and these as an array."""
-    present = ~series.is_null()
-    return present.to_numpy(), np.asarray(series.filter(present).to_numpy())
-
-
-def _numbers_of(series):
-    """Integers without nulls as they are, other numbers as float64 with NaN."""
-    present, values = _present(series)
-    if present.all() and series.dtype.is_integer():
-        return values
-    numbers = np.full(len(present), np.nan)
-    numbers[present] = values
-    return numbers
-
-
-def _factorized_integers(series):
-    """`factorized` integers of which some are null: exact above 2**53 as well."""
-    present, values = _present(series)
-    codes = np.empty(len(present), dtype=np.intp)
-    codes[present], first = factorized(values)
-    codes[~present] = len(first)
-    return codes, np.append(np.flatnonzero(present)[first], np.argmin(present))
+ROWS_APART = []
 
 
 def as_table(X, feature_names=None):
@@ -317,16 +57,6 @@ def as_table(X, feature_names=None):
     return table
 
 
-def stacked(tables):
-    """One table of several with the same columns, rows below each other."""
-    if isinstance(tables[0], FrameTable):
-        frames = [nw.maybe_reset_index(table.frame) for table in tables]
-        return FrameTable(tables[0].handed_out(nw.concat(frames, how="vertical")))
-    if isinstance(tables[0], SparseTable):
-        return SparseTable(sparse.vstack([t.native for t in tables], format="csr"))
-    return ArrayTable(np.concatenate([table.native for table in tables]))
-
-
 def is_frame(X):
     """Whether X is a frame or another table of named columns."""
     if hasattr(X, "collect_schema"):  # polars, also where it is lazy
@@ -337,6 +67,16 @@ def is_frame(X):
 def checked_frame(X):
     """Whether X is a frame; raises as `as_table` does where one cannot be used."""
     return is_frame(X) and as_table(X) is not None
+
+
+def stacked(tables):
+    """One table of several with the same columns, rows below each other."""
+    if isinstance(tables[0], FrameTable):
+        frames = [nw.maybe_reset_index(table.frame) for table in tables]
+        return FrameTable(tables[0].handed_out(nw.concat(frames, how="vertical")))
+    if isinstance(tables[0], SparseTable):
+        return SparseTable(sparse.vstack([t.native for t in tables], format="csr"))
+    return ArrayTable(np.concatenate([table.native for table in tables]))
 
 
 def rows_of_target(y, rows):
@@ -364,3 +104,279 @@ def _shape(X, values):
     if hasattr(X, "to_frame"):
         return f"a {type(X).__name__}. Pass X.to_frame(), or X[[name]]."
     return "1 dimension. Reshape one column with X.reshape(-1, 1)."
+
+
+def as_rows(X, y=None, sample_weight=None, groups=None, feature_names=None):
+    """X as a `Table`, or as rows of `ROWS_APART` together with what belongs to them.
+
+    Parameters
+    ----------
+    X, y, sample_weight, groups : object
+        As the user passed them; rows apart have theirs.
+    feature_names : sequence of str, default=None
+        Names for the columns of an X that has none.
+    """
+    if isinstance(X, tuple(ROWS_APART)):
+        return X
+    if is_dask(X):
+        for kind in ROWS_APART:
+            if kind.takes(X):
+                return kind(X, y, sample_weight, groups, feature_names)
+    return as_table(X, feature_names)
+
+
+def check_fitted(estimator, X=None):
+    """Raise for a class, and for an estimator that has not been fitted.
+
+    Parameters
+    ----------
+    estimator : object
+    X : object, default=None
+        Rows, one of which an estimator is asked for that seems to be unfitted.
+    """
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got the class {estimator.__name__}. "
+            "Make an instance and fit it first."
+        )
+    if has_tags(estimator) and hasattr(estimator, "fit"):
+        try:
+            check_is_fitted(estimator)
+        except NotFittedError:
+            if X is None or not _responds(estimator, X):
+                raise
+
+
+def check_features_seen(estimator, table):
+    """Raise ValueError where X has another width than the estimator was fitted on.
+
+    More columns are fine if the estimator takes them: those that ask for columns by
+    name do not mind others.
+    """
+    expected = getattr(estimator, "n_features_in_", None)
+    if isinstance(expected, numbers.Integral) and expected == 0:
+        # a model that CatBoost's `load_model` has read knows only its columns' names
+        expected = len(getattr(estimator, "feature_names_", ())) or None
+    if not isinstance(expected, numbers.Integral) or expected == table.n_columns:
+        return
+    if table.n_columns < expected or not _responds(estimator, table):
+        raise ValueError(
+            f"X has {table.n_columns} columns, but {type(estimator).__name__} was "
+            f"fitted with {expected}. Pass the columns the estimator was fitted with."
+        )
+
+
+def _responds(estimator, X):
+    """Whether a model has a response for the first row of X."""
+    rows = as_rows(X)
+    table = rows if isinstance(rows, Table) else rows.head.table
+    row = table.take(np.arange(min(1, table.n_samples))).native
+    for method in RESPONSE_METHODS:
+        with users_code(), suppress(Exception):  # a model may raise anything
+            getattr(estimator, method)(row)
+            return True
+    return False
+
+
+def has_tags(estimator):
+    """Whether an object takes part in scikit-learn's estimator protocol."""
+    return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+
+
+def check_feature_names(feature_names, table):
+    """Return names for the columns of a table that has none, as a list."""
+    if table.names is not None:
+        raise ValueError(
+            "`feature_names` names the columns of an array or a sparse matrix, but X "
+            "has column names of its own. Leave `feature_names` out."
+        )
+    try:
+        names = [] if isinstance(feature_names, str) else list(feature_names)
+    except TypeError:
+        names = []
+    if len(names) != table.n_columns or not all(isinstance(n, str) for n in names):
+        raise ValueError(
+            f"`feature_names` must hold one string for each of the {table.n_columns} "
+            f"columns of X, got {feature_names!r:.60}."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"`feature_names` has the name {twice!r} more than once.")
+    return names
+
+
+def is_dask(values):
+    """Whether values are a Dask collection: in partitions, maybe not in memory."""
+    return hasattr(values, "__dask_graph__")
+
+
+def check_in_memory(values, name):
+    """Raise TypeError for a Dask collection, which NumPy would load without a word."""
+    if is_dask(values):
+        raise TypeError(
+            f"{name} must be in memory, got a Dask {type(values).__name__}. Pass "
+            f"{name.strip('`')}.compute()."
+        )
+
+
+def as_array(values, name):
+    """Values as an array of real numbers or objects, or an error that names them."""
+    check_in_memory(values, name)
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, whose masked values would be read as if they "
+            f"were known. Pass {name}.filled(np.nan)."
+        )
+    try:
+        values = np.asarray(values)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be an array with rows of one length, got {values!r:.60}."
+        ) from None
+    if values.dtype.kind in "cV":
+        raise ValueError(
+            f"{name} must hold real numbers or labels, got dtype {values.dtype}."
+        )
+    return values
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column or one group of columns.
+
+    Attributes
+    ----------
+    name : str
+        Label in every result.
+    columns : tuple of int
+        Positions of the columns of X that move together.
+    is_group : bool
+        Given as a list of columns; values come jointly from one donor row.
+    """
+
+    name: str
+    columns: tuple
+    is_group: bool = False
+
+    def together_with(self, other):
+        """The columns of two entries as one, called ``first:second``."""
+        return Entry(f"{self.name}:{other.name}", self.columns + other.columns, True)
+
+
+def together(entries):
+    """Several entries as one."""
+    return reduce(Entry.together_with, entries)
+
+
+def check_known(name, names, parameter):
+    """Raise unless a name that a parameter gives is that of an entry."""
+    if name not in names:
+        shown = [*names] if len(names) <= 20 else [*list(names)[:20], "..."]
+        raise ValueError(
+            f"`{parameter}` names {name!r}, which is not among the {len(names)} "
+            f"entries: {shown}."
+        )
+
+
+def column_position(feature, names, n_columns, whose="seen by the estimator"):
+    """Position of one column given by name or by (possibly negative) integer."""
+    if isinstance(feature, str):
+        labels = column_names(names, n_columns)
+        if feature in labels:
+            return labels.index(feature)
+        known = f"{labels!r:.300}"
+    elif isinstance(feature, bool | np.bool_) or not isinstance(feature, Integral):
+        raise TypeError(
+            "`features` takes column names, integer positions (for a mask pass "
+            f"np.flatnonzero(mask)), or lists of them, got {feature!r} of type "
+            f"{type(feature).__name__}."
+        )
+    elif -n_columns <= feature < n_columns:
+        return int(feature) % n_columns
+    else:
+        feature, known = int(feature), f"positions run from 0 to {n_columns - 1}"
+    raise ValueError(
+        f"Feature {feature!r} is not among the {n_columns} features {whose}: {known}."
+    )
+
+
+def resolve_columns(features, names, n_columns, whose="seen by the estimator"):
+    """Positions from names, integers or a boolean mask; None means none."""
+    if features is None:
+        return frozenset()
+    if isinstance(features, np.ndarray):
+        features = features.tolist()  # of no dimension: one column
+    features = [features] if isinstance(features, str | Integral) else list(features)
+    if features and all(isinstance(f, bool | np.bool_) for f in features):
+        if len(features) != n_columns:
+            raise ValueError(
+                f"`categorical_features` as a mask must have {n_columns} entries, one "
+                f"per column, got {len(features)}."
+            )
+        return frozenset(np.flatnonzero(features).tolist())
+    return frozenset(column_position(f, names, n_columns, whose) for f in features)
+
+
+def resolve_features(features, names, n_columns):
+    """Entries from the `features` parameter.
+
+    Parameters
+    ----------
+    features : None, sequence or dict
+        None: each column; a sequence of names, positions, or lists of them (groups);
+        a dict label -> those.
+    names : sequence of str or None
+        Column names of X.
+    n_columns : int
+        Number of columns of X.
+
+    Returns
+    -------
+    list of Entry
+    """
+    labels = column_names(names, n_columns)
+    if n_columns == 0:
+        raise ValueError("X has no columns.")
+    if features is None:
+        return [Entry(name, (j,)) for j, name in enumerate(labels)]
+    if isinstance(features, str | Integral | set | frozenset) or (
+        isinstance(features, np.ndarray) and features.ndim == 0
+    ):
+        raise TypeError(
+            f"`features` must be in an order, in a list or a dict, got {features!r:.60}"
+            ". Use features=[name] for one column."
+        )
+    if isinstance(features, Mapping):
+        given = list(features.items())
+    else:
+        given = [(None, feature) for feature in features]
+    if not given:
+        raise ValueError("`features` is empty. Use features=None for every column.")
+
+    entries = []
+    for label, feature in given:
+        is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
+        members = list(feature) if is_group else [feature]
+        if not members:
+            raise ValueError(f"`features` has an empty group, got {features!r:.60}.")
+        columns = tuple(column_position(f, names, n_columns) for f in members)
+        if len(set(columns)) < len(columns):
+            twice = labels[Counter(columns).most_common(1)[0][0]]
+            raise ValueError(f"`features` has a group with {twice!r} twice.")
+        name = "+".join(labels[j] for j in columns) if label is None else str(label)
+        entries.append(Entry(name, columns, is_group and len(columns) > 1))
+    _refuse_duplicates(entries)
+    return entries
+
+
+def _refuse_duplicates(entries):
+    name, count = Counter(entry.name for entry in entries).most_common(1)[0]
+    if count > 1:
+        raise ValueError(
+            f"`features` names the entry {name!r} {count} times. Name each entry once, "
+            "or use a dict with labels of your own."
+        )
+    members, count = Counter(frozenset(e.columns) for e in entries).most_common(1)[0]
+    if count > 1:
+        same = [e.name for e in entries if frozenset(e.columns) == members]
+        raise ValueError(f"`features` names the same columns twice: {same}.")

@@ -1,15 +1,24 @@
-"""Every user-facing error about X, y, weights, features and response methods."""
+"""Errors about y, weights and parameters."""
 
 import numbers
+from functools import cache
+from typing import get_args, get_type_hints
 
 import numpy as np
+from scipy import sparse
+from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
+from skvarimp._data.table import RESPONSE_METHODS, as_array, check_in_memory
 from skvarimp._data.values import is_missing
-from skvarimp._running.private_sklearn import Interval, StrOptions
+from skvarimp._running.guards import warn
+from skvarimp._running.private_sklearn import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
-RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
 SMALLEST_SPREAD = 1e-150  # its square is a normal float64
 
 
@@ -25,7 +34,7 @@ class NumberOfBins(Interval):
 
 
 def grid_constraint(*names):
-    """Of a parameter that takes named grids, a number of bins, or values."""
+    """Constrain a parameter that takes named grids, a number of bins, or values."""
     return [StrOptions(set(names)), NumberOfBins(), "array-like", dict]
 
 
@@ -35,6 +44,7 @@ CONSTRAINTS = {
     "features": ["array-like", dict, None],
     "grid": grid_constraint("all", "equidistant", "deciles"),
     "keep_rows": ["boolean"],
+    "max_evaluations": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "n_jobs": [
         Interval(numbers.Integral, 1, 2**16, closed="both"),
         Interval(numbers.Integral, None, -1, closed="right"),
@@ -43,57 +53,8 @@ CONSTRAINTS = {
     "n_repeats": [Interval(numbers.Integral, 1, 2**31, closed="both")],
     "random_state": ["random_state", np.random.Generator],
     "response_method": [StrOptions({"auto", *RESPONSE_METHODS})],
+    "tol": [Interval(numbers.Real, 0, None, closed="neither"), None],
 }
-
-
-def has_tags(estimator):
-    """Whether an object takes part in scikit-learn's estimator protocol."""
-    return hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
-
-
-def check_no_data(estimator, order="fit(estimator, X, y)"):
-    """Raise TypeError where X stands in the estimator's place: `fit(X, y)`."""
-    if hasattr(estimator, "shape") and not callable(estimator):
-        raise TypeError(
-            f"`estimator` must be a fitted model, got a {type(estimator).__name__} of "
-            f"shape {estimator.shape}. The order is {order}."
-        )
-
-
-def check_feature_names(feature_names, table):
-    """Return names for the columns of a table that has none, as a list."""
-    if table.names is not None:
-        raise ValueError(
-            "`feature_names` names the columns of an array or a sparse matrix, but X "
-            "has column names of its own. Leave `feature_names` out."
-        )
-    try:
-        names = [] if isinstance(feature_names, str) else list(feature_names)
-    except TypeError:
-        names = []
-    if len(names) != table.n_columns or not all(isinstance(n, str) for n in names):
-        raise ValueError(
-            f"`feature_names` must hold one string for each of the {table.n_columns} "
-            f"columns of X, got {feature_names!r:.60}."
-        )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`feature_names` has the name {twice!r} more than once.")
-    return names
-
-
-def is_dask(values):
-    """Whether values are a Dask collection: in partitions, maybe not in memory."""
-    return hasattr(values, "__dask_graph__")
-
-
-def check_in_memory(values, name):
-    """Raise TypeError for a Dask collection, which NumPy would load without a word."""
-    if is_dask(values):
-        raise TypeError(
-            f"{name} must be in memory, got a Dask {type(values).__name__}. Pass "
-            f"{name.strip('`')}.compute()."
-        )
 
 
 def check_sample_weight(sample_weight, n_samples):
@@ -119,55 +80,125 @@ def check_two_rows(n_samples, n_positive, weighted):
         )
 
 
-def check_weights(sample_weight, n_samples):
-    """Return weights as float array of shape (n_samples,); all may be 0."""
-    if sample_weight is None:
-        return np.ones(n_samples)
-    check_in_memory(sample_weight, "`sample_weight`")
-    how = {"ensure_2d": False, "ensure_min_samples": 0}
-    how["input_name"] = "`sample_weight`"
+def check_weights(given, n, name="sample_weight", each="row of X"):
+    """Return weights as float array of shape (n,), 1 for None; all may be 0."""
+    if given is None:
+        return np.ones(n)
+    check_in_memory(given, f"`{name}`")
+    how = {"ensure_2d": False, "ensure_min_samples": 0, "input_name": f"`{name}`"}
     try:
-        weight = check_array(sample_weight, dtype=np.float64, **how)
+        weight = check_array(given, dtype=np.float64, **how)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`sample_weight` must be finite numbers: {error}") from None
-    if weight.shape != (n_samples,):
+        raise ValueError(f"`{name}` must be finite numbers: {error}") from None
+    if weight.shape != (n,):
         raise ValueError(
-            f"`sample_weight` must have shape ({n_samples},), one weight per row of X, "
-            f"got {weight.shape}."
+            f"`{name}` must have shape ({n},), one weight per {each}, got "
+            f"{weight.shape}."
         )
     if np.any(weight < 0):
         raise ValueError(
-            f"`sample_weight` must be non-negative, got {weight.min():g}. Use "
-            "weight 0 to leave a row out."
+            f"`{name}` must be non-negative, got {weight.min():g}. Use weight 0 to "
+            f"leave a {each.partition(' ')[0]} out."
         )
-    if weight.max(initial=0.0) > np.finfo(np.float64).max / max(n_samples, 1):
+    if weight.max(initial=0.0) > np.finfo(np.float64).max / max(n, 1):
         raise ValueError(
-            f"`sample_weight` is too large to be summed, got {weight.max():g}. "
-            "Divide the weights by their maximum."
+            f"`{name}` is too large to be summed, got {weight.max():g}. Divide the "
+            "weights by their maximum."
         )
     # A weight that is lost in the division by the sum is 0.
     return np.where(weight < 1e-290 * weight.max(initial=0.0), 0.0, weight)
 
 
-def as_array(values, name):
-    """Values as an array of real numbers or objects, or an error that names them."""
-    check_in_memory(values, name)
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} is a masked array, whose masked values would be read as if they "
-            f"were known. Pass {name}.filled(np.nan)."
+def check_labels(labels, n_samples, name):
+    """Return labels of the rows as an array that can be sorted.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Strings, numbers or any other labels.
+    n_samples : int
+    name : str
+        Of the parameter.
+    """
+    labels = as_array(labels, f"`{name}`")
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"`{name}` must have one label per row of X, shape ({n_samples},), got "
+            f"shape {labels.shape}."
         )
+    mixed = labels.dtype.kind == "O"
+    if np.any([*map(is_missing, labels)] if mixed else labels != labels):
+        raise ValueError(
+            f"`{name}` holds missing values. Give these rows a label of their own, "
+            "such as 'unknown'."
+        )
+    kinds = {isinstance(label, str) for label in labels} if mixed else ()
+    return labels.astype(str) if len(kinds) == 2 else labels
+
+
+FEW_GROUPS = 10  # fewer do not tell how much they differ
+
+
+def check_rows(sample_weight, groups, n_samples):
+    """Validate what `fit` was given of each row.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_samples,)
+        See `check_sample_weight`.
+    kept : ndarray of shape (n_samples,), bool
+        Which of them are positive.
+    labels : ndarray of shape (n_kept,) or None
+        The group labels of these rows. A warning says where they are few.
+    """
+    weights = check_sample_weight(sample_weight, n_samples)
+    kept, labels = weights > 0, None
+    if groups is not None:
+        labels = check_labels(groups, n_samples, "groups")[kept]
+        check_number_of_groups(len(np.unique(labels)))
+    return weights, kept, labels
+
+
+def check_number_of_groups(n_groups):
+    """Raise for one group, and warn of few."""
+    if n_groups < 2:
+        raise ValueError(
+            "`groups` puts all rows into one group: nothing tells how much another "
+            "group would differ. Leave `groups` out, or give labels of smaller groups."
+        )
+    if n_groups < FEW_GROUPS:
+        warn(
+            f"`groups` has only {n_groups} groups, from which standard errors are "
+            "hardly known: intervals may be too narrow. Use labels of smaller groups "
+            "if these are independent, or more data."
+        )
+
+
+def finite_numbers(table, way_out):
+    """X as float64, array or CSC; raises where columns hold anything else."""
+    numeric = table.numeric()
+    if numeric is None:
+        names = _columns(table, lambda values: values.dtype.kind not in "fbiu")
+        raise ValueError(f"X must hold numbers, but columns {names} do not. {way_out}")
+    values = numeric.data if sparse.issparse(numeric) else numeric
+    if not np.isfinite(values).all():
+        names = _columns(table, lambda values: not np.isfinite(values).all())
+        raise ValueError(f"X contains NaN or infinity in {names}. {way_out}")
+    return numeric
+
+
+def numeric_target(y, way_out=""):
+    """y as float64."""
     try:
-        values = np.asarray(values)
+        return y.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be an array with rows of one length, got {values!r:.60}."
-        ) from None
-    if values.dtype.kind in "cV":
-        raise ValueError(
-            f"{name} must hold real numbers or labels, got dtype {values.dtype}."
-        )
-    return values
+        raise ValueError(f"y must hold numbers, got labels. {way_out}") from None
+
+
+def _columns(table, is_bad):
+    """Names of the columns whose values are bad."""
+    names = enumerate(table.column_names())
+    return [name for j, name in names if is_bad(table.column(j))]
 
 
 def check_confidence(confidence):
@@ -263,4 +294,53 @@ def check_not_tiny(outputs):
         raise ValueError(
             f"The response varies by {spread:.3g} only over the rows of X, and squares "
             "of such numbers are 0 in float64 arithmetic. Rescale it."
+        )
+
+
+def validate_params(estimator):
+    """Check an estimator's parameters against its `_parameter_constraints`.
+
+    And against `_shared_constraints`, which it may have in common with others, and
+    against the type hint of a parameter that is one of some words.
+    """
+    shared = getattr(estimator, "_shared_constraints", {})
+    validate_parameter_constraints(
+        _words(type(estimator)) | shared | estimator._parameter_constraints,
+        estimator.get_params(deep=False),
+        caller_name=type(estimator).__name__,
+    )
+
+
+@cache
+def _words(kind):
+    """Constraints of the parameters whose type hint is a `Literal` of strings, or None.
+
+    Hints of users' classes are for type checkers and are not read.
+    """
+    ours = (c for c in kind.__mro__ if c.__module__.partition(".")[0] == "skvarimp")
+    constraints = {}
+    for name, hint in get_type_hints(next(ours, object).__init__).items():
+        options = [o for part in get_args(hint) for o in get_args(part) or [part]]
+        words = {option for option in options if isinstance(option, str)}
+        or_none = [None] if type(None) in options else []
+        if words and len(words) + len(or_none) == len(options):
+            constraints[name] = [StrOptions(words), *or_none]
+    return constraints
+
+
+def asks_for_residuals(conditional):
+    """Whether `conditional` is "residuals" or a model that predicts entries."""
+    if isinstance(conditional, str):
+        return conditional == "residuals"
+    if isinstance(conditional, BaseDecisionTree | type):
+        return False
+    return hasattr(conditional, "fit") and hasattr(conditional, "predict")
+
+
+def check_no_data(estimator, order="fit(estimator, X, y)"):
+    """Raise TypeError where X stands in the estimator's place: `fit(X, y)`."""
+    if hasattr(estimator, "shape") and not callable(estimator):
+        raise TypeError(
+            f"`estimator` must be a fitted model, got a {type(estimator).__name__} of "
+            f"shape {estimator.shape}. The order is {order}."
         )

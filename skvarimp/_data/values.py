@@ -242,6 +242,6 @@ def output_names(lists, names=()):
 
 
 def numbered(counts):
-    """Of counts[0] + counts[1] + ... items: whose each is, and which of its own."""
+    """Say of counts[0] + counts[1] + ... items whose each is, and which of its own."""
     whose = np.arange(len(counts)).repeat(counts)
     return whose, np.arange(len(whose)) - (np.cumsum(counts) - counts).take(whose)
