@@ -1,4 +1,10 @@
-"""Guards of a fit: float64 that fails, warnings at the user's line, all or nothing."""
+"""Guards of a fit: float64 that fails, warnings at the user's line, all or nothing.
+
+They also count the rows that a model is asked to predict in a fit, and keep to a limit.
+Whatever asks a model in the process of the fit counts its rows here. Draws, which may
+run in other processes, are planned: no round begins that might ask for more rows than
+are left, see `Budget.affordable`.
+"""
 
 import contextlib
 import sys
@@ -107,8 +113,11 @@ def code_down_to_the_user():
     return [*codes, frame.f_code]
 
 
+_said = ContextVar("said", default=None)  # the warnings of the running fit
+
+
 def warn(message, category=ImportanceWarning):
-    """Warn at the innermost line that is the user's.
+    """Warn at the innermost line that is the user's, once in a fit.
 
     Parameters
     ----------
@@ -116,6 +125,11 @@ def warn(message, category=ImportanceWarning):
     category : type
         One of `skvarimp.exceptions`.
     """
+    said = _said.get()
+    if said is not None:
+        if message in said:
+            return
+        said.add(message)
     warnings.warn(message, category, stacklevel=len(code_down_to_the_user()))
 
 
@@ -156,9 +170,143 @@ def whole_fit(fit: Fit) -> Fit:
 
     @wraps(fit)
     def fit_on_copy(self, *args, **params):
-        learner = copy(self)
-        fit(learner, *args, **params)
+        learner, token = copy(self), _said.set(set())
+        try:
+            fit(learner, *args, **params)
+        finally:
+            _said.reset(token)
         self.__dict__ = learner.__dict__
         return self
 
     return fit_on_copy  # type: ignore[return-value]
+
+
+_current = ContextVar("budget", default=None)
+READING = 0.5  # share of the rows left that reading and probing a model may take
+
+
+class OverBudget(ValueError):
+    """The model was about to be asked for more rows than it may."""
+
+
+class Budget:
+    """Rows that a model may be asked for.
+
+    Parameters
+    ----------
+    most : float
+        `max_evaluations`, or inf.
+
+    Attributes
+    ----------
+    spent : int
+        Rows asked for so far.
+    """
+
+    def __init__(self, most):
+        self.most, self.limit, self.spent = most, most, 0
+
+    @property
+    def left(self):
+        """Rows that may still be asked for."""
+        return max(0, self.most - self.spent)
+
+    def spend(self, n_rows):
+        """Count rows before the model is asked; OverBudget if they are too many."""
+        if self.spent + n_rows > self.limit:
+            raise OverBudget(
+                f"The model has been asked for {self.spent} rows and needs {n_rows} "
+                f"more, but max_evaluations={self.most}. Use a larger max_evaluations, "
+                "or pass fewer rows of X."
+            )
+        self.spent += n_rows
+
+    def require(self, needed):
+        """Raise where the rows left do not allow one repeat of every entry."""
+        if needed > self.left:
+            raise OverBudget(
+                f"max_evaluations={self.most} leaves {self.left} rows after the first "
+                f"{self.spent}, and one repeat of every entry needs {needed}. Pass "
+                "fewer rows of X, fewer `features`, or max_evaluations="
+                f"{self.spent + needed}."
+            )
+
+    def restart(self, measure, spent):
+        """Count the draws of one measure, which has a limit of its own."""
+        most = getattr(measure, "max_evaluations", None)
+        self.most = self.limit = np.inf if most is None else most
+        self.spent = spent
+
+    @contextmanager
+    def reading(self, kept):
+        """Let a model be read and probed by a part of what is left.
+
+        Parameters
+        ----------
+        kept : int
+            Rows that must be left, to draw at all.
+        """
+        most = min(np.floor(READING * self.left), self.left - kept)
+        self.limit = self.spent + max(0, most)
+        try:
+            yield
+        finally:
+            self.limit = self.most
+
+    def affordable(self, wanted, rows_needed):
+        """As many of the repeats wanted as the rows left allow; the rest is cut evenly.
+
+        Parameters
+        ----------
+        wanted : ndarray of int of shape (n_entries,)
+            Further repeats of each entry.
+        rows_needed : callable
+            rows_needed(wanted) -> the largest number of rows that these ask for.
+
+        Returns
+        -------
+        ndarray of int of shape (n_entries,)
+            The largest of min(wanted, q) that is affordable, for a number q.
+        """
+        if self.left == np.inf:
+            return wanted
+        below, above = 0, int(wanted.max(initial=0)) + 1
+        while above - below > 1:
+            q = (below + above) // 2
+            enough = rows_needed(np.minimum(wanted, q)) <= self.left
+            below, above = (q, above) if enough else (below, q)
+        return np.minimum(wanted, below)
+
+
+def budget():
+    """That of the fit under way; without a limit outside."""
+    return _current.get() or Budget(np.inf)
+
+
+@contextmanager
+def spending(most):
+    """Count the rows that a model is asked for in a block; None: without a limit."""
+    token = _current.set(Budget(np.inf if most is None else most))
+    try:
+        yield _current.get()
+    finally:
+        _current.reset(token)
+
+
+def of_draws(measure):
+    """A `Budget` of the draws of one measure: what fitting it leaves of its own.
+
+    Parameters
+    ----------
+    measure : BaseImportance
+        With `max_evaluations` or without.
+    """
+    own = Budget(np.inf)
+    own.restart(measure, budget().spent)
+    return own
+
+
+def spend(n_rows):
+    """Count rows that a model is about to be asked for."""
+    if _current.get() is not None:
+        _current.get().spend(n_rows)

@@ -13,18 +13,18 @@ All arrays of a block together take at most a quarter of scikit-learn's
 `working_memory`.
 """
 
+import sys
 from threading import Lock
 
 import numpy as np
 from sklearn import get_config
-
-from skvarimp._running.shared import bytes_of
 
 CACHE = 2**17  # numbers: 1 MB
 BLOCK = 2**20  # numbers: 8 MB
 HELD = 2**22  # numbers: 32 MB
 CALL_ROWS = 32_768  # per call of a model; 20 000 to 50 000 measured best nearly always
 ARRAYS = 8  # of a block that are alive at the same time, at most
+DEEPEST = 6  # levels of attributes whose bytes are counted
 
 
 def working_bytes():
@@ -131,19 +131,19 @@ class Memo:
             return self._kept[key]
         except KeyError:
             result = compute()
-        self._keep(key, result)
-        return result
-
-    def _keep(self, key, result):
         most, most_bytes, _ = self._settings
         size = bytes_of(result) if most_bytes < np.inf else 0.0
         with self._lock:
-            if self._bytes + size > most_bytes:
-                return
-            while len(self._kept) >= most:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = result
-            self._bytes += size
+            if self._bytes + size <= most_bytes:
+                while len(self._kept) >= most:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[key] = result
+                self._bytes += size
+        return result
+
+    def results(self):
+        """All that is kept."""
+        return list(self._kept.values())
 
     def __contains__(self, key):
         return key in self._kept
@@ -151,3 +151,24 @@ class Memo:
     def __reduce__(self):
         kept = {"_kept": dict(self._kept), "_bytes": self._bytes}
         return Memo, self._settings, kept if self._settings[2] else None
+
+
+def bytes_of(value, depth=DEEPEST, seen=None):
+    """Bytes that an object and what it refers to hold, near enough."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or depth == 0:
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return value.nbytes + (64 * value.size if value.dtype.hasobject else 0)
+    if type(value).__name__ == "DataFrame":
+        values = getattr(value, "memory_usage", getattr(value, "estimated_size", None))
+        if values is not None:
+            return int(np.sum(values()))
+    if isinstance(value, list | tuple):
+        return sum(bytes_of(member, depth - 1, seen) for member in value)
+    if isinstance(value, dict):
+        return bytes_of(tuple(value.values()), depth, seen)
+    if hasattr(value, "__dict__") and not isinstance(value, type):
+        return bytes_of(tuple(vars(value).values()), depth, seen)
+    return sys.getsizeof(value, 64)

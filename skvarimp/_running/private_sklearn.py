@@ -4,13 +4,11 @@ A name that a new scikit-learn renames disables only what needs it: parameters a
 longer checked, callbacks are not driven, or a model is not read, never the import.
 """
 
-from functools import cache
-from typing import get_args, get_type_hints
-
 import sklearn
 
 try:  # The vocabulary of parameter constraints has no public name.
     from sklearn.utils._param_validation import (
+        HasMethods,
         Interval,
         StrOptions,
         validate_parameter_constraints,
@@ -27,7 +25,7 @@ except ImportError:
             """See scikit-learn's constraints."""
             return True
 
-    StrOptions = Interval
+    HasMethods = StrOptions = Interval
 
     def validate_parameter_constraints(constraints, params, caller_name):
         """Check nothing: bad parameters fail where they are used."""
@@ -72,45 +70,6 @@ def private(estimator, name):
             f"{type(estimator).__name__} of scikit-learn {sklearn.__version__} has no "
             f"`{name}`: {ATTRIBUTES[name]}"
         ) from None
-
-
-def validate_params(estimator):
-    """Check an estimator's parameters against its `_parameter_constraints`.
-
-    And against `_shared_constraints`, which it may have in common with others, and
-    against the type hint of a parameter that is one of some words.
-    """
-    shared = getattr(estimator, "_shared_constraints", {})
-    validate_parameter_constraints(
-        _words(type(estimator)) | shared | estimator._parameter_constraints,
-        estimator.get_params(deep=False),
-        caller_name=type(estimator).__name__,
-    )
-
-
-@cache
-def _words(kind):
-    """Constraints of the parameters whose type hint is a `Literal` of strings.
-
-    Hints of users' classes are for type checkers and are not read.
-    """
-    ours = (c for c in kind.__mro__ if c.__module__.partition(".")[0] == "skvarimp")
-    hints = get_type_hints(next(ours, object).__init__).items()
-    words = {name: get_args(hint) for name, hint in hints}
-    return {
-        name: [StrOptions(set(options))]
-        for name, options in words.items()
-        if set(map(type, options)) == {str}
-    }
-
-
-def callback_context(estimator, n_steps):
-    """The context of an estimator's callbacks, None where it has none."""
-    given = hasattr(estimator, "_skl_callbacks")
-    inherited = hasattr(estimator, "_parent_callback_ctx")
-    if (given or inherited) and hasattr(estimator, "_init_callback_context"):
-        return estimator._init_callback_context(max_subtasks=n_steps)
-    return None
 
 
 def check_arguments(function, params):

@@ -1,10 +1,21 @@
-"""Tasks through joblib, and the progress that scikit-learn's callbacks see and stop."""
+"""Tasks through joblib: what they share, and the progress that callbacks see and stop.
 
+What all tasks of a run share, such as X, is sent to a worker once, not with each task.
+"""
+
+import io
+import os
+import pickle
+import threading
+import uuid
 import warnings
 from collections import deque
 from contextlib import closing, contextmanager, suppress
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.backend.reduction import get_loky_pickler
+from sklearn import config_context, get_config
 
 from skvarimp._running.guards import (
     is_part_of_other_work,
@@ -12,8 +23,131 @@ from skvarimp._running.guards import (
     undivided,
     warn,
 )
-from skvarimp._running.private_sklearn import callback_context, with_callbacks
-from skvarimp._running.shared import Shared
+from skvarimp._running.memory import bytes_of
+from skvarimp._running.private_sklearn import with_callbacks
+
+LARGE = 2**20  # bytes; joblib maps arrays from this size on into the workers' memory
+KEPT_SECONDS = 5.0  # that an idle worker keeps what it was sent
+_latest = {}  # in a worker: name -> what it was sent last
+_timer = None
+_opening = threading.RLock()
+
+
+class Shared:
+    """Objects that every task of a run is given.
+
+    They are pickled once for all tasks. Arrays of at least a megabyte stay beside the
+    pickle, where joblib finds them and maps them into the workers' memory. A worker
+    unpickles once, so that what it computes and keeps serves its later tasks too.
+
+    joblib's Dask backend sends an argument of every task once if it is large, and
+    with each task if it is small. It asks `sys.getsizeof`, which by itself sees
+    nothing of what an object's attributes hold.
+
+    Parameters
+    ----------
+    *parts : tuple of object
+        What the tasks share.
+    apart : sequence of object, default=()
+        What of them is sent by other ways: the pickle only tells where they belong.
+    """
+
+    def __init__(self, *parts, apart=()):
+        self._apart, self._packed = apart, None
+        self._held = parts, os.getpid(), get_config(), list(warnings.filters)
+
+    def parts(self, apart=()):
+        """What the tasks share; `apart` has come to this process by other ways."""
+        return self._opened(apart)[0]
+
+    def _opened(self, apart=()):
+        with _opening:
+            if self._held is None:
+                _, pickled, arrays, _ = self._packed
+                self._held = _Unpickler(io.BytesIO(pickled), arrays, apart).load()
+        return self._held
+
+    @contextmanager
+    def settings(self):
+        """The settings of the thread that made this, around a task.
+
+        scikit-learn's in every worker, the filters of warnings in other processes.
+        Threads share these: set around each task, as scikit-learn's own `delayed`
+        does, they would be left changed, or empty, where tasks overlap.
+        """
+        _, home, config, filters = self._opened()
+        with config_context(**config):
+            if os.getpid() == home:
+                yield
+                return
+            with warnings.catch_warnings():
+                warnings.resetwarnings()
+                warnings.filters.extend(filters)
+                yield
+
+    def __sizeof__(self):
+        held = self._packed if self._held is None else self._held[0]
+        return max(10_000, bytes_of(held))
+
+    def __reduce__(self):
+        if self._packed is None:
+            pickler = _Pickler(io.BytesIO(), self._apart)
+            pickler.dump(self._held)
+            pickled = np.frombuffer(pickler.file.getvalue(), dtype=np.uint8)
+            rest = pickler.arrays, bool(self._apart)
+            self._packed = uuid.uuid4().hex, pickled, *rest
+        return _received, self._packed
+
+
+class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
+    """Leaves out large arrays, which it lists, and what is sent apart."""
+
+    def __init__(self, file, apart):
+        super().__init__(file)
+        self.file, self.arrays, self._position = file, [], {}
+        self._apart = {id(value): f"apart {k}" for k, value in enumerate(apart)}
+
+    def persistent_id(self, value):
+        """Position of what is left out; None: pickle the value."""
+        if id(value) in self._apart:
+            return self._apart[id(value)]
+        if type(value) not in (np.ndarray, np.memmap):
+            return None
+        if value.nbytes < LARGE or value.dtype.hasobject:
+            return None
+        if id(value) not in self._position:
+            self._position[id(value)] = len(self.arrays)
+            self.arrays.append(value)
+        return self._position[id(value)]
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file, arrays, apart):
+        super().__init__(file)
+        self._left_out = dict(enumerate(arrays))
+        self._left_out |= {f"apart {k}": value for k, value in enumerate(apart)}
+
+    def persistent_load(self, position):
+        return self._left_out[position]
+
+
+def _received(name, pickled, arrays, waits):
+    """In a worker: the `Shared` of that name, unpickled now unless parts are apart."""
+    global _timer
+    shared = _latest.get(name)
+    if shared is None:
+        shared = Shared.__new__(Shared)
+        shared._held, shared._packed = None, (name, pickled, arrays, waits)
+        if not waits:
+            shared._opened()
+        _latest.clear()
+        _latest[name] = shared
+    if _timer is not None:
+        _timer.cancel()
+    _timer = threading.Timer(KEPT_SECONDS, _latest.clear)
+    _timer.daemon = True
+    _timer.start()
+    return shared
 
 
 def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
@@ -100,24 +234,27 @@ def set_callbacks(on, callbacks):
         on.set_callbacks(*(callbacks if several else [callbacks]))
 
 
-def tasks_done(
-    measures, function, tasks, arguments, n_jobs, task_name="entry", least=1
-):
+def tasks_done(progress, function, tasks, arguments, n_jobs, least=1):
     """Yield (task, function(task, *arguments)) until a callback or Ctrl-C stops it.
 
-    The callbacks of the measures see the progress, task by task. With fewer than
-    `least` tasks done, an interrupt is raised.
+    The callbacks see the `Progress`, task by task. With fewer than `least` tasks done,
+    an interrupt is raised.
     """
     results = in_order(function, tasks, arguments, n_jobs)
-    with (
-        Progress(measures, len(tasks), task_name) as progress,
-        progress.until_interrupted(least),
-        closing(results),
-    ):
+    with progress, progress.until_interrupted(least), closing(results):
         for task, result in results:
             yield task, result
             if progress.step():
                 return
+
+
+def callback_context(estimator, n_steps):
+    """The context of an estimator's callbacks, None where it has none."""
+    given = hasattr(estimator, "_skl_callbacks")
+    inherited = hasattr(estimator, "_parent_callback_ctx")
+    if (given or inherited) and hasattr(estimator, "_init_callback_context"):
+        return estimator._init_callback_context(max_subtasks=n_steps)
+    return None
 
 
 class Progress:
