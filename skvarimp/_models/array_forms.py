@@ -29,7 +29,6 @@ class Additive(LinkedForm):
     parts: tuple = ()
 
     def scores(self, X):
-        """See `Form.scores`."""
         return self.sums(numbers(X)).T
 
     def sums(self, X):
@@ -44,7 +43,7 @@ class Additive(LinkedForm):
         return result
 
     def slopes(self, X):
-        """See `LinkedForm.slopes`; for linear scores a read-only view of one row."""
+        """For linear scores a read-only view of one row."""
         if self.parts:
             raise NoGradient("its parts jump")
         scores = self.scores(X)
@@ -52,27 +51,22 @@ class Additive(LinkedForm):
         return scores, np.broadcast_to(self.weights.T[:, np.newaxis], shape)
 
     def magnitude(self, X):
-        """See `Form.magnitude`."""
         largest = dense(abs(numbers(X)).max(axis=0))
         return (largest @ np.abs(self.weights) + np.abs(self.intercept)).max()
 
     @property
     def elements_per_row(self):
-        """See `Form`."""
         return self.weights.size * (1 if self.link is IDENTITY else 4)
 
     @property
     def piecewise_constant(self):
-        """See `Form`."""
         return not self.weights.any()
 
     @property
     def smooth(self):
-        """See `Form`."""
         return self.link.smooth and not self.parts
 
     def after(self, steps):
-        """See `Form.after`."""
         if self.parts:
             return None
         return replace(
@@ -83,7 +77,6 @@ class Additive(LinkedForm):
 
     @staticmethod
     def mixed(members, mix):
-        """See `Form.mixed`."""
         if any(form.link is not IDENTITY or form.parts for form in members):
             return None
         weights = np.hstack([form.weights for form in members])
@@ -135,11 +128,10 @@ class Layers(LinkedForm):
         return layers, (layers[-1] @ self.weights[-1] + self.biases[-1]).T
 
     def scores(self, X):
-        """See `Form.scores`."""
         return self._values(X)[1]
 
     def slopes(self, X):
-        """See `LinkedForm.slopes`; by backward accumulation."""
+        """By backward accumulation."""
         layers, scores = self._values(X)
         derivative = DERIVATIVES[self.activation]
         W = self.weights[-1]
@@ -151,22 +143,19 @@ class Layers(LinkedForm):
 
     @property
     def smooth(self):
-        """See `Form`."""
         return self.link.smooth and self.activation != "relu"
 
     def magnitude(self, X):
-        """See `Form.magnitude`."""
         layers, _ = self._values(X)
         return (abs(layers[-1]) @ np.abs(self.weights[-1])).max()
 
     @property
     def elements_per_row(self):
-        """See `Form`: all layers, the two widest slopes, a link's temporaries."""
+        """All layers, the two widest slopes, a link's temporaries."""
         units = [len(W) for W in self.weights]
         return sum(units) + self.weights[-1].shape[1] * (2 * max(units) + 3 * units[0])
 
     def after(self, steps):
-        """See `Form.after`."""
         W, b = self.weights[0], self.biases[0]
         return replace(
             self,
@@ -195,8 +184,3 @@ def linear_part(form, n_columns):
         inner = linear_part(form.form, steps.matrix.shape[1])
         return None if inner is None else inner.after(steps)
     return form if isinstance(form, Additive) and not form.parts else None
-
-
-def is_single(*parameters):
-    """Whether any of some arrays or sparse matrices is in single precision."""
-    return any(p.dtype.kind == "f" and p.dtype.itemsize <= 4 for p in parameters)

@@ -5,12 +5,11 @@ depends on one input column, and on no other row. If one input column moves, onl
 output columns move.
 """
 
-import sys
-
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
-from skvarimp._data.entries import column_position
+from skvarimp._data.table import column_position
+from skvarimp._models.model import replaced, rule_of
 
 
 class NotColumnwise(Exception):
@@ -53,39 +52,9 @@ def sources(transformer, n_columns, names=None):
     return np.asarray(rule(transformer, n_columns, names), dtype=np.intp)
 
 
-def rule_of(thing, rules):
-    """The rule for an object's exact type, or None.
-
-    Parameters
-    ----------
-    thing : object
-    rules : dict
-        Package -> name of a type -> rule.
-    """
-    name = type(thing).__name__
-    for package, of_package in rules.items():
-        if name in of_package and is_exactly(thing, package, name):
-            return of_package[name]
-    return None
-
-
-def is_exactly(thing, package, name):
-    """Whether an object's type is the one that a package exports under a name.
-
-    A subclass is another type, which may compute something else.
-    """
-    module = sys.modules.get(package)  # not imported: no instance can exist
-    return module is not None and getattr(module, name, None) is type(thing)
-
-
 def is_selector(step):
     """Whether a fitted step only leaves columns out."""
     return getattr(type(step), "transform", None) is SelectorMixin.transform
-
-
-def replaced(thing, methods=("transform", "inverse_transform")):
-    """The first of some methods that was replaced on this instance, or None."""
-    return next((method for method in methods if method in vars(thing)), None)
 
 
 def is_monotone(step):
@@ -238,6 +207,71 @@ def _frozen(transformer, n_columns, names):
     return sources(transformer.estimator, n_columns, names)
 
 
+def _by_name(transformer, names, outputs, encoded):
+    """Sources of named output columns: encoded ones, and inputs that keep their names.
+
+    Parameters
+    ----------
+    transformer : object
+        Of another library; it knows its inputs by their names.
+    names : list of str or None
+    outputs : sequence of str
+        Names of the output columns.
+    encoded : dict
+        Name of an output column -> name of the input column that it encodes.
+    """
+    of, inputs = type(transformer).__name__, list(transformer.feature_names_in_)
+    if names is not None and list(names) != inputs:
+        raise NotColumnwise(f"X has other columns than when {of} was fitted")
+    source = encoded | {name: name for name in inputs}
+    if not source.keys() >= set(outputs):
+        raise NotColumnwise(f"{of} does not tell which input each output comes from")
+    place = {name: j for j, name in enumerate(inputs)}
+    return [place[source[name]] for name in outputs]
+
+
+def _survival_one_hot(transformer, n_columns, names):
+    categories = transformer.categories_.items()
+    encoded = {
+        f"{name}={level}": name for name, levels in categories for level in levels
+    }
+    return _by_name(transformer, names, transformer.encoded_columns_, encoded)
+
+
+def _category_encoder(transformer, n_columns, names):
+    """Of category_encoders, which keep a mapping for each encoded column."""
+    of = type(transformer).__name__
+    if getattr(transformer, "composite_members_", None):
+        raise NotColumnwise(f"{of} encodes columns together (`composite_cols`)")
+    mapping, encoded = getattr(transformer, "mapping", None) or {}, {}
+    if isinstance(mapping, list):
+        mapping = {m["col"]: m.get("columns", m.get("mapping")) for m in mapping}
+    for name, own in mapping.items():  # a list of columns, or a frame that has them
+        columns = own if isinstance(own, list) else getattr(own, "columns", ())
+        encoded |= dict.fromkeys(columns, name)
+    return _by_name(transformer, names, transformer.feature_names_out_, encoded)
+
+
+def _summary_encoder(transformer, n_columns, names):
+    percents = [round(100 * quantile) for quantile in transformer.quantiles]
+    encoded = {f"{name}_{p}": name for name in transformer.cols for p in percents}
+    return _by_name(transformer, names, transformer.feature_names_out_, encoded)
+
+
+def _table_vectorizer(transformer, n_columns, names):
+    """Each column has an encoder of its own, which must encode row by row."""
+    for name, encoder in transformer.transformers_.items():
+        if rule_of(encoder, ENCODES_ROWS) is None:
+            try:
+                sources(encoder, 1)
+            except NotColumnwise as declined:
+                reason = f"TableVectorizer encodes {name!r}: {declined}"
+                raise NotColumnwise(reason) from None
+    inputs = enumerate(transformer.input_to_outputs_.values())
+    source = {name: j for j, outputs in inputs for name in outputs}
+    return [source[name] for name in transformer.all_outputs_]
+
+
 MONOTONE = (
     "StandardScaler",
     "MinMaxScaler",
@@ -245,6 +279,13 @@ MONOTONE = (
     "RobustScaler",
     "PowerTransformer",
     "QuantileTransformer",
+)
+CATEGORY_ENCODERS = (
+    "BackwardDifferenceEncoder BaseNEncoder BinaryEncoder CatBoostEncoder CountEncoder "
+    "CountTargetEncoder GrayEncoder HelmertEncoder JamesSteinEncoder "
+    "LeaveOneOutEncoder MEstimateEncoder MultiHotEncoder OneHotEncoder OrdinalEncoder "
+    "PolynomialEncoder QuantileEncoder RankHotEncoder SumEncoder TargetEncoder "
+    "WOEEncoder"
 )
 COLUMNWISE = {
     "sklearn.preprocessing": {
@@ -260,4 +301,22 @@ COLUMNWISE = {
     "sklearn.compose": {"ColumnTransformer": _column_transformer},
     "sklearn.pipeline": {"Pipeline": _chain, "FeatureUnion": _union},
     "sklearn.frozen": {"FrozenEstimator": _frozen},
+    "sksurv.preprocessing": {"OneHotEncoder": _survival_one_hot},
+    "skrub": {"TableVectorizer": _table_vectorizer, "SquashingScaler": _one_to_one},
+    "category_encoders": {
+        **dict.fromkeys(CATEGORY_ENCODERS.split(), _category_encoder),
+        "SummaryEncoder": _summary_encoder,
+    },
+}
+# Encoders of a single column that look at one row at a time.
+ENCODES_ROWS = {
+    "skrub": {
+        "DatetimeEncoder": True,
+        "Drop": True,
+        "MinHashEncoder": True,
+        "SimilarityEncoder": True,
+        "StringEncoder": True,
+        "ToCategorical": True,
+    },
+    "skrub._table_vectorizer": {"PassThrough": True},
 }

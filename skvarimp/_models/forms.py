@@ -130,11 +130,10 @@ class LinkedForm(Form):
     single: bool = False
 
     def outputs(self, X):
-        """See `Form.outputs`."""
         return self.link(self.scores(X))[0]
 
     def gradient(self, X):
-        """See `Form.gradient`; the chain rule."""
+        """The chain rule."""
         scores, slopes = self.slopes(X)
         return self.link(scores)[0], self.link.chain(scores, slopes)
 
@@ -165,11 +164,9 @@ class Smooth(Form):
     smooth = True
 
     def outputs(self, X):
-        """See `Form.outputs`."""
         return self.model(X).T
 
     def gradient(self, X):
-        """See `Form.gradient`."""
         raise NoGradient(f"{type(self.model.estimator).__name__} is not read")
 
 
@@ -198,31 +195,25 @@ class Combined(LinkedForm):
     name: str
 
     def scores(self, X):
-        """See `Form.scores`."""
         return np.concatenate([form.outputs(X) for form, _ in self.members])
 
     def slopes(self, X):
-        """See `LinkedForm.slopes`."""
         outputs, slopes = zip(*(form.gradient(X) for form, _ in self.members))
         return np.concatenate(outputs), np.concatenate(slopes)
 
     def magnitude(self, X):
-        """See `Form.magnitude`."""
         return max(form.magnitude(X) for form, _ in self.members)
 
     @property
     def piecewise_constant(self):
-        """See `Form`."""
         return all(form.piecewise_constant for form, _ in self.members)
 
     @property
     def smooth(self):
-        """See `Form`."""
         return self.link.smooth and all(form.smooth for form, _ in self.members)
 
     @property
     def elements_per_row(self):
-        """See `Form`."""
         return 2 * sum(form.elements_per_row for form, _ in self.members)
 
 
@@ -248,12 +239,10 @@ class BehindSteps(Form):
 
     @property
     def single(self):
-        """See `Form`."""
         return self.form.single
 
     @property
     def piecewise_constant(self):
-        """See `Form`."""
         return self.form.piecewise_constant
 
     def _behind(self, X):
@@ -261,23 +250,20 @@ class BehindSteps(Form):
             return self.steps.transform(X)
 
     def outputs(self, X):
-        """See `Form.outputs`."""
         return self.form.outputs(self._behind(X))
 
     def gradient(self, X):
-        """See `Form.gradient`; the chain rule."""
+        """The chain rule."""
         matrix = affine(self.steps, as_table(X).n_columns).matrix
         outputs, slopes = self.form.gradient(self._behind(X))
         flat = slopes.reshape(-1, slopes.shape[-1]) @ matrix.T
         return outputs, flat.reshape(*outputs.shape, matrix.shape[0])
 
     def magnitude(self, X):
-        """See `Form.magnitude`."""
         return self.form.magnitude(self._behind(X))
 
     @property
     def elements_per_row(self):
-        """See `Form`."""
         return 2 * self.form.elements_per_row
 
 
@@ -315,3 +301,8 @@ def combined(members, link, name):
     """The `Combined` form of a link of members' outputs; see its attributes."""
     single = any(member.form.single for member in members)
     return Combined(members=members, link=link, name=name, single=single)
+
+
+def is_single(*parameters):
+    """Whether any of some arrays or sparse matrices is in single precision."""
+    return any(p.dtype.kind == "f" and p.dtype.itemsize <= 4 for p in parameters)

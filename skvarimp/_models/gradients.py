@@ -10,10 +10,9 @@ from skvarimp._data.statistics import divided
 from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
 from skvarimp._models.array_forms import linear_part
-from skvarimp._models.column_sources import is_exactly
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import IDENTITY, NoGradient, PiecewiseConstant
-from skvarimp._models.model import Model
+from skvarimp._models.model import Model, is_exactly
 from skvarimp._models.registry import read, reads_trees, unwrapped
 from skvarimp._running.guards import users_code, warn
 from skvarimp._running.memory import at_once, call_rows, even_slices

@@ -142,14 +142,12 @@ class Polynomial:
     separable = True
 
     def whole(self, X, S):
-        """See `Gaussian.whole`."""
         return self._inner(X.X, S.X) ** self.degree
 
     def _inner(self, X, S):
         return self.gamma * _products(X, S) + self.offset
 
     def others(self, X, S, columns):
-        """See `Gaussian.others`."""
         inner = self._inner(X.without(columns), S.without(columns))
         powers = [np.ones_like(inner)]
         for _ in range(self.degree):
@@ -157,17 +155,14 @@ class Polynomial:
         return powers[::-1]
 
     def moved(self, values, S, columns):
-        """See `Gaussian.moved`."""
         inner = self.gamma * (S.columns(columns) @ values.T)
         return [comb(self.degree, r) * inner**r for r in range(self.degree + 1)]
 
     def slope(self, X, S):
-        """See `Gaussian.slope`."""
         factor = self.degree * self.gamma
         return factor * self._inner(X.X, S.X) ** (self.degree - 1), False
 
     def variation(self, half_width, S, column):
-        """See `Gaussian.variation`."""
         return "polynomial", self.degree
 
 
@@ -180,7 +175,6 @@ class Sigmoid:
     separable = False
 
     def whole(self, X, S):
-        """See `Gaussian.whole`."""
         return np.tanh(self.others(X, S, []))
 
     def others(self, X, S, columns):
@@ -193,11 +187,9 @@ class Sigmoid:
         return self.gamma * (S.columns(columns) @ values.T)
 
     def slope(self, X, S):
-        """See `Gaussian.slope`."""
         return self.gamma * (1.0 - self.whole(X, S) ** 2), False
 
     def variation(self, half_width, S, column):
-        """See `Gaussian.variation`."""
         steepest = np.abs(self.gamma * S.columns([column])).max(initial=0.0)
         return "tanh", max(steepest * half_width, 1e-3)
 
@@ -233,11 +225,9 @@ class KernelSum(LinkedForm):
         return dense(self.support)
 
     def scores(self, X):
-        """See `Form.scores`."""
         return (self._kernel(numbers(X)) @ self.dual.T + self.intercept).T
 
     def slopes(self, X):
-        """See `LinkedForm.slopes`."""
         X = dense(numbers(X))
         S = self.support_like(X)
         pairs, shifted = self.kernel.slope(Vectors(X), Vectors(S))
@@ -251,21 +241,18 @@ class KernelSum(LinkedForm):
 
     @property
     def smooth(self):
-        """See `Form`."""
         return self.link.smooth
 
     def magnitude(self, X):
-        """See `Form.magnitude`."""
         return (np.abs(self._kernel(numbers(X))) @ np.abs(self.dual).T).max()
 
     @property
     def elements_per_row(self):
-        """See `Form`."""
         n_support, n_columns = self.support.shape
         return 6 * n_support + 3 * n_columns * len(self.dual)
 
     def after(self, steps):
-        """See `Form.after`; kernels of inner products see x A + b through A s and b's.
+        """Kernels of inner products see x A + b through A s and b's.
 
         (x A + b)'s = x (A s) + b's
         """

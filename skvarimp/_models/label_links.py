@@ -35,7 +35,6 @@ class LabelLink(Link):
     convex = True
 
     def __call__(self, scores):
-        """See `links.py`."""
         if self.exact:
             return self.decided(scores), None
         close = self.lead(scores) <= tolerance(scores, self.threshold)
@@ -46,11 +45,11 @@ class AboveThreshold(LabelLink):
     """Label indicators of scores that stand for one yes or no each."""
 
     def decided(self, scores):
-        """See `Link`."""
+        """The labels of scores, (n_outputs, ...)."""
         return (scores > self.threshold).astype(np.float64)
 
     def lead(self, scores):
-        """See `Link`."""
+        """How far scores are from those that another label is decided by."""
         return np.abs(scores - self.threshold).min(axis=0)
 
 
@@ -58,7 +57,6 @@ class Sign(AboveThreshold):
     """1 for a score above a threshold and -1 for others (outlier detectors' labels)."""
 
     def decided(self, scores):
-        """See `Link`."""
         return 2.0 * super().decided(scores) - 1.0
 
 
@@ -66,12 +64,10 @@ class LargestScore(LabelLink):
     """Label indicators: 1 for the largest score, the first of equal ones."""
 
     def decided(self, scores):
-        """See `Link`."""
         which = np.arange(len(scores)).reshape(-1, *[1] * (scores.ndim - 1))
         return (scores.argmax(axis=0) == which).astype(np.float64)
 
     def lead(self, scores):
-        """See `Link`."""
         if len(scores) == 1:
             return np.full(scores.shape[1:], np.inf)
         return np.subtract(*np.partition(scores, (-2, -1), axis=0)[[-1, -2]])
@@ -81,11 +77,9 @@ class LargestNumber(LargestScore):
     """The number of the largest score, of the first of equal ones."""
 
     def n_outputs(self, n_scores):
-        """See `Link.n_outputs`."""
         return 1
 
     def decided(self, scores):
-        """See `Link`."""
         return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
 
 
@@ -105,16 +99,13 @@ class EachOutput(Link):
     label: object = IDENTITY
 
     def n_outputs(self, n_scores):
-        """See `Link.n_outputs`."""
         return sum(1 if count == 2 else count for count in self.counts)
 
     @property
     def discrete(self):
-        """See `Link`."""
         return self.label.discrete
 
     def __call__(self, scores):
-        """See the module."""
         outputs, doubts = zip(*map(self.label, self._parts(scores)))
         return self._shown(outputs), any_close(*doubts)
 
@@ -127,11 +118,9 @@ class EachOutput(Link):
         return np.split(scores, np.cumsum(self.counts)[:-1])
 
     def decided(self, scores):
-        """See `Link`."""
         return self._shown(map(self.label.decided, self._parts(scores)))
 
     def lead(self, scores):
-        """See `Link`."""
         return np.min([self.label.lead(part) for part in self._parts(scores)], axis=0)
 
 
@@ -182,7 +171,6 @@ class PairwiseVotes(Link):
         return self.n_classes
 
     def __call__(self, scores):
-        """See the module."""
         sides, won = self._sides(), scores > 0
         votes = np.tensordot(sides > 0, won.astype(np.float64), 1)
         votes += np.tensordot(sides < 0, 1.0 - won, 1)
@@ -197,7 +185,7 @@ class PairwiseVotes(Link):
         return (np.eye(self.n_classes)[first] - np.eye(self.n_classes)[second]).T
 
     def chain(self, scores, slopes):
-        """See the module; votes are piecewise constant."""
+        """Votes are piecewise constant and have no gradient."""
         sides = self._sides()
         confidence = sides @ scores
         # d c / (3 (|c| + 1)) = 1 / (3 (|c| + 1)^2)

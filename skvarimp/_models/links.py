@@ -74,7 +74,7 @@ class Link:
         return n_scores
 
     def chain(self, scores, slopes):
-        """See the module."""
+        """Slopes of the outputs, from the scores and their slopes."""
         raise NoGradient(self.no_slope)
 
 
@@ -95,7 +95,6 @@ class Elementwise(Link):
         return self.name.upper()  # a constant below, so that `is` works in workers
 
     def __call__(self, scores):
-        """See the module."""
         if self.name == "identity":
             return scores, None
         return np.exp(scores) if self.name == "exponential" else logistic(scores), None
@@ -110,7 +109,6 @@ class Elementwise(Link):
             return np.log(positive) if self.name == "exponential" else outputs
 
     def chain(self, scores, slopes):
-        """See the module."""
         if self.name == "identity":
             return slopes
         outputs, _ = self(scores)
@@ -130,7 +128,6 @@ class Each(Link):
     function: object
 
     def __call__(self, scores):
-        """See the module."""
         return self.function(scores), None
 
 
@@ -140,13 +137,12 @@ class Softmax(Link):
     smooth = True
 
     def __call__(self, scores):
-        """See the module."""
         powers = np.exp(scores - scores.max(axis=0))
         powers /= powers.sum(axis=0)
         return powers, None
 
     def chain(self, scores, slopes):
-        """See the module; dp_k = p_k (ds_k - sum_m p_m ds_m)."""
+        """Use dp_k = p_k (ds_k - sum_m p_m ds_m)."""
         p = self(scores)[0][:, :, np.newaxis]
         return p * (slopes - (p * slopes).sum(axis=0))
 
@@ -167,7 +163,6 @@ class Shares(Link):
     SMALLEST = 1e-300  # sums below it have lost digits
 
     def __call__(self, scores):
-        """See the module."""
         total = scores.sum(axis=0)
         none = total < self.SMALLEST
         shares = scores / np.where(none, 1.0, total)
@@ -176,7 +171,6 @@ class Shares(Link):
         return shares, none
 
     def chain(self, scores, slopes):
-        """See the module."""
         total = scores.sum(axis=0)
         total = np.where(total < self.SMALLEST, 1.0, total)[:, np.newaxis]
         shares = scores[:, :, np.newaxis] / total
@@ -193,7 +187,6 @@ class ClippedLine(Link):
     NEAR = 1e-6  # a smaller sum amplifies rounding
 
     def __call__(self, scores):
-        """See the module."""
         shares = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
         if len(scores) == 1:
             return shares, None
@@ -201,7 +194,7 @@ class ClippedLine(Link):
         return Shares(uniform=True)(shares)[0], near
 
     def chain(self, scores, slopes):
-        """See the module; flat where a score is clipped."""
+        """The gradient is 0 where a score is clipped."""
         changes = slopes * (np.abs(scores) < 1.0)[:, :, np.newaxis] / 2.0
         if len(scores) == 1:
             return changes
@@ -217,26 +210,21 @@ class Then(Link):
 
     @property
     def smooth(self):
-        """See `Link`."""
         return self.first.smooth and self.second.smooth
 
     @property
     def convex(self):
-        """See `Link`."""
         return isinstance(self.first, Mixed) and self.second.convex
 
     def n_outputs(self, n_scores):
-        """See `Link.n_outputs`."""
         return self.second.n_outputs(self.first.n_outputs(n_scores))
 
     def __call__(self, scores):
-        """See the module."""
         middle, close = self.first(scores)
         outputs, further = self.second(middle)
         return outputs, any_close(close, further)
 
     def chain(self, scores, slopes):
-        """See the module."""
         middle, _ = self.first(scores)
         return self.second.chain(middle, self.first.chain(scores, slopes))
 
@@ -255,17 +243,15 @@ class Mixed(Link):
     shift: float | np.ndarray = 0.0
 
     def n_outputs(self, n_scores):
-        """See `Link.n_outputs`: those of one block for each mix."""
+        """Each mix has the outputs of one block."""
         n_mixes, n_blocks = self.matrix.shape
         return n_mixes * (n_scores // n_blocks)
 
     def __call__(self, scores):
-        """See the module."""
         shift = np.reshape(self.shift, (-1, *[1] * (scores.ndim - 1)))
         return self.chain(None, scores) + shift, None
 
     def chain(self, scores, slopes):
-        """See the module."""
         blocks = slopes.reshape(self.matrix.shape[1], -1, *slopes.shape[1:])
         return np.tensordot(self.matrix, blocks, 1).reshape(-1, *slopes.shape[1:])
 
@@ -286,9 +272,38 @@ class InverseTransform(Link):
     no_slope = "the target's inverse transformation has no formula"
 
     def __call__(self, scores):
-        """See the module."""
         targets = np.moveaxis(scores, 0, -1)
         rows = targets.reshape(-1, len(scores))
         with users_code():
             inverse = self.transformer.inverse_transform(rows)
         return np.moveaxis(np.asarray(inverse).reshape(targets.shape), -1, 0), None
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedMedian(Link):
+    """The weighted median of the scores.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_scores,)
+    """
+
+    weights: np.ndarray
+
+    def n_outputs(self, n_scores):
+        return 1
+
+    def __call__(self, scores):
+        return np.take_along_axis(scores, self._which(scores), axis=0), None
+
+    def _which(self, scores):
+        """Which score it is, (1, ...): the first that half the weight reaches."""
+        order = np.argsort(scores, axis=0)
+        mass = np.cumsum(self.weights[order], axis=0)
+        rank = (mass >= 0.5 * mass[-1]).argmax(axis=0)[np.newaxis]
+        return np.take_along_axis(order, rank, axis=0)
+
+    def chain(self, scores, slopes):
+        """The gradient is that of the member in the middle."""
+        which = self._which(scores)
+        return np.take_along_axis(slopes, which[:, :, np.newaxis], axis=0)

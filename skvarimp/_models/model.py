@@ -12,14 +12,9 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from skvarimp._data import values
-from skvarimp._data.validation import (
-    RESPONSE_METHODS,
-    check_finite_response,
-    check_not_tiny,
-    has_tags,
-)
-from skvarimp._models.column_sources import is_exactly
-from skvarimp._running.guards import users_code
+from skvarimp._data.table import RESPONSE_METHODS, has_tags
+from skvarimp._data.validation import check_finite_response, check_not_tiny
+from skvarimp._running.guards import spend, users_code
 
 
 def is_classifier(estimator):
@@ -112,6 +107,7 @@ class Model:
 
     def raw(self, X, hear_names=False):
         """The method's own output, perhaps with warnings about feature names."""
+        spend(X.shape[0])
         with users_code(hear_names):
             return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
@@ -218,6 +214,7 @@ class Model:
         if not several or np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
             return
         predict = getattr(self.estimator, "predict", None)
+        spend(X.shape[0])
         with users_code():
             several = predict is not None and values.as_columns(predict(X)).shape[1] > 1
         if several:
@@ -320,12 +317,16 @@ def _choose_method(estimator, response_method, classifier, prefer):
 
 
 # What they call models whose `predict` returns scores, whatever the target was.
-NATIVE = {"xgboost": "Booster", "lightgbm": "Booster", "catboost": "CatBoost"}
+NATIVE = {
+    "xgboost": {"Booster": True},
+    "lightgbm": {"Booster": True},
+    "catboost": {"CatBoost": True},
+}
 
 
 def is_native(estimator):
     """Whether a model is a library's own, which has no classes, not a wrapper."""
-    return any(is_exactly(estimator, *native) for native in NATIVE.items())
+    return bool(rule_of(estimator, NATIVE))
 
 
 # Models whose `predict` returns scores that order the rows of one query.
@@ -364,3 +365,33 @@ def rows_for(estimator, X):
         options["feature_types"] = estimator.feature_types
         options["feature_names"] = estimator.feature_names
     return sys.modules["xgboost"].DMatrix(X, **options)
+
+
+def rule_of(thing, rules):
+    """The rule for an object's exact type, or None.
+
+    Parameters
+    ----------
+    thing : object
+    rules : dict
+        Package -> name of a type -> rule.
+    """
+    name = type(thing).__name__
+    for package, of_package in rules.items():
+        if name in of_package and is_exactly(thing, package, name):
+            return of_package[name]
+    return None
+
+
+def is_exactly(thing, package, name):
+    """Whether an object's type is the one that a package exports under a name.
+
+    A subclass is another type, which may compute something else.
+    """
+    module = sys.modules.get(package)  # not imported: no instance can exist
+    return module is not None and getattr(module, name, None) is type(thing)
+
+
+def replaced(thing, methods=("transform", "inverse_transform")):
+    """The first of some methods that was replaced on this instance, or None."""
+    return next((method for method in methods if method in vars(thing)), None)

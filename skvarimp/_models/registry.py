@@ -6,9 +6,8 @@ and enter its types here.
 
 import importlib
 
-from skvarimp._models.column_sources import rule_of
 from skvarimp._models.forms import NotReadable, Read
-from skvarimp._models.model import Model
+from skvarimp._models.model import Model, replaced, rule_of
 from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -55,6 +54,16 @@ READERS = {
     "catboost": {
         "catboost.read": "CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
     },
+    "sksurv.tree": {"survival.read_trees": "SurvivalTree ExtraSurvivalTree"},
+    "sksurv.ensemble": {
+        "survival.read_trees": "RandomSurvivalForest ExtraSurvivalTrees",
+        "survival.read_boosted_trees": "GradientBoostingSurvivalAnalysis",
+        "survival.read_componentwise": "ComponentwiseGradientBoostingSurvivalAnalysis",
+    },
+    "sksurv.linear_model": {
+        "linear.read_linear": "CoxPHSurvivalAnalysis IPCRidge",
+        "survival.read_coxnet": "CoxnetSurvivalAnalysis",
+    },
     "sklearn.linear_model": {
         "linear.read_linear": "LinearRegression Ridge RidgeCV Lasso LassoCV "
         "ElasticNet ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
@@ -68,7 +77,7 @@ READERS = {
     },
     "sklearn.svm": {
         "linear.read_linear": "LinearSVR LinearSVC",
-        "kernel_machines.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
+        "smooth.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
     },
     "sklearn.discriminant_analysis": {
         "linear.read_linear": "LinearDiscriminantAnalysis",
@@ -79,15 +88,15 @@ READERS = {
     },
     "sklearn.neural_network": {"linear.read_perceptron": "MLPRegressor MLPClassifier"},
     "sklearn.naive_bayes": {
-        "naive_bayes.read_linear_naive_bayes": "MultinomialNB ComplementNB",
+        "linear.read_linear_naive_bayes": "MultinomialNB ComplementNB",
         "smooth.read_gaussian_naive_bayes": "GaussianNB",
-        "naive_bayes.read_bernoulli_naive_bayes": "BernoulliNB",
-        "naive_bayes.read_categorical_naive_bayes": "CategoricalNB",
+        "linear.read_bernoulli_naive_bayes": "BernoulliNB",
+        "linear.read_categorical_naive_bayes": "CategoricalNB",
     },
     "sklearn.neighbors": {"smooth.read_discriminant": "NearestCentroid"},
-    "sklearn.dummy": {"naive_bayes.read_constant": "DummyRegressor DummyClassifier"},
+    "sklearn.dummy": {"linear.read_constant": "DummyRegressor DummyClassifier"},
     "sklearn.covariance": {"smooth.read_elliptic_envelope": "EllipticEnvelope"},
-    "sklearn.kernel_ridge": {"kernel_machines.read_kernel_ridge": "KernelRidge"},
+    "sklearn.kernel_ridge": {"smooth.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
     },
@@ -166,7 +175,7 @@ def read(model, table):
         reason = rule_of(estimator, UNREAD)
         because = "" if reason is None else f": {reason}"
         raise NotReadable(f"{name} has no fast response{because}")
-    if model.method in vars(estimator):
+    if replaced(estimator, [model.method]):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:
         if isinstance(reader, str):
@@ -232,7 +241,14 @@ def _inside(estimator):
 
 # Readers of trees alone. These models have no gradient and no coefficients, which is
 # known without reading them.
-TREE_READERS = ("sklearn_trees", "xgboost", "lightgbm", "catboost")
+TREE_READERS = (
+    "sklearn_trees",
+    "xgboost",
+    "lightgbm",
+    "catboost",
+    "survival.read_trees",
+    "survival.read_boosted_trees",
+)
 
 
 def reads_trees(estimator):

@@ -17,6 +17,8 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._running.memory import CACHE, slices
 
+QUESTIONS = 8  # splits of trees so small that what answers to them lead to is kept
+
 
 class NodeTable:
     """All trees of an ensemble, node after node.
@@ -166,10 +168,10 @@ class NodeTable:
         """Codes of a table's rows, (n_samples, n_features), in few bytes each."""
         most = int(self.missing_code.max(initial=0))
         dtype = np.uint8 if most < 2**8 else np.uint16 if most < 2**16 else np.int32
-        codes = np.empty((table.n_samples, len(self.columns)), dtype=dtype)
+        codes = np.empty((len(self.columns), table.n_samples), dtype=dtype)
         for u, j in enumerate(self.columns):
-            codes[:, u] = self.codes(u, table.column(j), dtype)
-        return codes
+            codes[u] = self.codes(u, table.column(j), dtype)
+        return codes.T
 
     def goes_left(self, node, feature, code, any_missing):
         """Whether rows of the given codes go left at nodes, (n,) bool."""
@@ -264,6 +266,18 @@ class TreeTable(NodeTable):
     def max_leaves(self):
         """Leaves of the largest tree."""
         return int(np.bincount(self.tree[self.feature < 0]).max())
+
+    @cached_property
+    def questions(self):
+        """The inner nodes of each tree, then -1; no columns if any tree has many."""
+        n_questions = self.max_leaves - 1
+        if n_questions > QUESTIONS:
+            return np.empty((len(self.roots), 0), dtype=np.int32)
+        nodes = np.flatnonzero(self.feature >= 0)
+        tree = self.tree[nodes]
+        result = np.full((len(self.roots), n_questions), -1, dtype=np.int32)
+        result[tree, np.arange(len(nodes)) - np.searchsorted(tree, tree)] = nodes
+        return result
 
     @cached_property
     def flat(self):

@@ -18,8 +18,7 @@ from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, SECOND, Softmax, Then
-from skvarimp._models.readers.tree_columns import encoding_of
-from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees import Tree, Trees, encoding_of
 
 # Type of a split -> names of the list of its features, and of their numbers in splits.
 KINDS = {

@@ -8,12 +8,12 @@ with 0 (none), in the direction that the split says (NaN), or there together wit
 
 import numpy as np
 
-from skvarimp._data.table import FrameTable, SparseTable
+from skvarimp._data.frames import FrameTable
+from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax, scaled
-from skvarimp._models.readers.tree_columns import Band, Recoded, encoding_of
-from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees import Band, Recoded, Tree, Trees, encoding_of
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
@@ -156,7 +156,7 @@ def _sets(block, nominal, threshold):
 
 
 def _encoding(booster, trees, blocks, table):
-    """Of the columns that trees split on."""
+    """The encoding of the columns that trees split on."""
     labels = _pandas_labels(booster, table)
     missing_zero = _where_zero_is_missing(blocks)
 

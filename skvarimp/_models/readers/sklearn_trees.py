@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from skvarimp._models.column_sources import replaced
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import EachOutput, LargestScore, Sign, class_link
-from skvarimp._models.links import EXPONENTIAL, IDENTITY, Mixed, Then, scaled
-from skvarimp._models.meta_links import WeightedMedian
-from skvarimp._models.model import RESPONSE_METHODS, Model
-from skvarimp._models.readers.tree_columns import Recoded
-from skvarimp._models.trees import Encoding, Tree, Trees
+from skvarimp._models.links import (
+    EXPONENTIAL,
+    IDENTITY,
+    Mixed,
+    Then,
+    WeightedMedian,
+    scaled,
+)
+from skvarimp._models.model import RESPONSE_METHODS, Model, replaced
+from skvarimp._models.trees import Encoding, Recoded, Tree, Trees
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some

@@ -1,12 +1,117 @@
-"""Models that are analytic functions of each column, which are asked themselves.
+"""Kernel machines, and other models that are analytic functions of each column.
 
-They are asked for scores where they have some, which take fewer nodes than what follows
-from them.
+Kernel machines, link(sum_m dual[q, m] k(x, s_m) + b_q), are read. The others are asked
+themselves: for scores where they have some, which take fewer nodes than what follows.
 """
 
-from skvarimp._models.forms import NotReadable, Read, Smooth, combined
-from skvarimp._models.label_links import Sign, class_link
+import numpy as np
+
+from skvarimp._data.base_table import dense
+from skvarimp._models.array_forms import Additive
+from skvarimp._models.forms import NotReadable, Read, Smooth, combined, is_single
+from skvarimp._models.kernels import Gaussian, KernelSum, Polynomial, Sigmoid
+from skvarimp._models.label_links import (
+    AboveThreshold,
+    LargestScore,
+    PairwiseVotes,
+    Sign,
+    class_link,
+)
+from skvarimp._models.links import IDENTITY, Then
 from skvarimp._models.model import Model
+from skvarimp._running.private_sklearn import private
+
+
+def read_support_vectors(model, table):
+    """The form of a support vector machine."""
+    estimator = model.estimator
+    support = estimator.support_vectors_
+    n_classes = len(getattr(estimator, "classes_", ()))
+    link = _support_link(model, estimator, n_classes)
+    # what gamma="scale" became depends on the training data
+    gamma = private(estimator, "_gamma")
+    dual, intercept = dense(estimator.dual_coef_), dense(estimator.intercept_)
+    if n_classes > 2:
+        dual = _pairwise_weights(dual, estimator.n_support_).T
+    return _machine(estimator, gamma, support, dual, link, intercept)
+
+
+def _pairwise_weights(dual, n_support):
+    """Weights (n_support, n_pairs) of the decisions between classes k < l.
+
+    Row l - 1 of `dual_coef_` holds, for the support vectors of class k, their weight
+    against class l; row k, for those of class l, their weight against class k.
+    """
+    stops = np.cumsum(n_support)
+    of_class = [slice(stop - n, stop) for stop, n in zip(stops, n_support)]
+    pairs = list(zip(*np.triu_indices(len(n_support), 1)))
+    weights = np.zeros((dual.shape[1], len(pairs)))
+    for column, (k, l) in enumerate(pairs):
+        weights[of_class[k], column] = dual[l - 1, of_class[k]]
+        weights[of_class[l], column] = dual[k, of_class[l]]
+    return weights
+
+
+def _support_link(model, estimator, n_classes):
+    if model.method == "predict_proba":
+        raise NotReadable("LIBSVM couples the probabilities of pairs of classes")
+    if n_classes == 0:  # regressors and the one-class machine
+        outlier = model.method == "predict" and hasattr(estimator, "offset_")
+        return Sign() if outlier else IDENTITY
+    if n_classes == 2:
+        return IDENTITY if model.method == "decision_function" else AboveThreshold()
+    by_class = estimator.decision_function_shape == "ovr"
+    if model.method == "decision_function" and not by_class:
+        return IDENTITY
+    if len(estimator.n_support_) < n_classes:
+        raise NotReadable("all training rows of one of its classes have weight 0")
+    if model.method == "decision_function":
+        return PairwiseVotes(n_classes)
+    if estimator.break_ties and by_class:
+        return Then(PairwiseVotes(n_classes), LargestScore())
+    return Then(PairwiseVotes(n_classes, confident=False), LargestScore(exact=True))
+
+
+def read_kernel_ridge(model, table):
+    """The form of KernelRidge."""
+    estimator = model.estimator
+    support = estimator.X_fit_
+    dual = dense(estimator.dual_coef_)
+    dual = dual.reshape(len(dual), -1).T
+    # the model takes squared distances by products
+    return _machine(estimator, estimator.gamma, support, dual, by_products=True)
+
+
+def _machine(estimator, gamma, support, dual, link=IDENTITY, intercept=0.0, **own):
+    """A kernel sum, or the linear form where the kernel is linear."""
+    # None: the defaults of scikit-learn's kernels
+    kernel, gamma = estimator.kernel, 1.0 / support.shape[1] if gamma is None else gamma
+    coef0 = 1.0 if estimator.coef0 is None else estimator.coef0
+    degree = 3 if estimator.degree is None else estimator.degree
+    if not isinstance(kernel, str):
+        raise NotReadable("its kernel is a function")
+    if kernel == "linear":
+        kernel = Polynomial(1.0, 0.0, 1)
+    elif kernel == "rbf":
+        if support.shape[0] == 0:  # of a constant target
+            raise NotReadable("it has no support vectors")
+        kernel = Gaussian(float(gamma), np.asarray(support.mean(axis=0)).reshape(-1))
+    elif kernel == "sigmoid":
+        kernel = Sigmoid(gamma, coef0)
+    elif kernel in ("poly", "polynomial"):
+        if degree != int(degree):
+            raise NotReadable("the degree of its polynomial kernel is not whole")
+        kernel = Polynomial(gamma, coef0, int(degree))
+    else:
+        raise NotReadable(f"the kernel {kernel!r} has no fast response")
+    common = {"link": link, "single": is_single(support)}
+    intercept = np.broadcast_to(intercept, len(dual))
+    if isinstance(kernel, Polynomial) and kernel.degree == 1:
+        weights = kernel.gamma * dense(support.T @ dual.T)
+        intercept = intercept + kernel.offset * dual.sum(axis=1)
+        return Additive(weights=weights, intercept=intercept, **common)
+    arrays = {"support": support, "dual": dual, "intercept": intercept}
+    return KernelSum(kernel=kernel, **arrays, **common, **own)
 
 
 def read_smooth(model, table):
@@ -25,32 +130,31 @@ def read_discriminant(model, table):
     """Scores of classes, which are quadratic, and what follows from them."""
     if model.method == "decision_function":
         return Smooth(model=model)
-    estimator, (classes,) = model.estimator, model.class_lists
+    estimator = model.estimator
     if type(estimator).__name__ == "NearestCentroid" and model.method == "predict":
         raise NotReadable("labels by distances that are not those of its scores")
-    n_scores = 1 if len(classes) == 2 else len(classes)
-    link = class_link(model.method, n_scores)
-    return of_scores(Model(estimator, "decision_function"), link)
+    return of_classes(model, Model(estimator, "decision_function"))
 
 
 def read_gaussian_naive_bayes(model, table):
     """Joint log-probabilities, which are quadratic, and what follows from them."""
-    (classes,) = model.class_lists
-    if len(classes) == 1:
+    if len(model.class_lists[0]) == 1:
         raise NotReadable("it has seen one class")
-    scores = Model(JointLogProbabilities(model.estimator), "predict")
-    n_scores = 1 if len(classes) == 2 else len(classes)
-    return of_scores(scores, class_link(model.method, n_scores))
+    return of_classes(model, Model(JointLogProbabilities(model.estimator), "predict"))
 
 
 def read_gaussian_process_classifier(model, table):
     """Probabilities, and labels by the largest."""
     if model.method == "predict_proba":
         return Smooth(model=model)
+    return of_classes(model, Model(model.estimator, "predict_proba"), threshold=0.5)
+
+
+def of_classes(model, scores, threshold=0.0):
+    """What a classifier gives by the scores of its classes, one score for two."""
     (classes,) = model.class_lists
     n_scores = 1 if len(classes) == 2 else len(classes)
-    link = class_link("predict", n_scores, threshold=0.5)
-    return of_scores(Model(model.estimator, "predict_proba"), link)
+    return of_scores(scores, class_link(model.method, n_scores, threshold=threshold))
 
 
 def of_scores(model, link):

@@ -12,7 +12,7 @@ from skvarimp._data.table import as_table
 from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.column_sources import NotColumnwise, replaced, rule_of, sources
+from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import (
     BehindSteps,
     LinkedForm,
@@ -23,9 +23,15 @@ from skvarimp._models.forms import (
     mixed,
 )
 from skvarimp._models.label_links import AboveThreshold, LargestScore
-from skvarimp._models.links import EXPONENTIAL, IDENTITY, InverseTransform, Mixed, Then
-from skvarimp._models.meta_links import WeightedMedian
-from skvarimp._models.model import Model
+from skvarimp._models.links import (
+    EXPONENTIAL,
+    IDENTITY,
+    InverseTransform,
+    Mixed,
+    Then,
+    WeightedMedian,
+)
+from skvarimp._models.model import Model, replaced, rule_of
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
 from skvarimp._models.readers.smooth import of_scores
 from skvarimp._models.registry import answering, read, read_all, read_one

@@ -12,15 +12,15 @@ from itertools import pairwise, repeat
 
 import numpy as np
 
-from skvarimp._data.table import FrameTable, SparseTable
+from skvarimp._data.frames import FrameTable
+from skvarimp._data.table import SparseTable
 from skvarimp._data.values import is_missing, spread_over
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, LargestNumber, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
 from skvarimp._models.model import missing_marker, rows_for
-from skvarimp._models.readers.tree_columns import Band, Marked, Recoded, encoding_of
 from skvarimp._models.tree_table import NodeTable
-from skvarimp._models.trees import Tree, Trees
+from skvarimp._models.trees import Band, Marked, Recoded, Tree, Trees, encoding_of
 
 # Objective -> link of the raw outputs, name of the loss, name of its parameter.
 OBJECTIVES = {
@@ -129,7 +129,7 @@ def _sets(tree):
 
 
 def _encoding(learner, trees, table, marker):
-    """Of the columns that trees split on."""
+    """The encoding of the columns that trees split on."""
     absent = _absent_is_missing(table)
 
     def encoders_of(j, nominal):
