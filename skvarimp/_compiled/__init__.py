@@ -12,6 +12,7 @@ KERNELS = (
     "descent",
     "masses",
     "pieces",
+    "ranked",
     "surrogates",
     "tree_credit",
     "tree_walk",
@@ -37,6 +38,11 @@ def use_compiled():
     >>> del os.environ["SKVARIMP_COMPILED"]
     """
     return os.environ.get("SKVARIMP_COMPILED", "1") != "0" and built()
+
+
+def kernel(name):
+    """A module of kernels; None where they were not built."""
+    return import_module(f"{__name__}.{name}") if built() else None
 
 
 @cache

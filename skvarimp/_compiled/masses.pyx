@@ -10,6 +10,7 @@ from skvarimp._compiled.tree_walk cimport CUT, FEATURE, LEFT, RIGHT
 
 cdef enum:
     ORDER = 3  # features violated, at most
+    BOTH_WAYS = -2  # the rank of a node that rows leave on both sides
 
 ctypedef fused Code:  # small ones are read faster
     uint8_t
@@ -50,7 +51,7 @@ def lists_of_rows(
     roots : ndarray of shape (n_trees,), int32
     rank : ndarray of shape (n_nodes,), int32
         How many moving features were split on before that of a node; -1 where it does
-        not move.
+        not move, -2 where rows go both ways.
     depth : int
         Of the deepest leaf.
     codes : ndarray of shape (n_features, n_rows), uint8, uint16 or int32
@@ -73,7 +74,7 @@ def lists_of_rows(
     cdef const uint8_t[::1] missing_left = trees[1]
     cdef const int32_t[::1] missing_code = trees[2]
     cdef const uint8_t[:, ::1] sets = trees[3]
-    cdef Py_ssize_t n_rows = codes.shape[1], t, k, to_right, order = len(firsts) - 1
+    cdef Py_ssize_t n_rows = codes.shape[1], t, k, order = len(firsts) - 1
     cdef bint finds = features is not None, alike = weights is None
     cdef const int64_t *first_sets[ORDER + 1]
     cdef const int64_t[::1] first
@@ -91,9 +92,8 @@ def lists_of_rows(
     cdef uint8_t[::1] room = frames
     cdef Frame *stack = <Frame *>&room[0]
     cdef Frame here
-    cdef int32_t feature, cut, code, last_code, row
-    cdef const Code *of_feature
-    cdef bint goes, to_missing
+    cdef int32_t feature, cut
+    cdef const uint8_t *of_set
     cdef Py_ssize_t top, n_left, o, n_raw = amounts.shape[1] if finds else 0
     cdef int64_t s, last
     cdef double amount
@@ -137,28 +137,16 @@ def lists_of_rows(
                     for k in range(here.start, here.stop):
                         mass[0] += weights[rows[k]]
                     continue
-                if is_in(&here, rank[here.node]):
+                if rank[here.node] == BOTH_WAYS or is_in(&here, rank[here.node]):
                     top = push(stack, top, &here, nodes[here.node, LEFT], -1,
                                here.start, here.stop, here.free)
                     top = push(stack, top, &here, nodes[here.node, RIGHT], -1,
                                here.start, here.stop, here.free)
                     continue
-                # a copy of the rows: those that go left, then, from the end, the others
-                cut, last_code = nodes[here.node, CUT], missing_code[feature]
-                to_missing = missing_left[here.node]
-                of_feature = &codes[feature, 0]
-                n_left, to_right = here.free, here.free + here.stop - here.start
-                for k in range(here.start, here.stop):
-                    row = rows[k]
-                    code = of_feature[row]
-                    if cut < 0:
-                        goes = sets[-1 - cut, code]
-                    else:
-                        goes = to_missing if code == last_code else code < cut
-                    rows[n_left] = row
-                    rows[to_right - 1] = row
-                    n_left += goes
-                    to_right -= 1 - goes
+                cut = nodes[here.node, CUT]
+                of_set = &sets[-1 - cut, 0] if cut < 0 else NULL
+                n_left = split(&rows[0], &here, &codes[feature, 0], cut, of_set,
+                               missing_code[feature], missing_left[here.node])
                 k = here.free + here.stop - here.start
                 top = push(stack, top, &here, nodes[here.node, LEFT], -1,
                            here.free, n_left, k)
@@ -177,6 +165,37 @@ cdef inline bint is_in(const Frame *frame, int32_t rank) noexcept nogil:
         if frame.ranks[k] == rank:
             return True
     return False
+
+
+cdef inline int64_t split(
+    int32_t *rows,
+    const Frame *here,
+    const Code *codes,
+    int32_t cut,
+    const uint8_t *of_set,
+    int32_t missing,
+    bint to_missing,
+) noexcept nogil:
+    """List a frame's rows: those that go left, then, from the end, the others.
+
+    Where the first of the others stands. Rows go left with a code below the cut, or
+    with one that `of_set` has, unless it is NULL.
+    """
+    cdef int64_t n_left = here.free, to_right = here.free + here.stop - here.start, k
+    cdef int32_t row, code
+    cdef bint goes
+    for k in range(here.start, here.stop):
+        row = rows[k]
+        code = codes[row]
+        if of_set != NULL:
+            goes = of_set[code]
+        else:
+            goes = to_missing if code == missing else code < cut
+        rows[n_left] = row
+        rows[to_right - 1] = row
+        n_left += goes
+        to_right -= 1 - goes
+    return n_left
 
 
 cdef inline Py_ssize_t push(

@@ -70,10 +70,12 @@ cdef class Room:
         self.ends, self.smaller = np.empty(most, np.int32), np.empty(RANKED, np.intc)
 
 
-KINDS = ("pairs", "distances", "squares", "variances", "deviations", "extents")
+KINDS = (
+    "pairs", "distances", "squares", "drifts", "variances", "deviations", "extents"
+)
 
 cdef enum:
-    PAIRS, DISTANCES, SQUARES, VARIANCES, DEVIATIONS, EXTENTS
+    PAIRS, DISTANCES, SQUARES, DRIFTS, VARIANCES, DEVIATIONS, EXTENTS
 
 
 def reduce(
@@ -94,7 +96,7 @@ def reduce(
     kind : str
         "pairs" is the Gini mean difference of a curve, and E|v - V| of each cell;
         "distances" the gain in distance from a point, |v - point| - |point|, and
-        "squares" that in squared distance; "variances" the squared distance of a curve
+        "squares" that in squared distance; "drifts" the curve itself; "variances" the squared distance of a curve
         from its own mean. Two kinds have nothing for the cells: "deviations", the
         standard deviation (ddof=1) over the values that the cells stand for, and
         "extents", the largest value minus the smallest.
@@ -110,7 +112,7 @@ def reduce(
     cdef Room room
     cdef int which = KINDS.index(kind)
     cdef bint of_cells = which < DEVIATIONS
-    cdef bint moves = which != DISTANCES and which != SQUARES  # one piece: nothing
+    cdef bint moves = which == PAIRS or which > DRIFTS  # one piece: nothing
     cdef Py_ssize_t n_outputs = moved.shape[0], i, o, k, start, n, into, most = 1
     cdef Py_ssize_t step = moved.strides[1] // <Py_ssize_t>sizeof(double)
     cdef double share = 1.0 / n_outputs if rows.shape[0] < n_outputs else 1.0
@@ -202,6 +204,10 @@ cdef inline double of_curve(
     if which == SQUARES:
         for k in range(n):
             values[k] = curve[k * step] * (curve[k * step] - 2.0 * point)
+        return mean_of(values, chances, n)
+    if which == DRIFTS:
+        for k in range(n):
+            values[k] = curve[k * step]
         return mean_of(values, chances, n)
     if which == EXTENTS:
         for k in range(1, n):

@@ -16,6 +16,7 @@ may give more, where it knows a shorter way than the default:
 `critical_values`, `inside` what the probe should look at
 `costs`, `evaluations`      what ``estimation="auto"`` decides by
 `walker`                    how a walk is carried out, by a `Walker` of its own
+`coalitions`                what is known of means over donors of other entries
 =========================== ==================================================
 """
 
@@ -24,11 +25,14 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._response.reductions import Reduction
+from skvarimp._response.coalitions import AdditiveCoalitions, Coalitions
+from skvarimp._response.directions import MeanCurve
+from skvarimp._response.engine import Walker
 from skvarimp._response.shapes.shape import Dense, Margins, reduced
 from skvarimp._response.shapes.steps import StepCurves
-from skvarimp._response.states import Merging, State
-from skvarimp._running.memory import BLOCK, at_once, even_slices, slices
+from skvarimp._response.states import State
+from skvarimp._running.guards import OverBudget
+from skvarimp._running.memory import at_once, call_rows, even_slices, slices
 
 OUTPUT = 2.0  # what each further output adds to a call and to a value of a curve
 
@@ -86,22 +90,6 @@ class Costs:
         )
 
 
-@dataclass(frozen=True)
-class Task:
-    """A part of a walk that is computed in one go.
-
-    Attributes
-    ----------
-    positions : tuple of int
-        Moves served.
-    rows : slice
-        Evaluated rows covered.
-    """
-
-    positions: tuple
-    rows: slice
-
-
 class Response:
     """How a model responds when an entry moves; see the module's formulas.
 
@@ -121,8 +109,12 @@ class Response:
         works without the interpreter's lock.
     reads_cells : bool
         Whether `at_cells` computes no more than the cells that it is asked for.
+    asks_model : bool
+        Whether curves are computed from predictions of moved rows.
     gap : float
         How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
+    known_coalitions : type
+        The `Coalitions` of a response that is not additive.
     """
 
     path = "response"
@@ -130,7 +122,9 @@ class Response:
     rounding = 0.0
     prefer = None
     reads_cells = False
+    asks_model = False
     gap = 0.0
+    known_coalitions = Coalitions
 
     def curves(self, table, rows, move, base):
         """ICE curves of some rows.
@@ -173,11 +167,15 @@ class Response:
         -------
         ndarray of shape (n_outputs, n_cells)
         """
-        of_rows = base[np.newaxis], weights, slice(0, len(rows))
-        of_cells = move.probabilities[np.newaxis], np.ones((1, move.n_cells))
-        margins = Margins(*of_rows, *of_cells)
+        margins = Margins(
+            base[np.newaxis],
+            weights,
+            slice(0, len(rows)),
+            probabilities=move.probabilities[np.newaxis],
+            multiplicity=np.ones((1, move.n_cells)),
+        )
         shapes = self.shapes(table, rows, move, margins)
-        return State.merged(reduced([_Mean()], s)[0] for s in shapes).cells[0]
+        return State.merged(reduced([MeanCurve()], s)[0] for s in shapes).cells[0]
 
     def at_cells(self, table, rows, moves, base, cells):
         """The response of rows that are each moved to a few cells of their own.
@@ -287,86 +285,100 @@ class Response:
         """The `Walker` that carries out a walk by this response."""
         return Walker(self, walk)
 
+    def coalitions(self, table, weights, base, entries):
+        """The `Coalitions` of entries without a column in common."""
+        kind = AdditiveCoalitions if self.additive else self.known_coalitions
+        return kind(self, table, weights, base, entries)
 
-class Walker:
-    """How a response carries out a walk: one entry after the other, in blocks of rows.
 
-    A response that serves many entries at once, or reduces without forming curves, has
-    a walker of its own, which overrides `tasks` and `run`.
+class BlackBoxResponse(Response):
+    """Asks the model itself, some ten thousand rows per call.
 
     Parameters
     ----------
-    response : Response
-    walk : Walk
+    model : Model
+    n_outputs : int
+    reason : str
+        Why no faster response serves.
     """
 
-    # Evaluations in one task: enough to keep a worker busy, and few enough for a
-    # progress bar to move and a stop to be heard soon.
-    TASK_EVALUATIONS = BLOCK
+    asks_model = True
 
-    def __init__(self, response, walk):
-        self.response, self.walk = response, walk
+    def __init__(self, model, n_outputs, reason=""):
+        self.model = model
+        self.n_outputs = n_outputs
+        self.reason = reason
+        self.path = f"black box ({reason})" if reason else "black box"
 
-    def tasks(self):
-        """The parts of the walk; the grids of one entry follow each other."""
-        n_entries, n_moves = self.walk.n_entries, len(self.walk.moves)
-        for e in range(n_entries):
-            for position in range(e, n_moves, n_entries):
-                yield from self.tasks_of(position)
+    def curves(self, table, rows, move, base):
+        n_cells = move.n_cells
+        if move.codes is None:
+            which = np.arange(len(rows) * n_cells)
+        else:  # a row moved to its own value is the row itself
+            own = move.codes[rows][:, np.newaxis] == np.arange(n_cells)
+            which = np.flatnonzero(~own.ravel())
+        ice = np.repeat(base[:, :, np.newaxis], n_cells, axis=2)
+        flat = ice.reshape(len(base), -1)
+        flat[:, which] = self.at(table, rows[which // n_cells], move, which % n_cells)
+        return ice
 
-    def tasks_of(self, position):
-        """The parts of one position: blocks of rows."""
-        per_row = max(1, int(self.walk.moves[position].cells_per_row))
-        step = max(1, self.TASK_EVALUATIONS // per_row)
-        for part in even_slices(len(self.walk.rows), step):
-            yield Task((position,), part)
+    def curves_of(self, table, blocks):
+        """A list of the curves of each (rows, Move), in one call of the model.
 
-    def run(self, task):
-        """The merged states of one task.
+        For some models, such as forests, a call costs more than a few thousand rows.
+        """
+        each = [all_cells(*block) for block in blocks]
+        asked = [(at[0], move, at[1]) for (_, move), at in zip(blocks, each)]
+        return [
+            part.reshape(self.n_outputs, len(rows), move.n_cells)
+            for part, (rows, move) in zip(self.at_several(table, asked), blocks)
+        ]
+
+    def at_several(self, table, asked):
+        """A list of what `at` gives for each (rows, Move, cells), in one call."""
+        sizes = [len(rows) for rows, _, _ in asked]
+        if len(asked) > 1 and sum(sizes):
+            calls = [move.replaced(rows, cells) for rows, move, cells in asked]
+            try:
+                outputs = self.model(table.moved_together(calls)).T
+                return np.split(outputs, np.cumsum(sizes)[:-1], axis=1)
+            except OverBudget:
+                raise
+            except ValueError:  # asked move by move, the message is more exact
+                pass
+        return [self.at(table, *one) for one in asked]
+
+    def at(self, table, rows, move, cells):
+        """The response of single moved rows.
+
+        result[o, m] = f_o(x_rows[m] with the entry at v_cells[m])
+
+        Parameters
+        ----------
+        table : Table
+        rows, cells : ndarray of shape (n,)
+        move : Move
 
         Returns
         -------
-        list of (positions, states)
-            `positions` a tuple of moves with equally many cells, `states` one `State`
-            a reduction, whose arrays have one leading entry a position. Where the walk
-            is `final` and the task holds all rows, `states` may be one `Finished` a
-            reduction.
+        ndarray of shape (n_outputs, n)
         """
-        return [
-            ((position,), self.reduced(position, task.rows))
-            for position in task.positions
-        ]
+        result = np.empty((self.n_outputs, len(rows)))
+        step = call_rows(table.n_columns, self.n_outputs)
+        for part in even_slices(len(rows), step):
+            moved = table.moved(*move.replaced(rows[part], cells[part]))
 
-    def reduced(self, position, rows):
-        """States of a position's reductions over some of the evaluated rows."""
-        walk, move = self.walk, self.walk.moves[position]
-        reductions = walk.reductions_of(position)
-        if move.parts is None:
-            return self.reduced_along(move, rows, reductions)
-        parts = [[] for _ in reductions]
-        for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
-            states = self.reduced_along(of_part, rows.start + at, reductions)
-            for of_one, state in zip(parts, states):
-                of_one.append((state, at, cells))
-        sizes = rows.stop - rows.start, move.n_cells
-        return [State.of_parts(of_one, *sizes) for of_one in parts]
+            def where(m, start=part.start):
+                row, cell = rows[start + m], cells[start + m]
+                at = move.values_at(np.array([row]), np.array([cell]))[0].tolist()
+                at = at[0] if len(at) == 1 else at
+                return f"with {move.entry.name!r} set to {at!r}, in row {row} of X"
 
-    def reduced_along(self, move, rows, reductions, multiplicity=None):
-        """States of some evaluated rows that all go through the cells of a move."""
-        walk = self.walk
-        margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
-        merging = [Merging() for _ in reductions]
-        shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
-        for shape in shapes:
-            all_rows = shape.margins.n_rows == len(walk.rows)
-            for of_blocks, state in zip(merging, reduced(reductions, shape)):
-                # the next block may have another basis
-                of_blocks.add(state if all_rows else state.on_cells())
-        return [of_blocks.merged() for of_blocks in merging]
+            result[:, part] = self.model(moved, where).T
+        return result
 
 
-class _Mean(Reduction):
-    """The mean curve alone."""
-
-    def reduce(self, shape):
-        return State(cells=shape.sums(shape.margins.weights))
+def all_cells(rows, move):
+    """Rows and cells of every row at every cell."""
+    n_cells = move.n_cells
+    return rows.repeat(n_cells), np.tile(np.arange(n_cells), len(rows))

@@ -1,14 +1,17 @@
-"""One walk through the engine: tasks to joblib, states merged, numbers finished."""
+"""One walk through the engine: its tasks, the states merged, the numbers finished."""
 
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
-from skvarimp._data.units import Units
-from skvarimp._response.shapes.shape import Margins
-from skvarimp._response.states import Finished, Merging, Sample, State
-from skvarimp._running.memory import slices, working_bytes
+from skvarimp._data.statistics import Units
+from skvarimp._response.directions import directions
+from skvarimp._response.reductions import Finished, Sample
+from skvarimp._response.shapes.shape import Dense, Margins, reduced
+from skvarimp._response.states import Merging, Outcome, State
+from skvarimp._running.memory import BLOCK, Memo, even_slices, slices, working_bytes
 from skvarimp._running.tasks import in_order
 
 
@@ -64,6 +67,11 @@ class Walk:
         """Number of entries."""
         return len(self.moves.entries)
 
+    @property
+    def positions(self):
+        """All positions."""
+        return range(len(self.reductions) * self.n_entries)
+
     def entry_of(self, position):
         """The entry of a position, whose move need not be made for it."""
         return self.moves.entries[position % self.n_entries]
@@ -96,6 +104,8 @@ class Walk:
         Where one cell of a state holds several values of the grid, it is over the
         cells.
         """
+        size = np.abs(self.base).max(axis=1)
+        known = partial(directions, moves, size, cell_of_value)
         probabilities = np.stack([move.probabilities for move in moves])
         multiplicity = np.ones_like(probabilities)
         codes, parts = None, moves[0].parts
@@ -116,6 +126,7 @@ class Walk:
             self.base @ self.weights,
             self.keep_rows,
             None if parts is None else parts.of_row[self.rows],
+            directions=known,
         )
 
 
@@ -123,97 +134,97 @@ def _summed(of_values, cell_of_value):
     return np.stack([np.bincount(cell_of_value, values) for values in of_values])
 
 
-# What an `Outcome` takes from a `Finished` besides importances, curves and rows.
-NUMBERS = (
-    "standard_errors",
-    "skewness",
-    "errors_per_output",
-    "monte_carlo_errors",
-    "n_draws",
-)
-
-
-@dataclass
-class Outcome:
-    """One reduction of one request, over all entries.
+@dataclass(frozen=True)
+class Task:
+    """A part of a walk that is computed in one go.
 
     Attributes
     ----------
-    importances : ndarray of shape (n_entries, n_outputs)
-        NaN for entries that a stop came before.
-    standard_errors : ndarray of shape (n_entries,)
-        NaN where there is none.
-    curves : list of (ndarray of shape (n_outputs, n_cells) or None)
-    monte_carlo_errors, n_draws : ndarray of shape (n_entries,) or None
-        Of drawn numbers: the error of drawing, and how many draws there were.
-    influences, contributions : ndarray of shape (n_rows, n_entries) or None
-        Of single rows, see `Finished`; None where they are not kept or there are none.
-    errors_per_output : ndarray of shape (n_entries, n_outputs) or None
-        NaN where there is none.
-    skewness : ndarray of shape (n_entries,) or None
-        Of the sampling error; NaN where it is not known.
+    positions : tuple of int
+        Moves served.
+    rows : slice
+        Evaluated rows covered.
     """
 
-    importances: np.ndarray
-    standard_errors: np.ndarray
-    curves: list
-    monte_carlo_errors: np.ndarray | None = None
-    n_draws: np.ndarray | None = None
-    influences: np.ndarray | None = None
-    contributions: np.ndarray | None = None
-    errors_per_output: np.ndarray | None = None
-    skewness: np.ndarray | None = None
+    positions: tuple
+    rows: slice
 
-    @classmethod
-    def empty(cls, n_entries, n_outputs):
-        """To be filled as the entries are finished."""
-        return cls(
-            np.full((n_entries, n_outputs), np.nan),
-            np.full(n_entries, np.nan),
-            [None] * n_entries,
-            errors_per_output=np.full((n_entries, n_outputs), np.nan),
-            skewness=np.full(n_entries, np.nan),
-        )
 
-    @classmethod
-    def drawn(cls, n_entries, n_outputs):
-        """The same for drawn numbers."""
-        outcome = cls.empty(n_entries, n_outputs)
-        outcome.monte_carlo_errors = np.full(n_entries, np.nan)
-        outcome.n_draws = np.zeros(n_entries, dtype=np.intp)
-        return outcome
+class Walker:
+    """How a response carries out a walk: one entry after the other, in blocks of rows.
 
-    @classmethod
-    def all_empty(cls, n_entries, scales):
-        """One for each reduction of each request, from what they are divided by."""
-        return [[cls.empty(n_entries, len(s)) for s in every] for every in scales]
+    A response that serves many entries at once, or reduces without forming curves, has
+    a walker of its own, which overrides `tasks` and `run`.
 
-    def store(self, entries, finished):
-        """Take the numbers of some entries from their `Finished`."""
-        self.importances[entries] = finished.importances
-        for name in NUMBERS:
-            if getattr(finished, name) is not None:
-                getattr(self, name)[entries] = getattr(finished, name)
-        if finished.curves is not None:
-            for e, curve in zip(entries, finished.curves):
-                self.curves[e] = curve
-        for name in ("influences", "contributions"):
-            values = getattr(finished, name)
-            if values is None:
-                continue
-            values = np.atleast_2d(values).T
-            if getattr(self, name) is None:
-                shape = len(values), len(self.importances)
-                setattr(self, name, np.full(shape, np.nan, order="F"))
-            getattr(self, name)[:, entries] = values
+    Parameters
+    ----------
+    response : Response
+    walk : Walk
+    """
 
-    def times(self, factor):
-        """The outcome with importances, errors and numbers of rows times a factor."""
-        names = "importances", "standard_errors", "monte_carlo_errors"
-        for name in (*names, "influences", "contributions"):
-            if getattr(self, name) is not None:
-                setattr(self, name, factor * getattr(self, name))
-        return self
+    # Evaluations in one task: enough to keep a worker busy, and few enough for a
+    # progress bar to move and a stop to be heard soon.
+    TASK_EVALUATIONS = BLOCK
+
+    def __init__(self, response, walk):
+        self.response, self.walk, self.shared = response, walk, Memo(most=8)
+
+    def tasks(self):
+        """The parts of the walk; the grids of one entry follow each other."""
+        n_entries = self.walk.n_entries
+        for e in range(n_entries):
+            for position in self.walk.positions[e::n_entries]:
+                yield from self.tasks_of(position)
+
+    def tasks_of(self, position):
+        """The parts of one position: blocks of rows."""
+        per_row = max(1, int(self.walk.moves[position].cells_per_row))
+        step = max(1, self.TASK_EVALUATIONS // per_row)
+        for part in even_slices(len(self.walk.rows), step):
+            yield Task((position,), part)
+
+    def run(self, task):
+        """The merged states of one task.
+
+        Returns
+        -------
+        list of (positions, states)
+            `positions` a tuple of moves with equally many cells, `states` one `State`
+            a reduction, whose arrays have one leading entry a position. Where the walk
+            is `final` and the task holds all rows, `states` may be one `Finished` a
+            reduction.
+        """
+        return [
+            ((position,), self.reduced(position, task.rows))
+            for position in task.positions
+        ]
+
+    def reduced(self, position, rows):
+        """States of a position's reductions over some of the evaluated rows."""
+        walk, move = self.walk, self.walk.moves[position]
+        reductions = walk.reductions_of(position)
+        if move.parts is None:
+            return self.reduced_along(move, rows, reductions)
+        parts = [[] for _ in reductions]
+        for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
+            states = self.reduced_along(of_part, rows.start + at, reductions)
+            for of_one, state in zip(parts, states):
+                of_one.append((state, at, cells))
+        n_rows, n_cells = rows.stop - rows.start, move.n_cells
+        return [State.of_parts(of_one, n_rows, n_cells) for of_one in parts]
+
+    def reduced_along(self, move, rows, reductions, multiplicity=None):
+        """States of some evaluated rows that all go through the cells of a move."""
+        walk = self.walk
+        margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
+        merging = [Merging() for _ in reductions]
+        shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
+        for shape in shapes:
+            all_rows = shape.margins.n_rows == len(walk.rows)
+            for of_blocks, state in zip(merging, reduced(reductions, shape)):
+                # the next block may have another basis
+                of_blocks.add(state if all_rows else state.on_cells())
+        return [of_blocks.merged() for of_blocks in merging]
 
 
 def run_walk(walk, n_jobs=None, progress=None):
@@ -310,6 +321,13 @@ def _finished(walk, positions, states):
             finished = replace(finished, curves=finished.curves[..., cells])
         result.append(finished)
     return result
+
+
+def finished_curves(walk, curves):
+    """The `Finished` of a walk of one entry from the curves of all rows themselves."""
+    margins = walk.margins(slice(0, len(walk.rows)), walk.moves[0].probabilities[None])
+    shape = Dense(margins, curves[np.newaxis])
+    return _finished(walk, (0,), reduced(walk.reductions_of(0), shape))
 
 
 def finished_again(task, walk, reduction):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._data.entries import Entry, check_known
-from skvarimp._data.table import ArrayTable
-from skvarimp._data.values import begins_value, is_missing, side_by_side
+from skvarimp._data.statistics import distinct_masses, equal_bins
+from skvarimp._data.table import ArrayTable, Entry, check_known
+from skvarimp._data.values import is_missing, side_by_side
 from skvarimp._running.memory import Memo, working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
@@ -38,6 +38,8 @@ class Move:
         Given where each row moves only through the values of its own part of the rows.
         The cells of one part then follow those of another, and the probabilities sum
         to 1 in each part. None: every row moves through all cells.
+    ordered : bool
+        Whether the values are those of one column and have an order.
     """
 
     entry: Entry
@@ -47,6 +49,15 @@ class Move:
     codes: np.ndarray | None
     categorical: bool
     parts: object = None
+    ordered: bool = False
+
+    @property
+    def known(self):
+        """Which values are not missing, (n_cells,), of one column."""
+        values = self.values.reshape(self.n_cells)
+        if values.dtype.kind == "O":
+            return np.array([not is_missing(value) for value in values], dtype=bool)
+        return values == values  # neither NaN nor NaT
 
     @property
     def n_cells(self):
@@ -76,6 +87,38 @@ class Move:
     def rows_of_values(self, cells):
         """Values of the given cells as (len(cells), n_columns)."""
         return self.values.reshape(self.n_cells, -1)[cells]
+
+    @property
+    def levels(self):
+        """The level of each cell, (n_cells,): the part of the rows that it is for."""
+        if self.parts is None:
+            return np.zeros(self.n_cells, dtype=np.intp)
+        return self.parts.of_cell
+
+    def drawn(self, uniform, rows):
+        """Cells drawn by their probabilities, (n_moves, n), in the parts of rows (n,).
+
+        `uniform` are random numbers in [0, 1), (n_moves, n).
+        """
+        upper = np.cumsum(self.probabilities)
+        if self.parts is None:
+            return np.searchsorted(upper[:-1], uniform, side="right")
+        # the probabilities of each part sum to 1
+        part, bounds = self.parts.of_row[rows], self.parts.bounds
+        cells = np.searchsorted(upper[:-1], part + uniform, side="right")
+        return np.clip(cells, bounds[part], bounds[part + 1] - 1)
+
+    def values_at(self, rows, cells):
+        """Values of the entry in some rows, each at one cell, (n, n_columns)."""
+        return self.rows_of_values(cells)
+
+    def replaced(self, rows, cells):
+        """The arguments of `Table.moved`: rows, columns, donors, values."""
+        columns = self.entry.columns
+        donors = None if self.donors is None else self.donors[cells]
+        if donors is not None and np.all(donors >= 0):
+            return rows, columns, donors, None
+        return rows, columns, donors, self.rows_of_values(cells)
 
     @property
     def donors_of_columns(self):
@@ -118,11 +161,16 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     if not isinstance(grid, str | numbers.Integral):
         move = _given(table, weights, entry, grid, categorical)
     elif grid == "all" or categorical or more or table.has_levels(first):
-        return _observed(table, weights, entry, categorical)
+        codes, donors = table.factorize(entry.columns)
+        probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
+        columns = [table.column(j)[donors] for j in entry.columns]
+        values = side_by_side(columns, len(donors))
+        move = Move(entry, values, donors, probabilities, codes, categorical)
     else:
         column = table.column(first).astype(np.float64)
         move = _summary(column, weights, entry, grid)
-    return _as_stored(table, move)
+    ordered = is_ordered(table, entry, categorical_columns)
+    return replace(_as_stored(table, move), ordered=ordered)
 
 
 def _as_stored(table, move):
@@ -141,12 +189,10 @@ def is_categorical(table, entry, categorical_columns):
     )
 
 
-def _observed(table, weights, entry, categorical):
-    codes, donors = table.factorize(entry.columns)
-    probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
-    columns = [table.column(j)[donors] for j in entry.columns]
-    values = side_by_side(columns, len(donors))
-    return Move(entry, values, donors, probabilities, codes, categorical)
+def is_ordered(table, entry, categorical_columns):
+    """Whether the values of an entry have an order that a direction can follow."""
+    first, *more = entry.columns
+    return not more and first not in categorical_columns and table.has_order(first)
 
 
 def distinct_values(table, weights, entry):
@@ -164,7 +210,7 @@ def distinct_values(table, weights, entry):
     if column is None or column.dtype.kind == "O" or np.any(weights != weights[0]):
         move = make_move(table, weights, entry, "all")
         return move.values, move.probabilities
-    values, counts = _masses(column, weights)
+    values, counts = distinct_masses(column, weights)
     return values, counts / len(column)
 
 
@@ -175,8 +221,8 @@ def _summary(column, weights, entry, grid):
         values, probabilities = np.array([np.nan]), np.array([1.0])
     else:
         if isinstance(grid, numbers.Integral):
-            numeric = _masses(column[present], weights[present])
-            values, probabilities = _bins(*numeric, grid)
+            numeric = distinct_masses(column[present], weights[present])
+            values, probabilities = equal_bins(*numeric, grid)
         else:
             values = _spread(column[present], entry, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
@@ -212,39 +258,6 @@ def _spread(column, entry, grid):
     return np.unique(np.quantile(np.unique(column), np.linspace(0, 1, 11)))  # deciles
 
 
-def _masses(column, weights):
-    """Distinct values, ascending, and their weights, or counts where all are equal."""
-    if np.all(weights == weights[0]):
-        column, weights = np.sort(column), np.ones(len(column))
-    else:
-        order = np.argsort(column, kind="stable")
-        column, weights = column[order], weights[order]
-    first = np.flatnonzero(begins_value(column))
-    return column[first], np.add.reduceat(weights, first)
-
-
-def _bins(distinct, masses, n_bins):
-    """Equal-probability bins of sorted values, each represented by its median.
-
-    Tied values stay together: a value belongs to the bin that holds the middle of its
-    probability mass. If exactly half of a bin's mass lies below a gap, its median is
-    the middle of the gap.
-    """
-    up_to = np.cumsum(masses)
-    total = up_to[-1]
-    if len(distinct) <= n_bins:
-        return distinct, masses / total
-    # the tolerance keeps a middle that is a bin's edge up to rounding in the left bin
-    bins = ((up_to - masses / 2) * (n_bins / total) - 1e-9).astype(int)
-    first = np.flatnonzero(np.diff(np.minimum(bins, n_bins - 1), prepend=-1))
-    begin = up_to[first] - masses[first]
-    end, last = np.append(begin[1:], total), np.append(first[1:], len(bins)) - 1
-    half, tolerance = (begin + end) / 2, 1e-12 * total
-    low = np.searchsorted(up_to, half - tolerance)
-    high = np.minimum(np.searchsorted(up_to, half + tolerance), last)
-    return 0.5 * (distinct[low] + distinct[high]), (end - begin) / total
-
-
 def _given(table, weights, entry, grid, categorical):
     """Values named by the user, equally likely; NaN keeps its frequency."""
     if len(entry.columns) > 1:
@@ -261,7 +274,7 @@ def _given(table, weights, entry, grid, categorical):
         raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
     probabilities = counts / counts.sum()
-    missing = np.isnan(table.column(entry.columns[0]).astype(np.float64))
+    missing = table.missing(entry.columns[0])
     values, probabilities = _and_missing(values, probabilities, missing, weights)
     return Move(entry, values, None, probabilities, None, categorical)
 
@@ -304,29 +317,6 @@ def _given_group(table, entry, grid, categorical):
         given.astype(np.float64), axis=0, return_counts=True, equal_nan=True
     )
     return Move(entry, values, None, counts / counts.sum(), None, categorical)
-
-
-def product_move(first, second):
-    """Two moves at once: every value of one with every value of the other.
-
-    Parameters
-    ----------
-    first, second : Move
-        On columns not shared.
-
-    Returns
-    -------
-    Move
-        Its cell k * second.n_cells + l is cell k of the first, cell l of the second.
-    """
-    k, l = np.divmod(np.arange(first.n_cells * second.n_cells), second.n_cells)
-    both = first.rows_of_values(k), second.rows_of_values(l)
-    values = side_by_side([column for rows in both for column in rows.T], len(k))
-    donors = np.hstack([first.donors_of_columns[k], second.donors_of_columns[l]])
-    probabilities = first.probabilities[k] * second.probabilities[l]
-    entry = first.entry.together_with(second.entry)
-    categorical = first.categorical and second.categorical
-    return Move(entry, values, donors, probabilities, None, categorical)
 
 
 def _entries_with_values(entries, grid):
@@ -376,6 +366,12 @@ class Moves:
         request, e = divmod(int(position), len(self.entries))
         named = self.categorical_columns[request]
         return is_categorical(self.table, self.entries[e], named)
+
+    def is_ordered(self, position):
+        """Whether the values of the entry at a position have an order."""
+        request, e = divmod(int(position), len(self.entries))
+        named = self.categorical_columns[request]
+        return is_ordered(self.table, self.entries[e], named)
 
     def __getitem__(self, position):
         request, e = divmod(int(position), len(self.entries))

@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from skvarimp._data.validation import has_tags, is_structured
+from skvarimp._data.table import has_tags
+from skvarimp._data.validation import is_structured
 from skvarimp._data.values import as_columns, indicators, positions, watched
 from skvarimp._models.model import is_ranker
-from skvarimp._response.reductions import AbsoluteError, Loss, SquaredError
-from skvarimp._response.states import Draw
+from skvarimp._response.reductions import AbsoluteError, Draw, Loss, SquaredError
 from skvarimp._running.guards import users_code
 
 LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
@@ -49,7 +49,6 @@ class ErrorLoss(RowLoss):
     target: object
 
     def __call__(self, y, outputs):
-        """See the module."""
         gaps = self.target(y[:, 0])[:, :, np.newaxis] - outputs
         return np.mean(self.size(gaps, out=gaps), axis=0)
 
@@ -72,7 +71,6 @@ class ZeroOneLoss(ErrorLoss):
     name = "zero_one"
 
     def __call__(self, y, outputs):
-        """See the module."""
         wrong = self.target(y[:, 0])[:, :, np.newaxis] != outputs
         return np.mean(wrong, axis=0, dtype=np.float64)
 
@@ -92,7 +90,6 @@ class WrongClassLoss(RowLoss):
     name = "zero_one"
 
     def __call__(self, y, outputs):
-        """See the module."""
         wrong = [
             self._chosen(scores, classes) != at[:, np.newaxis]
             for scores, at, classes in _columnwise(y, outputs, self.class_lists)
@@ -114,7 +111,6 @@ class LogLoss(RowLoss):
     smooth = True
 
     def __call__(self, y, outputs):
-        """See the module."""
         losses = []
         for scores, at, classes in _columnwise(y, outputs, self.class_lists):
             if len(classes) == 2:
@@ -133,11 +129,9 @@ class CallableLoss(RowLoss):
 
     @property
     def name(self):
-        """Of the function."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, y, outputs):
-        """See the module."""
         n_outputs, n_rows, n_cells = outputs.shape
         flat = outputs.reshape(n_outputs, -1)
         predicted = flat[0] if n_outputs == 1 else flat.T
@@ -176,17 +170,16 @@ class LossDraw(Draw):
     donor_factor = 1
 
     def contribution(self, base, moved, y):
-        """See `Draw.contribution`."""
         both = np.stack([moved[0], base], axis=2)
         losses = self.loss(y[:, np.newaxis], both)
         return (losses[:, 0] - losses[:, 1])[np.newaxis]
 
     def unmoved(self, base, y):
-        """See `Draw.unmoved`: the loss of each row, where draws are divided by it."""
+        """The loss of each row, where draws are divided by it."""
         return 0.0 if self.reference is None else loss_of_rows(self.loss, y, base)
 
     def further_influence(self, theta, unmoved):
-        """See `Draw.further_influence`; of a ratio's denominator."""
+        """A row also moves the mean loss that a ratio is divided by."""
         if self.reference is None:
             return 0.0
         return -theta * (unmoved / self.reference - 1.0)

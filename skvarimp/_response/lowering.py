@@ -6,53 +6,56 @@ entry, by the same walk that will run, with its closed forms and compiled kernel
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.table import FrameTable
-from skvarimp._data.units import Units
+from skvarimp._data.frames import FrameTable
+from skvarimp._data.statistics import Units
 from skvarimp._data.values import side_by_side, spread_over
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
 from skvarimp._models.kernels import KernelSum
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
-from skvarimp._response.contract import Response
-from skvarimp._response.engine import Walk, run_walk
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.engine import Walk, finished_curves, run_walk
 from skvarimp._response.grid import Move, Moves, make_move
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs
-from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.composite import (
     ColumnwiseResponse,
     CombinedResponse,
     Transformed,
 )
-from skvarimp._response.responses.interpolated import InterpolatedResponse
-from skvarimp._response.responses.kernel import kernel_response
 from skvarimp._response.responses.linear import (
     AdditiveResponse,
     LabelResponse,
     LinearResponse,
 )
+from skvarimp._response.responses.nodes import InterpolatedResponse, kernel_response
 from skvarimp._response.responses.projection import NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._running.guards import warn
+from skvarimp._running.guards import OverBudget, warn
 from skvarimp.exceptions import ResponseWarning
 
 
-def _additive(model, form):
+def _additive(model, form, table):
     if form.parts:
         return AdditiveResponse(model, form)
     kind = LabelResponse if getattr(form.link, "convex", False) else LinearResponse
     return kind(model, form)
 
 
-def _layers(model, form):
+def _layers(model, form, table):
     linear = form.collapsed()
     if linear is not None:
-        return _additive(model, linear)
+        return _additive(model, linear, table)
     return NetworkResponse(model, form)
+
+
+def _smooth(model, form, table):
+    return InterpolatedResponse(model, table)
 
 
 def _combined(model, form, table):
@@ -66,32 +69,15 @@ def _behind_steps(model, form, table):
     return ColumnwiseResponse(inner, transformed)
 
 
-def _of_numbers(response):
-    """How a response of plain arrays is made: for numbers in double precision."""
-
-    def make(model, form, table):
-        _refuse_single(form, table)
-        return response(model, form)
-
-    return make
-
-
-def _kernel_sum(model, form, table):
-    _refuse_single(form, table)
-    return kernel_response(model, form, table)
-
-
-def _smooth(model, form, table):
-    _refuse_single(form, table)
-    return InterpolatedResponse(model, table)
-
-
-# The response of each kind of form: function(model, form, table).
-RESPONSES = {
-    Additive: _of_numbers(_additive),
-    KernelSum: _kernel_sum,
+# The response of each kind of form: function(model, form, table). The first are of
+# plain arrays and take numbers in double precision; the others see to their members.
+OF_NUMBERS = {
+    Additive: _additive,
+    KernelSum: kernel_response,
     Smooth: _smooth,
-    Layers: _of_numbers(_layers),
+    Layers: _layers,
+}
+RESPONSES = OF_NUMBERS | {
     Combined: _combined,
     BehindSteps: _behind_steps,
     Trees: TreeResponse,
@@ -100,6 +86,8 @@ RESPONSES = {
 
 def response_of(model, form, table):
     """The unprobed response of a form on a table, or NotReadable with the reason."""
+    if type(form) in OF_NUMBERS:
+        _refuse_single(form, table)
     return RESPONSES[type(form)](model, form, table)
 
 
@@ -139,8 +127,13 @@ class Watched:
     base: np.ndarray
     weights: np.ndarray
 
+    @cached_property
+    def lowered(self):
+        """The unprobed fast response, or NotReadable with the reason."""
+        return lowered(self.model, self.table)
 
-def respond(watched, entries, walked=True, lower=lowered):
+
+def respond(watched, entries, walked=True):
     """The response that serves a model: lowered and probed, or the black box.
 
     Parameters
@@ -149,8 +142,6 @@ def respond(watched, entries, walked=True, lower=lowered):
     entries : list of Entry
     walked : bool, default=True
         Whether importances are wanted, whose walk is then probed as well.
-    lower : callable, default=lowered
-        lower(model, table) -> the lowered response; a caller hands out one it kept.
 
     Returns
     -------
@@ -158,11 +149,14 @@ def respond(watched, entries, walked=True, lower=lowered):
     """
     model, n_outputs = watched.model, len(watched.base)
     try:
-        response = lower(model, watched.table)
+        response = watched.lowered
         probe(response, watched, entries, walked)
         return response
     except NotReadable as declined:
         return BlackBoxResponse(model, n_outputs, str(declined))
+    except OverBudget:
+        reason = "max_evaluations leaves too few rows to probe a faster response"
+        return BlackBoxResponse(model, n_outputs, reason)
     except FloatingPointError as error:
         return BlackBoxResponse(model, n_outputs, f"fast response: {error}")
     except Difference as difference:
@@ -220,7 +214,6 @@ def probe(response, watched, entries, walked=True):
         Whether to compare the importances of a walk, too.
     """
     table, base, weights = watched.table, watched.base, watched.weights
-    black_box = BlackBoxResponse(watched.model, len(base))
     rows = spread_over(len(weights), ROWS)
     some = list(_some_of_each_size(entries))
     moves = [_probe_move(response, table, weights, entry) for entry in some]
@@ -232,14 +225,14 @@ def probe(response, watched, entries, walked=True):
         walk = _short_walk(response, table, few, base, weights, some[moving])
         move = walk.moves[0]
         blocks.append((few, replace(move, donors=few[move.donors], codes=None)))
-    own = black_box.curves_of(table, blocks)
+    own = BlackBoxResponse(watched.model, len(base)).curves_of(table, blocks)
     _compare_curves(response, moves, fast, own, base[:, rows])
     if walk is not None:
         _compare_walks(walk, own[-1])
     for inner, of_model, behind, entry_behind in response.inside(table):
         # next to the thresholds that lie behind steps
         alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
-        if any(len(inner.critical_values(e.columns[0])) for e in alone):
+        if sum([len(inner.critical_values(e.columns[0])) for e in alone]):
             probe(inner, replace(watched, model=of_model, table=behind), alone, False)
 
 
@@ -267,7 +260,7 @@ def _compare_curves(response, moves, fast, own, base):
 def _short_walk(response, table, rows, base, weights, entry):
     """A walk of one entry over some rows alone."""
     table, weights = table.take(rows), weights[rows] / weights[rows].sum()
-    base = np.ascontiguousarray(base[:, rows])
+    base, units = np.ascontiguousarray(base[:, rows]), Units.of(weights)
     reductions = [Pairs(), Observed(), PartialDependence.over("std", len(rows), 2)]
     return Walk(
         response,
@@ -277,7 +270,7 @@ def _short_walk(response, table, rows, base, weights, entry):
         np.arange(len(rows)),
         weights,
         base,
-        Units.of(weights),
+        units,
         None,
         [[np.ones(len(base))] * len(reductions)],
     )
@@ -286,25 +279,13 @@ def _short_walk(response, table, rows, base, weights, entry):
 def _compare_walks(walk, curves):
     """The importances of a walk's entry against those of the model's own curves."""
     size = np.abs(walk.base).max() + np.ptp(walk.base)
-    own = replace(walk, response=_Curves(curves))
     try:
-        fast, own = run_walk(walk)[0], run_walk(own)[0]
+        fast, own = run_walk(walk)[0], finished_curves(walk, curves)
     except ValueError:  # numbers too large: the walk itself will say so
         return
     for reduction, one, other in zip(walk.reductions[0], fast, own):
         where = f"in {type(reduction).__name__} of {walk.moves.entries[0].name!r}"
         _compare(walk.response, one.importances, other.importances, size, where)
-
-
-class _Curves(Response):
-    """Curves that are known already."""
-
-    def __init__(self, curves):
-        self._curves, self.n_outputs = curves, len(curves)
-
-    def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
-        return self._curves[:, rows]
 
 
 def _compare(response, fast, own, size, where):

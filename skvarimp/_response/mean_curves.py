@@ -1,12 +1,13 @@
-"""Reductions of mean curves, and shares of the variance of the response.
+"""Flatness of curves and of mean curves, and shares of the variance of the response.
 
 Index letters as in `reductions`. With F[k] the mean over the rows of ICE[i, k]:
 
-================= ==========================================================
-PartialDependence flatness over k of F[k]
-OwnShare          Var_k F[k] / Var f
-TotalShare        sum_i w[i] Var_k ICE[i, k] / Var f
-================= ==========================================================
+================== =========================================================
+IndividualFlatness sum_i w[i] flatness over k of ICE[i, k]
+PartialDependence  flatness over k of F[k]
+OwnShare           Var_k F[k] / Var f
+TotalShare         sum_i w[i] Var_k ICE[i, k] / Var f
+================== =========================================================
 
 where Var_k weighs the cells by p[k]. The shares are Sobol' indices. The variance of f
 over the rows comes as the scale. It is estimated from the same rows, so that a row
@@ -14,16 +15,20 @@ moves a share s = U / Var f by
 
     psi[i] = (psi_U[i] - s ((f[i] - mean f)^2 - Var f)) / Var f."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.statistics import centred, variance
-from skvarimp._response.reductions import OfStatistic, RowMean, flatness, flatness_slope
-from skvarimp._response.states import Finished, State
+from skvarimp._data.statistics import Units, centred, divided, variance
+from skvarimp._response.reductions import Finished, Range, Reduction, RowMean
+from skvarimp._response.states import State
 from skvarimp._running.memory import working_bytes
+
+# Mean responses closer than this, relative to the response's size, count as equal:
+# rounding must not decide which rows make up a standard error.
+_TIED = 1e-12
 
 BLOCK_ROWS = 2**16  # drawn together
 
@@ -66,35 +71,121 @@ SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard er
 LEAST_GROUPS = 10  # of rows, whatever memory they take: errors known to a fifth
 
 
+def flatness(curves, multiplicity, statistic):
+    """How much curves vary over the distinct grid values, each counted once.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_entries, ..., n_cells)
+    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
+        Number of distinct values that a cell stands for, perhaps different by row.
+    statistic : {"std", "range"}
+        Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
+        minimum (eq. 6). One value: 0.
+
+    Returns
+    -------
+    ndarray of shape (n_entries, ...)
+    """
+    if statistic == "range":
+        return curves.max(axis=-1) - curves.min(axis=-1)
+    centred, count = _centred(curves, multiplicity)
+    total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
+    return np.sqrt(total / np.maximum(count - 1, 1))
+
+
+def _beside(curves, multiplicity):
+    """Multiplicity in a shape that broadcasts with curves."""
+    n_more = curves.ndim - multiplicity.ndim
+    return np.expand_dims(multiplicity, tuple(range(1, 1 + n_more)))
+
+
+def _centred(curves, multiplicity):
+    """Curves minus their mean over the distinct values, and how many there are."""
+    m = _beside(curves, multiplicity)
+    count = m.sum(axis=-1)
+    # from the first value on: a constant curve is centred to exactly 0
+    shifted = curves - curves[..., :1]
+    mean = np.sum(m * shifted, axis=-1) / count
+    return shifted - mean[..., np.newaxis], count
+
+
+def flatness_slope(curves, multiplicity, statistic, size):
+    """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
+
+    Tied extremes share the slope evenly, so that no order of values decides. `size` is
+    the size of the responses, (n_outputs,).
+    """
+    count = multiplicity[:, np.newaxis]
+    top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
+    tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
+    moves = top - bottom > tied
+    if statistic == "range":
+        ends = count * (curves >= top - tied), count * (curves <= bottom + tied)
+        highest, lowest = (end / end.sum(axis=-1, keepdims=True) for end in ends)
+        return moves * (highest - lowest)
+    centred, n = _centred(curves, multiplicity)
+    divisor = flatness(curves, multiplicity, "std") * np.maximum(n - 1, 1)
+    return moves * divided(count * centred, divisor[..., np.newaxis])
+
+
+class OfStatistic(Reduction):
+    """A reduction with a `statistic` that "auto" chooses for each entry."""
+
+    def of_kind(self, categorical):
+        if self.statistic != "auto":
+            return self
+        return replace(self, statistic="range" if categorical else "std")
+
+
+@dataclass(frozen=True)
+class IndividualFlatness(OfStatistic, RowMean):
+    """Mean over rows of the standard deviation, or the range, of each row's curve."""
+
+    statistic: str = "std"
+
+    counts_values = True
+
+    def of_kind(self, categorical):
+        known = super().of_kind(categorical)
+        return Range() if known.statistic == "range" else known
+
+    def reduce(self, shape):
+        return State(shape.deviations())
+
+
 @dataclass(frozen=True)
 class PartialDependence(OfStatistic):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
 
     The standard error needs each row's curve after the mean curve is known. Up to
     `n_groups` rows are kept apart, and the error is exact. More rows are added up with
-    random signs in `n_groups` groups. This estimates the same sum of squares without
-    bias and with a relative error of about (2 n_groups)^(-1/2). Groups are joined where
-    their sums over all outputs and cells take too much memory.
+    random signs in `n_groups` groups, rows that depend on each other with one sign in
+    one group. This estimates the same sum of squares without bias and with a relative
+    error of about (2 n_groups)^(-1/2). Groups are joined where their sums over all
+    outputs and cells take too much memory.
     """
 
     statistic: str = "std"
     n_groups: int = 200
     n_rows: int = 0
     part: slice | None = None
+    units: Units | None = field(default=None, compare=False)
 
     needs = "moments"
     merges_rows = True
     counts_values = True
 
     @classmethod
-    def over(cls, statistic, n_rows, n_groups=None):
-        """For a known number of rows; at most `n_groups` are kept apart.
+    def over(cls, statistic, n_rows, n_groups=None, units=None):
+        """For a known number of rows, of some `Units`; `n_groups` are kept apart.
 
-        None: 200, or as few as 50 where there are many rows.
+        None: 200, or as few as 50 where there are many rows, and no more than units.
         """
         if n_groups is None:
             n_groups = max(50, min(200, SKETCH_SIZE // n_rows))
-        return cls(statistic, min(n_groups, n_rows), n_rows)
+            n_groups = n_groups if units is None else min(n_groups, units.n)
+        return cls(statistic, min(n_groups, n_rows), n_rows, units=units)
 
     def reduce(self, shape):
         """See `Reduction.reduce`.
@@ -127,9 +218,9 @@ class PartialDependence(OfStatistic):
         factors = signs[rows] * weights
         return "sketch", factors, groups[rows] % n_groups, n_groups
 
-    def of_part(self, part):
-        """See `Reduction.of_part`; with signs as for all rows."""
-        return replace(self, part=part)
+    def of_part(self, part, units=None):
+        """The rows keep the signs that they have among all rows."""
+        return replace(self, part=part, units=units)
 
     def of_sums(self, signed, groups, n_groups):
         """The reduction for sums of all rows by group, instead of the rows."""
@@ -140,8 +231,16 @@ class PartialDependence(OfStatistic):
     @cached_property
     def drawn(self):
         """The signs of the rows and their groups, (n_rows,) each."""
-        part = self.part or slice(0, self.n_rows)
-        return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
+        part, units = self.part or slice(0, self.n_rows), self.units
+        if not self.joins_rows:
+            return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
+        signs, groups = signed_groups(units.n, min(self.n_groups, units.n), 0, units.n)
+        return signs[units.groups], groups[units.groups]
+
+    @property
+    def joins_rows(self):
+        """Whether there are rows that depend on each other."""
+        return self.units is not None and self.units.groups is not None
 
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""
@@ -160,7 +259,6 @@ class PartialDependence(OfStatistic):
         return int(min(self.n_groups, max(room, LEAST_GROUPS)))
 
     def finish(self, state, sample):
-        """See `Reduction.finish`."""
         importances = self.spread(state.cells, sample) / sample.scale
         curves = state.cells + sample.level[:, np.newaxis]
         own = self.own_influences(state.cells, importances, sample)
@@ -187,10 +285,8 @@ class PartialDependence(OfStatistic):
         per_output = sample.units.error_of_sums(psi)
         psi = psi.mean(axis=1)
         errors = sample.units.error_of_sums(psi)
-        influences = None
-        if sample.keep_rows and n_groups == self.n_rows:
-            influences = psi[:, groups] / weights
-        finished = Finished(importances, errors, influences=influences, curves=curves)
+        finished = Finished(importances, errors, curves=curves)
+        finished.directions = sample.directions(curves)
         finished.errors_per_output = per_output
         return finished
 
@@ -244,18 +340,16 @@ class OwnShare(PartialDependence):
     uses_squares = True
 
     def spread(self, cells, sample):
-        """See `PartialDependence.spread`."""
         return variance(cells, sample.probabilities)
 
     def slope(self, cells, sample):
-        """See `PartialDependence.slope`."""
         chances = sample.probabilities
         return 2.0 * chances[:, np.newaxis] * centred(cells, chances)
 
     through_scale = _through_variance
 
     def own_influences(self, cells, importances, sample):
-        """See `PartialDependence.own_influences`; a row is also donor of its value."""
+        """A row is also donor of its value."""
         through_scale = self.through_scale(importances, sample)
         if sample.codes is None:
             return through_scale

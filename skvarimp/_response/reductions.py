@@ -4,15 +4,14 @@ Index letters: b entry of the block, o output, i row, k cell. With ICE[i, k] the
 response of row i with the entry moved to cell k, f[i] the response unmoved, p[k] the
 cell's probability and w[i] the row's weight (both sum to 1):
 
-=================== ==========================================================
-Pairs               sum_i w[i] sum_kl p[k] p[l] \\|ICE[i, k] - ICE[i, l]\\|
-Observed            sum_i w[i] sum_k p[k] \\|ICE[i, k] - f[i]\\|
-Range               sum_i w[i] (max_k ICE[i, k] - min_k ICE[i, k])
-IndividualFlatness  sum_i w[i] flatness over k of ICE[i, k]
-Loss                sum_i w[i] (sum_k p[k] loss(y[i], ICE[i, k]) - loss(y[i], f[i]))
-SquaredError        Loss with loss(y, f) = (y - f)^2
-AbsoluteError       Loss with loss(y, f) = \\|y - f\\|
-=================== ==========================================================
+=============== ==========================================================
+Pairs           sum_i w[i] sum_kl p[k] p[l] \\|ICE[i, k] - ICE[i, l]\\|
+Observed        sum_i w[i] sum_k p[k] \\|ICE[i, k] - f[i]\\|
+Range           sum_i w[i] (max_k ICE[i, k] - min_k ICE[i, k])
+Loss            sum_i w[i] (sum_k p[k] loss(y[i], ICE[i, k]) - loss(y[i], f[i]))
+SquaredError    Loss with loss(y, f) = (y - f)^2
+AbsoluteError   Loss with loss(y, f) = \\|y - f\\|
+=============== ==========================================================
 
 `reduce` asks a shape of curves (`shapes/shape.py`) for the sums it needs and makes a
 `State` of them, states merge by `State.merged`, and `finish` gives the importance of
@@ -23,7 +22,184 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._response.states import Draw, State
+from skvarimp._data.statistics import Units
+from skvarimp._response.states import State
+
+
+@dataclass
+class Finished:
+    """Final numbers of a reduction.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_entries, n_outputs)
+    standard_errors : ndarray of shape (n_entries,) or None
+        Of the mean over the outputs.
+    monte_carlo_errors : float or None
+        Of drawn numbers: the error of drawing; of several entries an array, as the two
+        that follow. NaN for one repeat of every row, as is the standard error.
+    n_draws : int or None
+    largest_draw : float or None
+        Largest size of a draw.
+    influences : ndarray of shape (n_entries, n_rows) or None
+        How much each row moves the importance, where `Sample.keep_rows` asks for it.
+    contributions : ndarray of shape (n_entries, n_rows) or None
+        Each row's own importance, where the importance is their mean.
+    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
+    errors_per_output : ndarray of shape (n_entries, n_outputs) or None
+        Standard errors of each output by itself.
+    skewness : ndarray of shape (n_entries,) or None
+        Of the sampling error of the mean over the outputs; None where it is not known.
+    directions, effects : ndarray of shape (n_entries, n_outputs, ...) or None
+        What `MeanCurve` finds; effects end with n_rows.
+    """
+
+    importances: np.ndarray
+    standard_errors: np.ndarray | None
+    monte_carlo_errors: float | None = None
+    n_draws: int | None = None
+    largest_draw: float | None = None
+    influences: np.ndarray | None = None
+    contributions: np.ndarray | None = None
+    curves: np.ndarray | None = None
+    errors_per_output: np.ndarray | None = None
+    skewness: np.ndarray | None = None
+    directions: np.ndarray | None = None
+    effects: np.ndarray | None = None
+
+
+@dataclass
+class Sample:
+    """What `finish` needs to know of the evaluated rows.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_rows,) or (n_entries, n_rows)
+        Sum to 1.
+    units : Units
+        The independent rows, for standard errors.
+    base : ndarray of shape (n_outputs, n_rows)
+    codes : ndarray of shape (n_entries, n_rows), slice or None
+        The cell of each row's own value; a slice of all cells where row i has cell i.
+        None: rows are not donors of the grid.
+    probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
+    scale : ndarray of shape (n_outputs,)
+        What importances are divided by.
+    level : ndarray of shape (n_outputs,)
+        Mean response of the unmoved rows.
+    keep_rows : bool
+        Whether `Finished` is to hold the numbers of single rows.
+    parts : ndarray of shape (n_rows,) or None
+        The part of each row, where rows are donors of their own part only.
+    squares : ndarray of shape (n_outputs, n_rows) or None
+        `squared_deviations` where they do not follow from `base`.
+    directions : callable or None
+        Of mean curves over the cells.
+    """
+
+    weights: np.ndarray
+    units: Units
+    base: np.ndarray
+    codes: np.ndarray | slice | None
+    probabilities: np.ndarray
+    multiplicity: np.ndarray
+    scale: np.ndarray
+    level: np.ndarray
+    keep_rows: bool = False
+    parts: np.ndarray | None = None
+    squares: np.ndarray | None = None
+    directions: object = None
+
+    def squared_deviations(self):
+        """Squared deviations of the rows' response from its mean."""
+        if self.squares is not None:
+            return self.squares
+        return (self.base - self.level[:, np.newaxis]) ** 2
+
+    def of_donors(self, rows, cells):
+        """What each row adds to the importance as donor, minus the mean of all donors.
+
+        Where there are parts, minus the mean of the donors of the row's own part.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_entries, n_outputs, n_rows)
+            Each row's mean over its cells.
+        cells : ndarray of shape (n_entries, n_outputs, n_cells)
+            Weighted sums over the rows, of each cell.
+
+        Returns
+        -------
+        ndarray of shape (n_entries, n_outputs, n_rows)
+        """
+        if self.parts is None:
+            means = np.matmul(rows, self.weights[..., np.newaxis])
+            return self.donated(cells) - means
+        masses = np.bincount(self.parts, self.weights)
+        means = np.empty((*rows.shape[:2], len(masses)))
+        for at in np.ndindex(*rows.shape[:2]):
+            means[at] = np.bincount(self.parts, self.weights * rows[at]) / masses
+        donated = self.donated(cells) / masses[self.parts]
+        return donated - means[..., self.parts]
+
+    def donated(self, cells):
+        """Give each row the number of its own cell, from numbers (..., n_cells)."""
+        if isinstance(self.codes, slice):
+            return cells[..., self.codes]
+        return np.take_along_axis(cells, self.codes[:, np.newaxis, :], axis=2)
+
+    def finished(self, importances, influences, contributions=None, curves=None):
+        """`Finished` with standard errors, of the mean over outputs and of each.
+
+        By the infinitesimal jackknife, see `Units`.
+
+        Parameters
+        ----------
+        importances : ndarray of shape (n_entries, n_outputs)
+            Scaled already, unlike the following.
+        influences : ndarray of shape (n_entries, n_outputs, n_rows)
+        contributions : ndarray of shape (n_entries, n_outputs, n_rows), default=None
+        curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
+        """
+        psi = self._scaled_mean(influences)
+        errors = self.units.error(psi)
+        finished = Finished(importances, errors, curves=curves)
+        finished.skewness = self.units.skewness(psi, errors)
+        finished.directions = None if curves is None else self.directions(curves)
+        of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
+        finished.errors_per_output = of_outputs.T / self.scale
+        if self.keep_rows:
+            finished.influences = psi
+            if contributions is not None:
+                finished.contributions = self._scaled_mean(contributions)
+        return finished
+
+    def _scaled_mean(self, of_outputs):
+        return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
+
+
+class Draw:
+    """What is drawn: (row, donors) and their contribution to the importance.
+
+    Attributes
+    ----------
+    n_moves : int
+        Donors of one draw.
+    donor_factor : int
+        How much of a row's influence is that as donor.
+    """
+
+    def contribution(self, base, moved, y):
+        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
+        raise NotImplementedError
+
+    def unmoved(self, base, y):
+        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
+        return 0.0
+
+    def further_influence(self, theta, unmoved):
+        """Influence of the rows, (n_rows,), through what the mean is divided by."""
+        return 0.0
 
 
 class Reduction:
@@ -40,19 +216,19 @@ class Reduction:
         Whether each distinct value counts once, whatever its weight.
     uses_squares : bool
         Whether `finish` takes the rows' squared deviations of the response.
+    follows : bool
+        Whether it takes the shape that others need.
     """
 
     needs = "values"
-    merges_rows = False
-    counts_values = False
-    uses_squares = False
+    merges_rows = counts_values = uses_squares = follows = False
 
     def of_kind(self, categorical):
         """The reduction for entries that are categorical, or for those that are not."""
         return self
 
-    def of_part(self, part):
-        """The reduction for a walk over a slice of the rows."""
+    def of_part(self, part, units=None):
+        """The reduction for a walk over a slice of the rows, with their `Units`."""
         return self
 
     def reduce(self, shape):
@@ -68,16 +244,6 @@ class Reduction:
         return 0.0
 
 
-class OfStatistic(Reduction):
-    """A reduction with a `statistic` that "auto" chooses for each entry."""
-
-    def of_kind(self, categorical):
-        """See `Reduction.of_kind`."""
-        if self.statistic != "auto":
-            return self
-        return replace(self, statistic="range" if categorical else "std")
-
-
 class RowMean(Reduction):
     """Mean over rows of each row's own contribution, with a donor part.
 
@@ -90,7 +256,6 @@ class RowMean(Reduction):
     donor_factor = 0
 
     def finish(self, state, sample):
-        """See `Reduction.finish`."""
         theta, psi = self.projected(state.rows, state.cells, sample)
         importances = theta[..., 0] / sample.scale
         psi += self.through_scale(importances, sample)
@@ -114,11 +279,10 @@ class Pairs(RowMean, Draw):
     donor_factor = 2
 
     def reduce(self, shape):
-        """See `Reduction.reduce`."""
         return State(*shape.pairs())
 
     def contribution(self, base, moved, y):
-        """See `Draw`; Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
+        """Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
         return np.abs(moved[0] - moved[1])
 
 
@@ -130,11 +294,10 @@ class Observed(RowMean, Draw):
     donor_factor = 1
 
     def reduce(self, shape):
-        """See `Reduction.reduce`."""
         return State(*shape.distances())
 
     def contribution(self, base, moved, y):
-        """See `Draw`; Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
+        """Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
         return np.abs(moved[0] - base)
 
 
@@ -143,27 +306,8 @@ class Range(RowMean):
     """Mean over rows of the largest minus the smallest response (Clementine)."""
 
     def reduce(self, shape):
-        """See `Reduction.reduce`."""
         lowest, highest = shape.extremes()
         return State(highest - lowest)
-
-
-@dataclass(frozen=True)
-class IndividualFlatness(OfStatistic, RowMean):
-    """Mean over rows of the standard deviation, or the range, of each row's curve."""
-
-    statistic: str = "std"
-
-    counts_values = True
-
-    def of_kind(self, categorical):
-        """See `Reduction.of_kind`."""
-        known = super().of_kind(categorical)
-        return Range() if known.statistic == "range" else known
-
-    def reduce(self, shape):
-        """See `Reduction.reduce`."""
-        return State(shape.deviations())
 
 
 @dataclass(frozen=True)
@@ -190,11 +334,10 @@ class Loss(RowMean):
 
     @property
     def needs(self):
-        """See `Reduction`."""
         return "moments" if self.smooth else "values"
 
     def reduce(self, shape):
-        """See `Reduction.reduce`; the two "outputs" are loss gained and unmoved loss.
+        """The two "outputs" are loss gained and unmoved loss.
 
         Means of differences: exactly 0 for an entry that changes nothing.
         """
@@ -219,7 +362,6 @@ class Loss(RowMean):
         return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
 
     def finish(self, state, sample):
-        """See `Reduction.finish`."""
         of_rows = state.rows[:, :1]
         theta, psi = self.projected(of_rows, state.cells, sample)
         if self.relative:
@@ -242,7 +384,6 @@ class SquaredError(Loss):
     needs = "moments"
 
     def gained(self, shape):
-        """See `Loss.gained`."""
         return shape.squares(self._errors(shape.margins))
 
     def _errors(self, margins):
@@ -256,79 +397,4 @@ class AbsoluteError(SquaredError):
     needs = "order"
 
     def gained(self, shape):
-        """See `Loss.gained`."""
         return shape.distances(self._errors(shape.margins))
-
-
-# Mean responses closer than this, relative to the response's size, count as equal:
-# rounding must not decide which rows make up a standard error.
-_TIED = 1e-12
-
-
-def flatness(curves, multiplicity, statistic):
-    """How much curves vary over the distinct grid values, each counted once.
-
-    Parameters
-    ----------
-    curves : ndarray of shape (n_entries, ..., n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
-        Number of distinct values that a cell stands for, perhaps different by row.
-    statistic : {"std", "range"}
-        Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
-        minimum (eq. 6). One value: 0.
-
-    Returns
-    -------
-    ndarray of shape (n_entries, ...)
-    """
-    if statistic == "range":
-        return curves.max(axis=-1) - curves.min(axis=-1)
-    centred, count = _centred(curves, multiplicity)
-    total = np.sum(_beside(curves, multiplicity) * centred**2, axis=-1)
-    return np.sqrt(total / np.maximum(count - 1, 1))
-
-
-def _beside(curves, multiplicity):
-    """Multiplicity in a shape that broadcasts with curves."""
-    n_more = curves.ndim - multiplicity.ndim
-    return np.expand_dims(multiplicity, tuple(range(1, 1 + n_more)))
-
-
-def _centred(curves, multiplicity):
-    """Curves minus their mean over the distinct values, and how many there are."""
-    m = _beside(curves, multiplicity)
-    count = m.sum(axis=-1)
-    # from the first value on: a constant curve is centred to exactly 0
-    shifted = curves - curves[..., :1]
-    mean = np.sum(m * shifted, axis=-1) / count
-    return shifted - mean[..., np.newaxis], count
-
-
-def flatness_slope(curves, multiplicity, statistic, size):
-    """d flatness / d curve[k], which sums to 0 over k; 0 for constant curves.
-
-    Tied extremes share the slope evenly, so that no order of values decides. `size` is
-    the size of the responses, (n_outputs,).
-    """
-    slope = np.zeros_like(curves)
-    top, bottom = (e(axis=-1, keepdims=True) for e in (curves.max, curves.min))
-    tied = _TIED * (size[:, np.newaxis] + np.maximum(top, -bottom))
-    moves = top - bottom > tied
-    if statistic == "range":
-        count = multiplicity[:, np.newaxis]
-        for sign, extreme in (
-            (1.0, curves >= top - tied),
-            (-1.0, curves <= bottom + tied),
-        ):
-            share = extreme * count
-            slope += sign * share / share.sum(axis=-1, keepdims=True)
-        return slope * moves
-    centred, count = _centred(curves, multiplicity)
-    divisor = flatness(curves, multiplicity, "std") * np.maximum(count - 1, 1)
-    np.divide(
-        multiplicity[:, np.newaxis] * centred,
-        divisor[..., np.newaxis],
-        out=slope,
-        where=moves & (divisor[..., np.newaxis] > 0),
-    )
-    return slope

@@ -7,13 +7,15 @@ is that filter's (Lemaire & Clérot, section II.C.1).
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from skvarimp._data.units import Units
-from skvarimp._response.engine import Outcome, finished_positions
+from skvarimp._data.statistics import Units
+from skvarimp._response.engine import finished_positions
 from skvarimp._response.sampling import scaled_influences
-from skvarimp._running.guards import warn
+from skvarimp._response.states import Outcome
+from skvarimp._running.guards import of_draws, warn
 from skvarimp._running.tasks import Progress
 
 MIN_DRAWS = 100  # before an error of drawing is trusted
@@ -123,8 +125,18 @@ class RunningMeans:
         more = np.where(done == 0, least, np.ceil(more)).astype(np.intp)
         return np.where(self.resting, 0, np.minimum(more, left))
 
-    def ended(self, stopped):
-        """The outcome; a warning says which entries are not precise."""
+    def ended(self, stopped, most=np.inf):
+        """The outcome; a warning says which entries are not precise.
+
+        Parameters
+        ----------
+        stopped : bool
+            Whether a callback or an interrupt ended the draws.
+        most : float
+            `max_evaluations`.
+        """
+        if stopped:
+            self.outcome.complete = self.resting
         if self.tol is None:
             return self.outcome
         errors = self.outcome.monte_carlo_errors
@@ -135,6 +147,8 @@ class RunningMeans:
             why = f"within n_repeats={self.n_repeats} ({n_draws} draws per entry)"
             if stopped:
                 why = "before the draws were stopped"
+            elif self.wanted().any():
+                why = f"within max_evaluations={most}"
             warn(
                 f"tol={self.tol} was not reached for {rough} of {len(errors)} "
                 f"entries {why}; `monte_carlo_errors_` says how precise they are. Use "
@@ -154,18 +168,25 @@ def draw_in_rounds(means, draws, measure):
         Its `n_jobs` says where, and its callbacks see a step for each entry that comes
         to rest. They, or an interrupt, may stop the draws.
     """
-    resting = means.resting
+    resting, rows_left = means.resting, of_draws(measure)
+    rows_left.require(draws.rows_needed(means.done, np.minimum(means.wanted(), 1)))
     with Progress([measure], len(resting)) as progress, progress.until_interrupted():
-        while (wanted := means.wanted()).any() and not progress.stopped:
-            how = means.done, wanted, measure.n_jobs
-            with closing(draws.further(*how)) as arriving:
+        while not progress.stopped:
+            needed = partial(draws.rows_needed, means.done)
+            wanted = rows_left.affordable(means.wanted(), needed)
+            if not wanted.any():
+                progress.step(len(resting) - progress.n_done)
+                break
+            rows_left.spend(needed(wanted))
+            further = draws.further(means.done, wanted, measure.n_jobs)
+            with closing(further) as arriving:
                 for entries, finished in arriving:
                     means.add(entries, finished)
                     resting |= means.resting
                     n_new = int(resting.sum()) - progress.n_done
                     if n_new and progress.step(n_new):
                         break
-    return means.ended(progress.stopped)
+    return means.ended(progress.stopped, rows_left.most)
 
 
 MIN_ROWS = 100  # per repeat
@@ -183,6 +204,38 @@ def rows_per_repeat(n_samples, n_cells):
     return max(MIN_ROWS, int(np.ceil(n_samples / np.mean(n_cells))))
 
 
+@dataclass(frozen=True)
+class DrawnUnits(Units):
+    """The units of which some rows were drawn, row i with chance w_i.
+
+    The mean over the draws of w_i psi_i^2 is the sum over all rows of (w_i psi_i)^2.
+    What rows of one group have in common is estimated from pairs of draws.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_rows,)
+        How often each of the rows was drawn.
+    """
+
+    counts: np.ndarray | None = None
+
+    @classmethod
+    def of_drawn(cls, units, rows, counts):
+        """Of all units those of some rows."""
+        roots = np.sqrt(counts / counts.sum() * units.weights[rows])
+        groups = None if units.groups is None else units.groups[rows]
+        return cls(units.n, roots, None, groups, counts=counts)
+
+    def error(self, influences):
+        squares = np.sum((self.weights * influences) ** 2, axis=-1)
+        if self.groups is not None:
+            drawn, n = self.counts * influences, self.counts.sum()
+            common = np.sum(self.sums(drawn) ** 2, axis=-1) - np.sum(drawn**2, axis=-1)
+            # few draws must not pretend that rows of one group even each other out
+            squares = squares + np.maximum(common, 0.0) / (n * (n - 1))
+        return self.error_of_squares(squares)
+
+
 @dataclass
 class RowDraws:
     """Rows drawn by their weights, the same for all entries, with all of the grid.
@@ -193,39 +246,52 @@ class RowDraws:
     Parameters
     ----------
     walk : Walk
-        Over all rows, of one request with one reduction.
+        Over all rows, of one request with one reduction and `MeanCurve`.
     rows : ndarray of shape (n_repeats, n_rows_per_repeat)
         Those of each repeat, at most.
+    sizes : ndarray of shape (n_entries,)
+        Number of grid values of each entry.
     """
 
     walk: object
     rows: np.ndarray
+    sizes: np.ndarray
+
+    def rows_needed(self, done, wanted):
+        """How many rows the model is asked for; parameters as of `further`."""
+        if not self.walk.response.asks_model:
+            return 0
+        n_repeats, active = self._next(done, wanted)
+        return int(len(np.unique(self.rows[:n_repeats])) * self.sizes[active].sum())
+
+    @staticmethod
+    def _next(done, wanted):
+        """As many repeats as are wanted least, and the entries that have fewer."""
+        active = np.flatnonzero(wanted)
+        n_repeats = (done + wanted)[active].min(initial=np.iinfo(np.intp).max)
+        return n_repeats, active[done[active] < n_repeats]
 
     def further(self, done, wanted, n_jobs):
         """Yield (entries, `Finished`) after as many repeats as are wanted least.
 
         Parameters as of `DonorDraws.further`.
         """
-        active = np.flatnonzero(wanted)
-        n_repeats = (done + wanted)[active].min()
-        active = active[done[active] < n_repeats]
+        n_repeats, active = self._next(done, wanted)
         drawn, counts = np.unique(self.rows[:n_repeats], return_counts=True)
-        # a row is drawn with chance w_i: the mean over the draws of w_i psi_i^2 is the
-        # sum over all rows of (w_i psi_i)^2
         shares = counts / counts.sum()
-        roots = np.sqrt(shares * self.walk.weights[drawn])
         part = replace(
             self.walk,
             moves=self.walk.moves.subset(active),
             rows=drawn,
             weights=shares,
             base=np.ascontiguousarray(self.walk.base[:, drawn]),
-            units=Units(len(self.walk.rows), roots),
+            units=DrawnUnits.of_drawn(self.walk.units, drawn, counts),
             y=None if self.walk.y is None else self.walk.y[drawn],
             keep_rows=True,
         )
         with closing(finished_positions(part, n_jobs)) as arriving:
-            for positions, (finished,) in arriving:
+            for positions, (finished, mean) in arriving:
+                finished.directions, finished.effects = mean.directions, mean.effects
                 yield active[list(positions)], self._of_all(finished, drawn, counts)
 
     def _of_all(self, finished, drawn, counts):
@@ -243,5 +309,10 @@ class RowDraws:
             psi[:] = scaled_influences(psi, self.walk.units, error)
         errors, units = finished.standard_errors, self.walk.units
         finished.skewness = units.skewness(every[0], errors)
-        influences, contributions = every if self.walk.keep_rows else (None, None)
-        return replace(finished, influences=influences, contributions=contributions)
+        if not self.walk.keep_rows:
+            return replace(finished, influences=None, contributions=None)
+        influences, contributions = every
+        effects = np.full((*finished.effects.shape[:2], every.shape[2]), np.nan)
+        effects[:, :, drawn] = finished.effects
+        rows = {"influences": influences, "contributions": contributions}
+        return replace(finished, effects=effects, **rows)

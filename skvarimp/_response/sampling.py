@@ -4,13 +4,13 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import divided
-from skvarimp._data.units import Units
-from skvarimp._response.states import Finished
-from skvarimp._response.subgroups import donor_levels
-from skvarimp._running.memory import slices
+from skvarimp._response.directions import drawn_direction
+from skvarimp._response.reductions import Finished
+from skvarimp._running.memory import call_rows, even_slices, slices
 from skvarimp._running.tasks import in_order
 
 
@@ -36,9 +36,9 @@ class Drawn:
         Each row's mean contribution and `Draw.unmoved`, (2, n_rows), its weight and its
         cell, (n_rows,); the cell `n_cells` for values that are no donors. Of rows in
         partitions `moments_by_weight` of all that.
-    cells : ndarray of shape (4, n_cells)
+    cells : ndarray of shape (4 + n_outputs, n_cells)
         Of the draws of each donor cell: count, weight, weighted mean over the outputs,
-        and weighted square of it.
+        weighted square of it, and weighted response, moved minus unmoved.
     noise : float
         Variances that drawing gives the rows' means, times the squared weights. NaN for
         one repeat, and so are the errors.
@@ -49,7 +49,11 @@ class Drawn:
     cells: np.ndarray
     noise: float
 
-    def estimate(self, points, level, move, draw, n_rows, n_donors=np.inf):
+    def direction(self, move, size):
+        """Of the mean curve, (1, n_outputs); `size` as of `drawn_direction`."""
+        return drawn_direction(self.cells[4:], self.cells[1], move, size)[np.newaxis]
+
+    def estimate(self, points, units, level, move, draw, n_donors=np.inf):
         """`Finished`, and the influence of each point.
 
         Drawing inflates squares of estimates by its own variance, which is taken off.
@@ -57,42 +61,42 @@ class Drawn:
         Parameters
         ----------
         points : tuple of ndarray
-            All rows, or points in their place, as `weighted_points` gives them.
+            Numbers, weights and cells of all rows, or of points in their place.
+        units : Units
+            Those of the points.
         level : float or ndarray of shape (n_cells,)
             What the donors' means are compared with.
         move : Move
         draw : Draw
-        n_rows : int
-            How many rows there are.
         n_donors : float, default=inf
             How many rows were drawn as donors first.
         """
-        (row_mean, unmoved), weights, roots, codes = points
+        (row_mean, unmoved), weights, codes = points
         theta = self.importances.mean()
         psi = row_mean - theta + draw.further_influence(theta, unmoved)
-        squares = roots**2
-        variance, monte_carlo = squares @ psi**2 - self.noise, self.noise
+        terms, drawn, monte_carlo = psi, self.noise, self.noise
         if move.codes is not None:
             means, noise = _donor_means(self.cells, level)
             factor, n_cells = draw.donor_factor, move.n_cells
-            masses, of_squares, own = (
-                np.bincount(codes, of_rows, n_cells)[:n_cells]
-                for of_rows in (weights, squares, squares * psi)
-            )
             # rows whose values are no donors count through those whose values are
+            masses = np.bincount(codes, weights, n_cells)[:n_cells]
             share = divided(move.chances, masses)
+            terms = psi + factor * np.append(share * means, 0.0)[codes]
+            # and those of one cell are donors together, or none of them is
+            twice = (share**2 - share) * means**2 + share * noise
+            of_squares = units.squares_by_cell(codes, n_cells + 1)[:n_cells]
+            drawn = drawn + factor**2 * of_squares @ twice
             donated = factor**2 * (means**2 - noise)
-            crossed = 2 * factor * own * means
-            variance += share @ (crossed + of_squares * donated)
             monte_carlo += np.maximum(move.chances @ donated, 0.0) / n_donors
             psi = psi + factor * np.append(means, 0.0)[codes]
-        error = Units(n_rows).error_of_squares(np.maximum(variance, 0.0))
+        variance = np.sum(units.sums(units.weights * terms) ** 2) - drawn
+        error = units.error_of_squares(np.maximum(variance, 0.0))
         return Finished(self.importances, error, np.sqrt(monte_carlo)), psi
 
 
 def _donor_means(cell_sums, level):
     """Mean contribution of each cell as donor minus a level, and its variance."""
-    count, weight, first, second = cell_sums
+    count, weight, first, second, *_ = cell_sums
     mean = divided(first, weight)
     spread = np.maximum(divided(second, weight) - mean**2, 0.0)
     several = count > 1
@@ -173,6 +177,10 @@ class DonorDraws:
     seeds: np.ndarray
     known: dict = field(default_factory=dict)
 
+    def rows_needed(self, done, wanted):
+        """How many rows the model is asked for, at most; parameters as of `further`."""
+        return int(wanted.sum()) * len(self.walk.rows) * self.draw.n_moves
+
     def further(self, done, wanted, n_jobs):
         """Yield ([entry], `Finished`) of each entry after some more repeats.
 
@@ -182,17 +190,52 @@ class DonorDraws:
             Repeats so far, and those to add.
         n_jobs : int or None
         """
-        active = np.flatnonzero(wanted).tolist()
-        tasks = ((e, self.known.get(e), int(wanted[e])) for e in active)
-        given = (replace(self, known={}),)
-        with closing(in_order(draw_repeats, tasks, given, n_jobs)) as arriving:
-            for (e, *_), (finished, sums) in arriving:
-                self.known[e] = sums
-                yield [e], finished
+        active, given = np.flatnonzero(wanted), (replace(self, known={}),)
+        at_most = call_rows(self.walk.table.n_columns, len(self.scale))
+        n_rows = max(1, wanted.max(initial=0) * len(self.walk.rows) * self.draw.n_moves)
+        at_most = min(at_most // n_rows, -(-len(active) // effective_n_jobs(n_jobs)))
+        tasks = (
+            [(e, self.known.get(e), int(wanted[e])) for e in active[some].tolist()]
+            for some in even_slices(len(active), max(1, at_most))
+        )
+        with closing(in_order(draw_together, tasks, given, n_jobs)) as arriving:
+            for of_entries, results in arriving:
+                for (e, *_), (finished, sums) in zip(of_entries, results):
+                    self.known[e] = sums
+                    yield [e], finished
 
 
-def draw_repeats(task, draws):
+def draw_together(tasks, draws):
+    """The results of `repeats_drawn` for several entries, from the same calls.
+
+    Parameters
+    ----------
+    tasks : list of tuple
+    draws : DonorDraws
+
+    Returns
+    -------
+    list of (Finished, RepeatSums or None)
+    """
+    running = {t: repeats_drawn(task, draws) for t, task in enumerate(tasks)}
+    asked = {t: next(of_task) for t, of_task in running.items()}
+    results = {}
+    while asked:
+        outputs = draws.walk.response.at_several(draws.walk.table, list(asked.values()))
+        for t, of_task in zip(list(asked), outputs):
+            try:
+                asked[t] = running[t].send(of_task)
+            except StopIteration as end:
+                results[t] = end.value
+                del asked[t]
+    return [results[t] for t in running]
+
+
+def repeats_drawn(task, draws):
     """Draw every row once in each of some repeats, its donors by their probabilities.
+
+    A generator: it yields the rows, the move and the cells that it asks the model for,
+    is sent the response there, and returns its result.
 
     Parameters
     ----------
@@ -212,21 +255,22 @@ def draw_repeats(task, draws):
     uniform = Uniform(int(draws.seeds[e]), draws.n_repeats, n_rows, slice(0, n_rows))
     first = 0 if known is None else known.n_repeats
     repeats = range(first, first + n_more)
-    sums = draws_of(walk, move, draw, draws.scale, uniform, repeats)
+    sums = yield from asking_draws(walk, move, draw, draws.scale, uniform, repeats)
     sums = sums if known is None else known + sums
     drawn = sums.drawn(walk, move, draw)
-    numbers, weights, codes = drawn.rows
-    level = donor_levels(walk, move, numbers[0], drawn.importances.mean())
-    points = numbers, weights, walk.units.weights, codes
-    finished, psi = drawn.estimate(points, level, move, draw, n_rows)
+    level = drawn.importances.mean() + gaps_of_levels(move, sums.cells)
+    finished, psi = drawn.estimate(drawn.rows, walk.units, level, move, draw)
     finished.n_draws = sums.n_repeats * n_rows
     finished.largest_draw = sums.largest
     error = finished.standard_errors
     psi = scaled_influences(psi, walk.units, error)
     finished.skewness = walk.units.skewness(psi, error)
+    finished.directions = drawn.direction(move, np.abs(walk.base).max(axis=1))
     if walk.keep_rows:
         finished.influences = psi
-        finished.contributions = numbers[0]
+        finished.contributions, _ = drawn.rows[0]
+        n_moves = sums.n_repeats * draw.n_moves
+        finished.effects = -sums.rows[np.newaxis, 2:] / n_moves
     return finished, sums if sums.n_repeats < draws.n_repeats else None
 
 
@@ -239,9 +283,10 @@ class RepeatSums:
     n_repeats : int
     outputs : ndarray of shape (n_outputs,)
         Of the weighted contributions.
-    rows : ndarray of shape (2, n_rows)
-        By row, of the draws' means over the outputs, and of their squares.
-    cells : ndarray of shape (4, n_cells)
+    rows : ndarray of shape (2 + n_outputs, n_rows)
+        By row, of the draws' means over the outputs, of their squares, and of the
+        response, moved minus unmoved.
+    cells : ndarray of shape (4 + n_outputs, n_cells)
         See `Drawn`.
     largest : float
         Largest size of a draw's mean over the outputs.
@@ -254,17 +299,12 @@ class RepeatSums:
     largest: float = 0.0
 
     def __add__(self, other):
-        return RepeatSums(
-            self.n_repeats + other.n_repeats,
-            self.outputs + other.outputs,
-            self.rows + other.rows,
-            self.cells + other.cells,
-            max(self.largest, other.largest),
-        )
+        *sums, largest = zip(vars(self).values(), vars(other).values())
+        return RepeatSums(*map(sum, sums), max(largest))
 
     def drawn(self, walk, move, draw):
         """What they say of the entry, a `Drawn`."""
-        row_mean, squares = self.rows / self.n_repeats
+        row_mean, squares, *_ = self.rows / self.n_repeats
         within = np.maximum(squares - row_mean**2, 0.0)
         noise = within / (self.n_repeats - 1 or np.nan)  # one says nothing
         unmoved = np.broadcast_to(draw.unmoved(walk.base, walk.y), row_mean.shape)
@@ -277,55 +317,68 @@ class RepeatSums:
         )
 
 
-def draws_of(walk, move, draw, scale, uniform, repeats):
-    """The `RepeatSums` of a range of repeats, from `Uniform` random numbers."""
+def draws_of(walk, *how):
+    """The `RepeatSums` of a range of repeats; `how` as of `asking_draws`."""
+    asking, outputs = asking_draws(walk, *how), None
+    try:
+        while True:
+            outputs = walk.response.at(walk.table, *asking.send(outputs))
+    except StopIteration as end:
+        return end.value
+
+
+def asking_draws(walk, move, draw, scale, uniform, repeats):
+    """The `RepeatSums` of a range of repeats, from `Uniform` random numbers.
+
+    A generator as `repeats_drawn`.
+    """
     (n_rows, n_cells), weights = (len(walk.rows), move.n_cells), walk.weights
-    total = RepeatSums(
-        0, np.zeros(len(scale)), np.zeros((2, n_rows)), np.zeros((4, n_cells))
-    )
+    total = None
     for part in slices(len(repeats), n_rows * draw.n_moves):
         numbers = uniform.numbers(repeats[part], draw.n_moves)
         n = numbers.shape[1]
         rows = np.tile(np.arange(n_rows), n)
         numbers = numbers.reshape(draw.n_moves, len(rows))
-        cells = donor_cells(numbers, move, walk.rows[rows])
-        values = contributions(walk, move, draw, rows, cells) / scale[:, np.newaxis]
+        cells = move.drawn(numbers, walk.rows[rows])
+        values, drifts = yield from contributions(walk, move, draw, rows, cells)
+        values = values / scale[:, np.newaxis]
         mean, w = values.mean(axis=0), weights[rows]
         by_row, of_cells = mean.reshape(n, n_rows), 0.0
-        for drawn in cells:
-            sums = (None, w, w * mean, w * mean**2)
+        for drawn, drift in zip(cells, drifts):
+            sums = (None, w, w * mean, w * mean**2, *(w * drift))
             of_cells += np.stack([np.bincount(drawn, of, n_cells) for of in sums])
-        of_rows = np.stack([by_row.sum(axis=0), (by_row**2).sum(axis=0)])
-        total += RepeatSums(n, values @ w, of_rows, of_cells, float(np.abs(mean).max()))
+        drift = drifts.sum(axis=0).reshape(-1, n, n_rows).sum(axis=1)
+        of_rows = np.stack([by_row.sum(axis=0), (by_row**2).sum(axis=0), *drift])
+        some = RepeatSums(n, values @ w, of_rows, of_cells, float(np.abs(mean).max()))
+        total = some if total is None else total + some
     return total
 
 
-def donor_cells(uniform, move, rows):
-    """Cells drawn by their probabilities, in each row's own part.
+def gaps_of_levels(move, sums):
+    """Mean contribution of the donors of each cell's level, less that of all donors.
 
     Parameters
     ----------
-    uniform : ndarray of shape (n_moves, n)
-        Random numbers in [0, 1).
     move : Move
-    rows : ndarray of shape (n,)
-        Rows of the table.
+    sums : ndarray of shape (4 + n_outputs, n_cells)
+        See `RepeatSums.cells`.
 
     Returns
     -------
-    ndarray of shape (n_moves, n)
+    ndarray of shape (n_cells,)
     """
-    upper = np.cumsum(move.probabilities)
-    if move.parts is None:
-        return np.searchsorted(upper[:-1], uniform, side="right")
-    # the probabilities of each part sum to 1
-    part, bounds = move.parts.of_row[rows], move.parts.bounds
-    cells = np.searchsorted(upper[:-1], part + uniform, side="right")
-    return np.clip(cells, bounds[part], bounds[part + 1] - 1)
+    level = move.levels
+    _, weight, first, *_ = sums
+    means = divided(np.bincount(level, first), np.bincount(level, weight))
+    return means[level] - first.sum() / weight.sum()
 
 
 def contributions(walk, move, draw, rows, cells):
-    """Contribution of each draw, (n_outputs, n); distinct moved rows predicted once."""
+    """Contribution of each draw, (n_outputs, n); distinct moved rows predicted once.
+
+    And the response moved minus unmoved, (n_moves, n_outputs, n). A generator as
+    `repeats_drawn`.
+    """
     keys = rows * move.n_cells + cells
     distinct, inverse = np.unique(keys, return_inverse=True)
     row, cell = np.divmod(distinct, move.n_cells)
@@ -333,10 +386,8 @@ def contributions(walk, move, draw, rows, cells):
     predict = np.ones(len(row), dtype=bool)
     if move.codes is not None:
         predict = move.codes[walk.rows[row]] != cell
-    response[:, predict] = walk.response.at(
-        walk.table, walk.rows[row[predict]], move, cell[predict]
-    )
+    response[:, predict] = yield walk.rows[row[predict]], move, cell[predict]
     inverse = inverse.reshape(keys.shape)
     moved = [response[:, inverse[m]] for m in range(draw.n_moves)]
-    y = None if walk.y is None else walk.y[rows]
-    return draw.contribution(walk.base[:, rows], moved, y)
+    y, base = None if walk.y is None else walk.y[rows], walk.base[:, rows]
+    return draw.contribution(base, moved, y), np.stack(moved) - base

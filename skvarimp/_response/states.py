@@ -1,10 +1,17 @@
-"""What reductions keep of a block of rows, and what they give in the end."""
+"""What reductions keep of a block of rows, and the numbers of all entries."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._data.units import Units
+# What an `Outcome` takes from a `Finished` besides importances, curves and rows.
+NUMBERS = (
+    "standard_errors",
+    "skewness",
+    "errors_per_output",
+    "monte_carlo_errors",
+    "n_draws",
+)
 
 
 @dataclass
@@ -55,12 +62,14 @@ class State:
         n_rows, n_cells : int
             Of all parts.
         """
-        first, _, _ = parts[0]
-        rows, cells = np.zeros((*first.rows.shape[:2], n_rows)), None
+        (first, _, _), rows, cells = parts[0], None, None
+        if first.rows is not None:
+            rows = np.zeros((*first.rows.shape[:2], n_rows))
         if first.cells is not None:
             cells = np.zeros((*first.cells.shape[:2], n_cells))
         for state, at, of_cells in parts:
-            rows[:, :, at] = state.rows
+            if rows is not None:
+                rows[:, :, at] = state.rows
             if cells is not None:
                 cells[:, :, of_cells] = state.cells
         return State(rows, cells)
@@ -127,169 +136,98 @@ class Merging:
 
 
 @dataclass
-class Finished:
-    """Final numbers of a reduction.
+class Outcome:
+    """One reduction of one request, over all entries.
 
     Attributes
     ----------
     importances : ndarray of shape (n_entries, n_outputs)
-    standard_errors : ndarray of shape (n_entries,) or None
-        Of the mean over the outputs.
-    monte_carlo_errors : float or None
-        Of drawn numbers: the error of drawing; of several entries an array, as the two
-        that follow. It is NaN for one repeat of every row, and the standard error with
-        it.
-    n_draws : int or None
-    largest_draw : float or None
-        Largest size of a draw.
-    influences : ndarray of shape (n_entries, n_rows) or None
-        How much each row moves the importance, where `Sample.keep_rows` asks for it.
-    contributions : ndarray of shape (n_entries, n_rows) or None
-        Each row's own importance, where the importance is their mean.
-    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
+        NaN for entries that a stop came before.
+    standard_errors : ndarray of shape (n_entries,)
+        NaN where there is none.
+    curves : list of (ndarray of shape (n_outputs, n_cells) or None)
+    monte_carlo_errors, n_draws : ndarray of shape (n_entries,) or None
+        Of drawn numbers: the error of drawing, and how many draws there were.
+    influences, contributions : ndarray of shape (n_rows, n_entries) or None
+        Of single rows, see `Finished`; None where they are not kept or there are none.
     errors_per_output : ndarray of shape (n_entries, n_outputs) or None
-        Standard errors of each output by itself.
+        NaN where there is none.
     skewness : ndarray of shape (n_entries,) or None
-        Of the sampling error of the mean over the outputs; None where it is not known.
+        Of the sampling error; NaN where it is not known.
+    directions, effects : ndarray or None
+        As in `Finished`, of all entries; NaN where there is none.
+    complete : ndarray of bool of shape (n_entries,) or None
+        Which entries were drawn as often as wanted, where draws were stopped.
     """
 
     importances: np.ndarray
-    standard_errors: np.ndarray | None
-    monte_carlo_errors: float | None = None
-    n_draws: int | None = None
-    largest_draw: float | None = None
+    standard_errors: np.ndarray
+    curves: list
+    monte_carlo_errors: np.ndarray | None = None
+    n_draws: np.ndarray | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
-    curves: np.ndarray | None = None
     errors_per_output: np.ndarray | None = None
     skewness: np.ndarray | None = None
+    directions: np.ndarray | None = None
+    effects: np.ndarray | None = None
+    complete: np.ndarray | None = None
 
+    @classmethod
+    def empty(cls, n_entries, n_outputs):
+        """To be filled as the entries are finished."""
+        return cls(
+            np.full((n_entries, n_outputs), np.nan),
+            np.full(n_entries, np.nan),
+            [None] * n_entries,
+            errors_per_output=np.full((n_entries, n_outputs), np.nan),
+            skewness=np.full(n_entries, np.nan),
+        )
 
-@dataclass
-class Sample:
-    """What `finish` needs to know of the evaluated rows.
+    @classmethod
+    def drawn(cls, n_entries, n_outputs):
+        """As `empty`, with room for what only drawn numbers have."""
+        outcome = cls.empty(n_entries, n_outputs)
+        outcome.monte_carlo_errors = np.full(n_entries, np.nan)
+        outcome.n_draws = np.zeros(n_entries, dtype=np.intp)
+        return outcome
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_rows,) or (n_entries, n_rows)
-        Sum to 1.
-    units : Units
-        The independent rows, for standard errors.
-    base : ndarray of shape (n_outputs, n_rows)
-    codes : ndarray of shape (n_entries, n_rows), slice or None
-        The cell of each row's own value; a slice of all cells where row i has cell i.
-        None: rows are not donors of the grid.
-    probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
-    scale : ndarray of shape (n_outputs,)
-        What importances are divided by.
-    level : ndarray of shape (n_outputs,)
-        Mean response of the unmoved rows.
-    keep_rows : bool
-        Whether `Finished` is to hold the numbers of single rows.
-    parts : ndarray of shape (n_rows,) or None
-        The part of each row, where rows are donors of their own part only.
-    squares : ndarray of shape (n_outputs, n_rows) or None
-        `squared_deviations` where they do not follow from `base`.
-    """
+    @classmethod
+    def all_empty(cls, n_entries, scales):
+        """One for each reduction of each request, from what they are divided by."""
+        return [[cls.empty(n_entries, len(s)) for s in every] for every in scales]
 
-    weights: np.ndarray
-    units: Units
-    base: np.ndarray
-    codes: np.ndarray | slice | None
-    probabilities: np.ndarray
-    multiplicity: np.ndarray
-    scale: np.ndarray
-    level: np.ndarray
-    keep_rows: bool = False
-    parts: np.ndarray | None = None
-    squares: np.ndarray | None = None
+    def store(self, entries, finished):
+        """Take the numbers of some entries from their `Finished`."""
+        self.importances[entries] = finished.importances
+        for name in NUMBERS:
+            if getattr(finished, name) is not None:
+                getattr(self, name)[entries] = getattr(finished, name)
+        if finished.curves is not None:
+            for e, curve in zip(entries, finished.curves):
+                self.curves[e] = curve
+        for name in ("influences", "contributions"):
+            values = getattr(finished, name)
+            if values is None:
+                continue
+            values = np.atleast_2d(values).T
+            if getattr(self, name) is None:
+                shape = len(values), len(self.importances)
+                setattr(self, name, np.full(shape, np.nan, order="F"))
+            getattr(self, name)[:, entries] = values
+        for name in ("directions", "effects"):
+            values = getattr(finished, name)
+            if values is None:
+                continue
+            if getattr(self, name) is None:
+                shape = len(self.importances), *values.shape[1:]
+                setattr(self, name, np.full(shape, np.nan))
+            getattr(self, name)[entries] = values
 
-    def squared_deviations(self):
-        """Squared deviations of the rows' response from its mean."""
-        if self.squares is not None:
-            return self.squares
-        return (self.base - self.level[:, np.newaxis]) ** 2
-
-    def of_donors(self, rows, cells):
-        """What each row adds to the importance as donor, minus the mean of all donors.
-
-        Where there are parts, minus the mean of the donors of the row's own part.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_entries, n_outputs, n_rows)
-            Each row's mean over its cells.
-        cells : ndarray of shape (n_entries, n_outputs, n_cells)
-            Weighted sums over the rows, of each cell.
-
-        Returns
-        -------
-        ndarray of shape (n_entries, n_outputs, n_rows)
-        """
-        if self.parts is None:
-            means = np.matmul(rows, self.weights[..., np.newaxis])
-            return self.donated(cells) - means
-        masses = np.bincount(self.parts, self.weights)
-        means = np.empty((*rows.shape[:2], len(masses)))
-        for at in np.ndindex(*rows.shape[:2]):
-            means[at] = np.bincount(self.parts, self.weights * rows[at]) / masses
-        donated = self.donated(cells) / masses[self.parts]
-        return donated - means[..., self.parts]
-
-    def donated(self, cells):
-        """Of numbers of cells, (..., n_cells), those of the rows' own."""
-        if isinstance(self.codes, slice):
-            return cells[..., self.codes]
-        return np.take_along_axis(cells, self.codes[:, np.newaxis, :], axis=2)
-
-    def finished(self, importances, influences, contributions=None, curves=None):
-        """`Finished` with standard errors, of the mean over outputs and of each.
-
-        By the infinitesimal jackknife, see `Units`.
-
-        Parameters
-        ----------
-        importances : ndarray of shape (n_entries, n_outputs)
-            Scaled already, unlike the following.
-        influences : ndarray of shape (n_entries, n_outputs, n_rows)
-        contributions : ndarray of shape (n_entries, n_outputs, n_rows), default=None
-        curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
-        """
-        psi = self._scaled_mean(influences)
-        errors = self.units.error(psi)
-        finished = Finished(importances, errors, curves=curves)
-        finished.skewness = self.units.skewness(psi, errors)
-        of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
-        finished.errors_per_output = of_outputs.T / self.scale
-        if self.keep_rows:
-            finished.influences = psi
-            if contributions is not None:
-                finished.contributions = self._scaled_mean(contributions)
-        return finished
-
-    def _scaled_mean(self, of_outputs):
-        return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
-
-
-class Draw:
-    """What is drawn: (row, donors) and their contribution to the importance.
-
-    Attributes
-    ----------
-    n_moves : int
-        Donors of one draw.
-    donor_factor : int
-        How much of a row's influence is that as donor.
-    """
-
-    def contribution(self, base, moved, y):
-        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
-        raise NotImplementedError
-
-    def unmoved(self, base, y):
-        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
-        return 0.0
-
-    def further_influence(self, theta, unmoved):
-        """Influence of the rows, (n_rows,), through what the mean is divided by."""
-        return 0.0
+    def times(self, factor):
+        """The outcome with importances, errors and numbers of rows times a factor."""
+        names = "importances", "standard_errors", "monte_carlo_errors"
+        for name in (*names, "influences", "contributions"):
+            if getattr(self, name) is not None:
+                setattr(self, name, factor * getattr(self, name))
+        return self

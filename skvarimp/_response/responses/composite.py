@@ -10,13 +10,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
+from skvarimp._data.table import Entry, as_table
 from skvarimp._data.values import begins_value, side_by_side
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.contract import Costs, Response
-from skvarimp._response.responses.black_box import moved_rows
 from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse, own_cells_unmoved
 from skvarimp._response.shapes.steps import Steps, settled
@@ -44,6 +42,7 @@ class CombinedResponse(ScoreResponse):
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
         self.reads_cells = all(member.reads_cells for member in members)
+        self.asks_model = any(member.asks_model for member in members)
         if any(member.prefer == "threads" for member in members):
             self.prefer = "threads"
         self.rounding = max(member.rounding for member in members)
@@ -60,16 +59,15 @@ class CombinedResponse(ScoreResponse):
         return [own[:, rows] for own in self._outputs.get(table, ask)]
 
     def critical_values(self, column):
-        """See `Response.critical_values`; those of all members."""
         values = [member.critical_values(column) for member in self.members]
         return np.unique(np.concatenate(values))
 
     def changes(self, move):
-        """See `ScoreResponse.changes`; the members know."""
+        """The members know."""
         return True
 
     def curves(self, table, rows, move, base):
-        """See `Response.curves`; unmoved where no member's output moves."""
+        """Unmoved where no member's output moves."""
         scores = self.scores(table, rows, move)
         own = np.concatenate(self._unmoved(table, rows))
         still = np.all(scores == own[:, :, np.newaxis], axis=0)
@@ -79,7 +77,7 @@ class CombinedResponse(ScoreResponse):
         return np.where(still, base[:, :, np.newaxis], ice)
 
     def steps(self, table, move):
-        """See `Response.steps`; the function is evaluated once per piece."""
+        """The function is evaluated once per piece."""
         each = [member.steps(table, move) for member in self.members]
         if any(steps is None for steps in each):
             return None
@@ -104,23 +102,20 @@ class CombinedResponse(ScoreResponse):
         return steps.mapped(linked)
 
     def at_cells(self, table, rows, moves, base, cells):
-        """See `Response.at_cells`."""
         each = zip(self.members, self._unmoved(table, rows))
         of_members = [m.at_cells(table, rows, moves, own, cells) for m, own in each]
         scores = np.concatenate(of_members, axis=1)
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
-            at = table, rows, move, cells[m]
-            result[m] = self.linked(scores[m], *at)
+            result[m] = self.linked(scores[m], table, rows, move, cells[m])
         return result
 
     def scores(self, table, rows, move):
-        """See `ScoreResponse.scores`."""
         each = zip(self.members, self._unmoved(table, rows))
         return np.concatenate([m.curves(table, rows, move, own) for m, own in each])
 
     def costs(self):
-        """See `Response.costs`; the function is evaluated per cell or per step."""
+        """The function is evaluated per cell or per step."""
         each = [member.costs().of_outputs(member.n_outputs) for member in self.members]
         costs = Costs.added(each)
         if any(of_member.cell for of_member in each):
@@ -142,11 +137,15 @@ class Transformed:
         self.steps, self.raw = form.steps, raw
         self.source, self.model = form.source, form.model
         self.table = self._transform(raw.copy())
-        self.monotone = all(is_monotone(step) for _, step in self.steps.steps)
         # model columns in the order of their sources, and where each source starts
         self._order = np.argsort(self.source, kind="stable")
         raw_columns = np.arange(raw.n_columns + 1)
         self._starts = np.searchsorted(self.source[self._order], raw_columns).tolist()
+
+    @property
+    def monotone(self):
+        """Whether the steps keep the order of the values of each column."""
+        return all(is_monotone(step) for _, step in self.steps.steps)
 
     def _transform(self, native):
         with users_code():
@@ -169,7 +168,9 @@ class Transformed:
         behind, rows, donors = table, move.donors, move.donors
         if rows is None or rows.ndim == 2:  # put into copies of one row
             cells = np.arange(move.n_cells)
-            behind = self._transform(moved_rows(raw, np.zeros_like(cells), move, cells))
+            behind = self._transform(
+                raw.moved(*move.replaced(np.zeros_like(cells), cells))
+            )
             rows = cells
         if donors is not None and donors.ndim == 2:
             place = {j: m for m, j in enumerate(move.entry.columns)}
@@ -198,7 +199,7 @@ class TransformedMoves:
 
     @cached_property
     def by_column(self):
-        """See `Moves.by_column`: only if the steps ascend and merge no two values.
+        """Only if the steps ascend and merge no two values.
 
         If a selector leaves one column of a group, it has the grid of the group. If an
         imputer fills in a missing value, it is still the last value of its grid.
@@ -221,6 +222,10 @@ class TransformedMoves:
     def is_categorical(self, position):
         """See `Moves.is_categorical`."""
         return self.raw_moves.is_categorical(position)
+
+    def is_ordered(self, position):
+        """See `Moves.is_ordered`."""
+        return self.raw_moves.is_ordered(position)
 
     def __len__(self):
         return len(self.raw_moves)
@@ -247,11 +252,10 @@ class ColumnwiseResponse(Response):
         self.n_outputs = inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
-        self.additive = inner.additive
+        self.additive, self.asks_model = inner.additive, inner.asks_model
         self.costs, self.evaluations = inner.costs, inner.evaluations
 
     def inside(self, table):
-        """See `Response.inside`."""
         behind = self.transformed
         yield self.inner, behind.model, behind.of(table), behind.entry
 
@@ -261,35 +265,35 @@ class ColumnwiseResponse(Response):
         return behind, *(self.transformed.move(table, behind, m) for m in moves)
 
     def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
         behind, move = self._behind(table, move)
         return self.inner.curves(behind, rows, move, base)
 
     def at_cells(self, table, rows, moves, base, cells):
-        """See `Response.at_cells`."""
         behind, *moves = self._behind(table, *moves)
         return self.inner.at_cells(behind, rows, moves, base, cells)
 
     def steps(self, table, move):
-        """See `Response.steps`."""
         return self.inner.steps(*self._behind(table, move))
 
     def mean_curves(self, table, rows, weights, move, base):
-        """See `Response.mean_curves`."""
         behind, move = self._behind(table, move)
         return self.inner.mean_curves(behind, rows, weights, move, base)
 
     def averaged(self, table, rows, weights, base, n_columns):
-        """See `Response.averaged`."""
         behind = self.transformed.of(table)
         averaged = self.inner.averaged(behind, rows, weights, base, n_columns)
         return partial(self._averaged, averaged, table, behind)
+
+    def coalitions(self, table, weights, base, entries):
+        entries = [self.transformed.entry(entry) for entry in entries]
+        behind = self.transformed.of(table)
+        return self.inner.coalitions(behind, weights, base, entries)
 
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))
 
     def walker(self, walk):
-        """See `Response.walker`; that of the inner response, behind the steps."""
+        """The inner response walks behind the steps."""
         behind = self.transformed.of(walk.table)
         moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
         inner = replace(walk, response=self.inner, table=behind, moves=moves)

@@ -1,21 +1,19 @@
 """Additive forms: link(b + sum_j g_j(x_j)), with lines wherever g_j(x) = w_j x."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
-from skvarimp._response.contract import Costs, Response, Task
+from skvarimp._response.contract import Costs, Response
+from skvarimp._response.engine import Task
 from skvarimp._response.responses.many_columns import (
     finish_lines,
     line_batches,
     lines_serve,
 )
-from skvarimp._response.responses.projection import (
-    ProjectionResponse,
-    ProjectionWalker,
-    columns_at,
-)
+from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreWalker,
@@ -25,7 +23,7 @@ from skvarimp._response.responses.scores import (
     own_values,
 )
 from skvarimp._response.shapes.basis import absolute, relative
-from skvarimp._response.shapes.line import Lines, StraightLines
+from skvarimp._response.shapes.line import Ascent, Lines, StraightLines
 from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._running.memory import at_once
 
@@ -52,18 +50,15 @@ class LinearResponse(ProjectionResponse):
         self.additive = form.link is IDENTITY
 
     def moved_scores(self, others, columns, values):
-        """See `ProjectionResponse.moved_scores`."""
         # one score after another in memory, as links read them
         others = np.ascontiguousarray(others.T)
         added = np.ascontiguousarray(self.added(values, columns).T)
         return others[:, :, np.newaxis] + added[:, np.newaxis, :]
 
     def head(self, sums):
-        """See `ProjectionResponse.head`."""
         return np.moveaxis(sums, -1, 0)
 
     def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
         if self.link is not IDENTITY or not self.changes(move):
             return super().curves(table, rows, move, base)
         t, s = self._line(table, rows, move)
@@ -71,7 +66,6 @@ class LinearResponse(ProjectionResponse):
         return own_cells_unmoved(ice, rows, move, base)
 
     def at_cells(self, table, rows, moves, base, cells):
-        """See `Response.at_cells`."""
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
             if not self.changes(move):
@@ -80,8 +74,7 @@ class LinearResponse(ProjectionResponse):
             t, s = self._line(table, rows, move)
             others = self.sums(table, rows).T - s
             scores = others[:, np.newaxis] + t[:, cells[m]]
-            at = table, rows, move, cells[m]
-            result[m] = self.linked(scores, *at)
+            result[m] = self.linked(scores, table, rows, move, cells[m])
         return result
 
     def _line(self, table, rows, move):
@@ -93,19 +86,16 @@ class LinearResponse(ProjectionResponse):
         return t, self.added(own_values(table, rows, columns), columns).T
 
     def costs(self):
-        """See `Response.costs`."""
         call = 15.0 + 0.075 * self.weights.size
         return Costs(call, 5.0, 1.0)
 
     def offers(self, n_cells):
-        """See `ScoreResponse.offers`."""
         offers = super().offers(n_cells)
         if self.link is IDENTITY or (offers and self.link in (EXPONENTIAL, LOGISTIC)):
             return {"moments", "order"}
         return offers
 
     def shapes(self, table, rows, move, margins):
-        """See `Response.shapes`."""
         straight = self.straight and len(move.entry.columns) == 1
         one_position = straight or self.n_scores == 1
         known = "order" in self.offers(move.n_cells) and self.changes(move)
@@ -145,13 +135,10 @@ class LinearResponse(ProjectionResponse):
             relative(number, low, high),
             evaluate,
             partial(Response.shapes, self, table, rows, move, margins),
-            t,
-            s,
-            lambda levels: self.link.inverse(levels) - others,
+            Ascent(t, s, lambda levels: self.link.inverse(levels) - others),
         )
 
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
-        """See `Response.evaluations`."""
         every = grouped or reduction is None
         if self.link is IDENTITY and (every or reduction.needs in self.offers(n_cells)):
             call = self.costs().of_outputs(self.n_outputs).call
@@ -159,33 +146,64 @@ class LinearResponse(ProjectionResponse):
         return super().evaluations(n_rows, n_cells, reduction, grouped)
 
     def walker(self, walk):
-        """See `Response.walker`."""
-        kind = LineWalker if self.link is IDENTITY else ProjectionWalker
-        return kind(self, walk)
+        in_lines = self.link is IDENTITY and self.straight
+        return LineWalker(self, walk) if in_lines else ScoreWalker(self, walk)
 
 
-class LineWalker(ProjectionWalker):
-    """Many columns as lines."""
+@dataclass(frozen=True)
+class ColumnsTask(Task):
+    """Single columns that are reduced together, over all rows."""
 
-    def batches(self, request, columns):
-        """See `ProjectionWalker.batches`."""
+
+class LineWalker(ScoreWalker):
+    """Many single columns at once, as lines, where that is possible."""
+
+    def tasks(self):
         walk = self.walk
-        reductions, grid = walk.reductions[request], walk.moves.grids[request]
-        if lines_serve(walk.table, reductions, grid, walk.keep_rows):
-            yield from line_batches(walk.table, columns)
+        all_rows, singles = slice(0, len(walk.rows)), np.empty(0, dtype=np.intp)
+        if walk.final:
+            singles = np.flatnonzero(walk.moves.by_column)
+        for request, grid in enumerate(walk.moves.grids):
+            first = request * walk.n_entries
+            others = np.ones(walk.n_entries, dtype=bool)
+            if lines_serve(walk, walk.reductions[request], grid):
+                for alike in self._alike(first, singles):
+                    for batch in line_batches(walk.table, self._columns(alike)):
+                        entries = alike[batch]
+                        others[entries] = False
+                        yield ColumnsTask(tuple((first + entries).tolist()), all_rows)
+            for e in np.flatnonzero(others):
+                yield from self.tasks_of(first + int(e))
 
-    def finished(self, positions):
-        """See `ProjectionWalker.finished`."""
-        columns = columns_at(self.walk, positions)
+    def _alike(self, first, entries):
+        """Yield those of the entries that are reduced alike."""
+        walk = self.walk
+        reductions = walk.reductions[first // walk.n_entries]
+        categorical = np.zeros(len(entries), dtype=bool)
+        if any(r.of_kind(True) is not r for r in reductions):
+            categorical[:] = [walk.moves.is_categorical(first + e) for e in entries]
+        for kind in (True, False):
+            if np.any(categorical == kind):
+                yield entries[categorical == kind]
+
+    def _columns(self, entries):
+        """The single columns that some entries move."""
+        every = self.walk.moves.entries
+        return np.array([every[e].columns[0] for e in entries], np.intp)
+
+    def run(self, task):
+        if not isinstance(task, ColumnsTask):
+            return super().run(task)
+        columns = self._columns([p % self.walk.n_entries for p in task.positions])
         slopes = self.response.weights[columns]
-        return finish_lines(self.walk, positions, columns, slopes)
+        finished = finish_lines(self.walk, task.positions, columns, slopes)
+        return [(task.positions, finished)]
 
 
 class LabelResponse(LinearResponse):
     """Labels whose regions are convex: along a line each is left only once."""
 
     def steps(self, table, move):
-        """See `Response.steps`."""
         known = move.ascends and self.changes(move)
         return partial(self._labels, table, move) if known else None
 
@@ -208,7 +226,6 @@ class LabelResponse(LinearResponse):
         return Steps.of_values(outputs.T, row, cells, base, move.n_cells)
 
     def shapes(self, table, rows, move, margins):
-        """See `Response.shapes`."""
         steps = self.steps(table, move)
         if steps is None:
             yield from super().shapes(table, rows, move, margins)
@@ -217,24 +234,11 @@ class LabelResponse(LinearResponse):
             yield StepCurves(of_part, steps(rows[part], of_part.base[0]))
 
     def costs(self):
-        """See `Response.costs`."""
         call = super().costs().call
         return Costs(call, 5.0 + LOOKS * self.n_scores, 0.0, 1.0)
 
-    def walker(self, walk):
-        """See `Response.walker`."""
-        return LabelWalker(self, walk)
-
-
-class LabelWalker(ProjectionWalker):
-    """All rows at once: labels take no row's values on all cells."""
-
-    def tasks_of(self, position):
-        """See `Walker.tasks_of`."""
-        walk = self.walk
-        if self.response.steps(walk.table, walk.moves[position]) is not None:
-            return [Task((position,), slice(0, len(walk.rows)))]
-        return super().tasks_of(position)
+    def forms_no_curve(self, walk, position):
+        return self.steps(walk.table, walk.moves[position]) is not None
 
 
 class AdditiveResponse(LinearResponse):
@@ -257,18 +261,12 @@ class AdditiveResponse(LinearResponse):
         self.smooth = self.n_scores == 1
 
     def sums(self, table, rows):
-        """See `ProjectionResponse.sums`; the scores themselves."""
+        """The scores themselves."""
         return self._sums.get(table, lambda: self.form.sums(table.numeric()))[rows]
 
     def added(self, values, columns):
-        """See `ProjectionResponse.added`."""
         return self.form.steps(values, columns)
 
     def costs(self):
-        """See `Response.costs`."""
         call = 15.0 + 0.5 * self.weights.size
         return Costs(call, 5.0, 1.0)
-
-    def walker(self, walk):
-        """See `Response.walker`; column by column."""
-        return ScoreWalker(self, walk)

@@ -1,42 +1,35 @@
-"""Many single columns at once, with their own values as grid.
+"""Many single columns of a linear response at once, with their own values as grid.
 
-Linear responses: a batch holds columns side by side. Each is one entry of
-`StraightLines`, whose cells are the rows: rows of equal value need not be merged. The
-cells of a sparse column are its stored values and a single zero with the weight of all
-rows that hold 0.
-
-Any head(X W + b) of sparse columns of few distinct values: in a column with the values
-0, v_1, ..., v_m nearly all rows hold 0. They are moved to the other values together,
-from the sums X W + b. The few rows that hold another value are then moved one by one.
+A batch holds columns side by side. Each is one entry of `StraightLines`, whose cells
+are the rows: rows of equal value need not be merged. The cells of a sparse column are
+its stored values and a single zero with the weight of all rows that hold 0.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.statistics import Units
 from skvarimp._data.table import ArrayTable, SparseTable
-from skvarimp._data.units import Units
 from skvarimp._data.values import begins_value
-from skvarimp._response.reductions import Range
+from skvarimp._response.directions import FLAT, MeanCurve
+from skvarimp._response.reductions import Range, Sample
 from skvarimp._response.shapes.line import StraightLines
 from skvarimp._response.shapes.shape import Margins, reduced
-from skvarimp._response.states import Sample
-from skvarimp._running.memory import CACHE, at_once
-
-FEW = 16  # columns with up to so many values go together, whatever the rows
-
+from skvarimp._running.memory import CACHE
 
 IN_ORDER = slice(None)  # the cell of row i is i
 
 
-def lines_serve(table, reductions, grid, keep_rows=False):
+def lines_serve(walk, reductions, grid):
     """Whether a request can be reduced for many columns together."""
     if not isinstance(grid, str):
         return False
-    by_row = keep_rows or not all(r.merges_rows for r in reductions)
-    if by_row and isinstance(table, SparseTable):
+    by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
+    if by_row and isinstance(walk.table, SparseTable):
         return False
-    if all(type(reduction) is Range for reduction in reductions):
+    # the direction of a line is the same on any grid
+    if all(type(r) is Range or r == MeanCurve() for r in reductions):
         return grid in {"all", "equidistant", "deciles"}  # from smallest to largest
     return grid == "all" and all(r.needs != "values" for r in reductions)
 
@@ -129,6 +122,7 @@ def finish_lines(walk, positions, columns, slopes):
     # the rows of sparse columns are the cells
     weights = probabilities if isinstance(walk.table, SparseTable) else walk.weights
     by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
+    by_row |= walk.units.groups is not None
     ascending = not by_row and bool(np.all(weights == walk.weights[0]))
     if ascending:  # any order of the rows will do
         values.sort(axis=1)
@@ -136,7 +130,9 @@ def finish_lines(walk, positions, columns, slopes):
     rows = slice(0, values.shape[1])
     margins = Margins(walk.base[np.newaxis], weights, rows, probabilities, None, walk.y)
     units = walk.units
-    if weights is not walk.weights:
+    if weights is not walk.weights and units.groups is not None:
+        units = StoredUnits.of_columns(units, walk.table.csc, columns, probabilities)
+    elif weights is not walk.weights:
         norms = [_norms(units.weights, weights, power) for power in (2, 3)]
         units = Units(units.n, *norms)
     t = values[:, np.newaxis]
@@ -144,12 +140,82 @@ def finish_lines(walk, positions, columns, slopes):
     if any(hasattr(reduction, "statistic") for reduction in reductions):
         new = begins_value(lines.ascending[:, 0])
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
-    result = finish_shape(walk, positions, lines, IN_ORDER, units)
-    for finished in result:
+    scales, result = walk.scales[positions[0] // walk.n_entries], []
+    rise = slopes * np.ptp(values, axis=1)[:, np.newaxis]
+    flat = np.abs(rise) <= FLAT * np.abs(walk.base).max(axis=1)
+    directions = np.where(flat, 0.0, np.sign(rise))
+    directions[[not walk.moves.is_ordered(p) for p in positions]] = np.nan
+    for reduction, state, scale in zip(reductions, reduced(reductions, lines), scales):
+        sample = Sample(
+            weights,
+            units,
+            walk.base,
+            IN_ORDER,
+            probabilities,
+            margins.multiplicity,
+            scale,
+            walk.base @ walk.weights,
+            walk.keep_rows,
+            directions=lambda _: directions,
+        )
+        finished = reduction.finish(state, sample)
         if finished.curves is not None:
             curves = lines.by_value(finished.curves)
             finished.curves = [curve[:, of_one] for curve, of_one in zip(curves, new)]
+        result.append(finished)
     return result
+
+
+@dataclass(frozen=True)
+class StoredUnits(Units):
+    """Groups of rows by the stored values of sparse columns, and a single zero.
+
+    The term of a group stands at the first of its stored values. All groups without
+    any have influences in proportion to their weights: their norm stands at the zero.
+
+    Attributes
+    ----------
+    place : ndarray of shape (n_columns, n_values)
+        Where, in a flattened array, the term of each value's group stands.
+    rest : ndarray of shape (2, n_columns, n_values)
+        What the zero weighs there, for sums of squares and for sums of cubes.
+    """
+
+    place: np.ndarray | None = None
+    rest: np.ndarray | None = None
+
+    @classmethod
+    def of_columns(cls, units, X, columns, weights):
+        """From the weights that `values_of` gives to the values of some columns."""
+        starts, sizes = X.indptr[columns, np.newaxis], np.diff(X.indptr)[columns]
+        at = np.arange(weights.shape[1])
+        stored = (at > 0) & (at <= sizes[:, np.newaxis])
+        groups = units.groups[X.indices[(starts + at - 1)[stored]]]
+        column = np.repeat(np.arange(len(columns)), sizes)
+        _, first, inverse = np.unique(
+            column * units.n + groups, return_index=True, return_inverse=True
+        )
+        place, rest = np.zeros(weights.shape, np.intp), np.zeros((2, *weights.shape))
+        places = np.flatnonzero(stored)[first]
+        place[stored] = places[inverse]
+        whole = units.sums(units.weights)
+        seen = whole[groups[first]]
+        held = np.bincount(inverse, weights[stored], len(first))
+        for power, of_power in zip((2, 3), rest):
+            of_power.ravel()[places] = np.maximum(seen - held, 0.0)
+            of_seen = np.bincount(column[first], seen**power, len(columns))
+            unseen = np.maximum(np.sum(whole**power) - of_seen, 0.0)
+            of_power[:, 0] = unseen ** (1.0 / power)
+        weights = np.where(stored, weights, 0.0)
+        return cls(units.n, weights, weights, place=place, rest=rest)
+
+    def terms(self, influences, power=2):
+        stored = (self.weights * influences).reshape(-1, self.place.size)
+        where = self.place.ravel()
+        sums = [np.bincount(where, of_one, len(where)) for of_one in stored]
+        of_zero = self.rest[power - 2] * influences[..., :1]
+        sums = np.reshape(sums, influences.shape) + of_zero
+        return np.sqrt(self.inflation) * sums
 
 
 def _norms(of_rows, of_cells, power):
@@ -162,177 +228,3 @@ def _norms(of_rows, of_cells, power):
     rest = np.maximum(rest, 0.0) ** (1.0 / power)
     norms[:, 0] = np.where(of_cells[:, 0] > 0, rest, 0.0)
     return norms
-
-
-def finish_shape(walk, positions, shape, codes, units):
-    """The finished reductions of some positions of one request.
-
-    Parameters
-    ----------
-    walk : Walk
-    positions : tuple of int
-    shape : Shape
-        The curves of all rows, with one leading entry per position.
-    codes : ndarray of shape (n_positions, n_rows) or slice
-    units : Units
-        See `Sample`.
-
-    Returns
-    -------
-    list of Finished
-    """
-    reductions, margins = walk.reductions_of(positions[0]), shape.margins
-    scales = walk.scales[positions[0] // walk.n_entries]
-    result = []
-    for reduction, state, scale in zip(reductions, reduced(reductions, shape), scales):
-        sample = Sample(
-            margins.weights,
-            units,
-            walk.base,
-            codes,
-            margins.probabilities,
-            margins.multiplicity,
-            scale,
-            walk.base @ walk.weights,
-            walk.keep_rows,
-        )
-        result.append(reduction.finish(state, sample))
-    return result
-
-
-@dataclass
-class FewValues:
-    """Columns with equally many distinct values.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_columns, n_cells)
-        Ascending.
-    codes : ndarray of shape (n_columns, n_samples)
-        The cell of each row's own value.
-    probabilities : ndarray of shape (n_columns, n_cells)
-    zero : ndarray of shape (n_columns,)
-        The cell of 0, or of the first value where no row holds 0.
-    """
-
-    values: np.ndarray
-    codes: np.ndarray
-    probabilities: np.ndarray
-    zero: np.ndarray
-
-
-def n_distinct(X):
-    """Number of distinct values of each column of a CSC array, zeros included."""
-    column, _, order, begins = _in_order(X)
-    return np.bincount(column[order][begins], minlength=X.shape[1])
-
-
-def _in_order(X):
-    """The numbers of a CSC array column by column, a single zero for those not stored.
-
-    Returns
-    -------
-    column, values : ndarray of shape (n,)
-        Those stored come first, then the zeros.
-    order : ndarray of shape (n,)
-        By column and then by value.
-    begins : ndarray of shape (n,)
-        Where another value begins in this order.
-    """
-    sizes = np.diff(X.indptr)
-    zeros = np.flatnonzero(sizes < X.shape[0])
-    column = np.concatenate([np.repeat(np.arange(X.shape[1]), sizes), zeros])
-    values = np.concatenate([X.data.astype(np.float64), np.zeros(len(zeros))])
-    order = np.lexsort((values, column))
-    begins = begins_value(column[order]) | begins_value(values[order])
-    return column, values, order, begins
-
-
-def few_values(X, columns, weights):
-    """`FewValues` of some columns of a CSC array."""
-    part, n_columns = X[:, columns], len(columns)
-    column, values, order, begins = _in_order(part)
-    code = np.empty(len(order), dtype=np.intp)
-    code[order] = np.cumsum(begins) - 1
-    values = values[order][begins].reshape(n_columns, -1)
-    n_cells = values.shape[1]
-    code -= n_cells * column
-    stored, zeros = slice(0, part.nnz), slice(part.nnz, None)
-    zero = np.zeros(n_columns, dtype=np.intp)
-    zero[column[zeros]] = code[zeros]
-    codes = np.repeat(zero[:, np.newaxis], X.shape[0], axis=1)
-    codes[column[stored], part.indices] = code[stored]
-    at = codes + n_cells * np.arange(n_columns)[:, np.newaxis]
-    masses = np.broadcast_to(weights, codes.shape)
-    probabilities = np.bincount(at.ravel(), masses.ravel(), n_columns * n_cells)
-    return FewValues(values, codes, probabilities.reshape(values.shape), zero)
-
-
-def few_value_batches(X, columns, n_units, n_outputs):
-    """Split the columns of few values into batches with equally many.
-
-    Parameters
-    ----------
-    X : CSC array of shape (n_samples, n_columns)
-    columns : ndarray of int
-    n_units, n_outputs : int
-
-    Yields
-    ------
-    ndarray of int
-        Positions in `columns`. Those of many values are in no batch.
-    """
-    counts, n_samples = n_distinct(X)[columns], X.shape[0]
-    most = max(CACHE, FEW * n_samples * max(n_units, n_outputs))
-    for n_cells in np.unique(counts):
-        each = n_samples * max(n_units * (n_cells - 1), n_outputs * n_cells)
-        if 2 * each <= most:
-            size = at_once(each, most)
-            which = np.flatnonzero(counts == n_cells)
-            yield from np.split(which, np.arange(size, len(which), size))
-
-
-def few_value_curves(response, sums, few, weights, base):
-    """ICE values of all rows, (n_columns, n_outputs, n_rows, n_cells), or None.
-
-    Parameters
-    ----------
-    response : ProjectionResponse
-    sums : ndarray of shape (n_rows, n_units)
-    few : FewValues
-    weights : ndarray of shape (n_columns, n_units)
-    base : ndarray of shape (n_outputs, n_rows)
-
-    Returns
-    -------
-    ndarray, or None where the link jumps within rounding
-    """
-    n_columns, n_cells = few.values.shape
-    b = np.arange(n_columns)
-    start = few.values[b, few.zero]
-    # as if every row held the value at `zero`, moved to each of the other cells
-    others = np.arange(n_cells - 1) + (
-        np.arange(n_cells - 1) >= few.zero[:, np.newaxis]
-    )
-    steps = np.take_along_axis(few.values, others, axis=1) - start[:, np.newaxis]
-    steps = steps[:, :, np.newaxis] * weights[:, np.newaxis]
-    moved = sums[:, np.newaxis] + steps[:, np.newaxis]
-    outputs, doubtful = response.link(response.head(moved))
-    if doubtful is not None and doubtful.any():
-        return None
-    ice = np.empty((n_columns, len(base), len(sums), n_cells))
-    ice[b, :, :, few.zero] = base
-    for c in range(n_cells - 1):
-        ice[b, :, :, others[:, c]] = outputs[..., c].swapaxes(0, 1)
-    # the rows that hold another value, moved to every cell
-    column, row = np.nonzero(few.codes != few.zero[:, np.newaxis])
-    own = few.values[column, few.codes[column, row]]
-    gaps = few.values[column] - own[:, np.newaxis]
-    moved = sums[row, np.newaxis] + gaps[:, :, np.newaxis] * weights[column, np.newaxis]
-    outputs, doubtful = response.link(response.head(moved))
-    if doubtful is not None and doubtful.any():
-        return None
-    ice[column, :, row] = outputs.swapaxes(0, 1)
-    ice[column, :, row, few.codes[column, row]] = base[:, row].T
-    ice[~weights.any(axis=1)] = base[:, :, np.newaxis]
-    return ice

@@ -5,23 +5,13 @@ sums by (v - x_iJ) W_J and nothing else. Such models are linear ones, and multil
 perceptrons, whose first layer alone sees the moved columns.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from skvarimp._data.table import SparseTable
 from skvarimp._models.array_forms import ACTIVATIONS
-from skvarimp._response.contract import Costs, Task
-from skvarimp._response.responses.many_columns import (
-    few_value_batches,
-    few_value_curves,
-    few_values,
-    finish_shape,
-)
+from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreResponse,
-    ScoreWalker,
     own_values,
 )
 from skvarimp._response.shapes.basis import (
@@ -30,15 +20,9 @@ from skvarimp._response.shapes.basis import (
     nodes,
     tanh_nodes,
 )
-from skvarimp._response.shapes.shape import Dense
 from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
 
 NODES = {"tanh": tanh_nodes, "logistic": logistic_nodes}
-
-
-@dataclass(frozen=True)
-class ColumnsTask(Task):
-    """Single columns that are reduced together, over all rows."""
 
 
 class ProjectionResponse(ScoreResponse):
@@ -68,7 +52,6 @@ class ProjectionResponse(ScoreResponse):
         return self._sums.get(table, make)[rows]
 
     def scores_at(self, table, rows, columns, values):
-        """See `ScoreResponse.scores_at`."""
         others = self.others(table, rows, columns)
         return self.moved_scores(others, columns, values)
 
@@ -107,80 +90,6 @@ class ProjectionResponse(ScoreResponse):
         """Scores (n_scores, ...) of sums (..., n_units), which may be overwritten."""
         raise NotImplementedError
 
-    def walker(self, walk):
-        """See `Response.walker`."""
-        return ProjectionWalker(self, walk)
-
-
-class ProjectionWalker(ScoreWalker):
-    """Many single columns at once where that is possible."""
-
-    def tasks(self):
-        """See `Walker.tasks`."""
-        walk = self.walk
-        all_rows = slice(0, len(walk.rows))
-        single = np.zeros(walk.n_entries, dtype=bool)
-        if walk.final:
-            single = walk.moves.by_column
-        singles = np.flatnonzero(single)
-        columns = columns_at(walk, singles)
-        for request in range(len(walk.reductions)):
-            first = request * walk.n_entries
-            batched = np.zeros_like(single)
-            for which in self._alike(first, singles):
-                for batch in self.batches(request, columns[which]):
-                    entries = singles[which[batch]]
-                    batched[entries] = True
-                    yield ColumnsTask(tuple((first + entries).tolist()), all_rows)
-            for e in np.flatnonzero(~batched):
-                yield from self.tasks_of(first + int(e))
-
-    def _alike(self, first, entries):
-        """Positions in the entries of those that are reduced alike."""
-        walk = self.walk
-        reductions = walk.reductions[first // walk.n_entries]
-        categorical = np.zeros(len(entries), dtype=bool)
-        if any(r.of_kind(True) is not r for r in reductions):
-            categorical[:] = [walk.moves.is_categorical(first + e) for e in entries]
-        for kind in (True, False):
-            if np.any(categorical == kind):
-                yield np.flatnonzero(categorical == kind)
-
-    def run(self, task):
-        """See `Walker.run`."""
-        if isinstance(task, ColumnsTask):
-            finished = self.finished(task.positions)
-            if finished is not None:
-                return [(task.positions, finished)]
-        return super().run(task)
-
-    def batches(self, request, columns):
-        """Yield which of the columns are reduced together."""
-        walk, response = self.walk, self.response
-        if isinstance(walk.table, SparseTable) and walk.moves.grids[request] == "all":
-            n_units, n_outputs = len(response.intercept), response.n_outputs
-            yield from few_value_batches(walk.table.csc, columns, n_units, n_outputs)
-
-    def finished(self, positions):
-        """The finished reductions of such columns; None: to be done one by one."""
-        walk, response = self.walk, self.response
-        columns = columns_at(walk, positions)
-        few = few_values(walk.table.csc, columns, walk.weights)
-        sums = response.sums(walk.table, walk.rows)
-        weights = response.weights[columns]
-        ice = few_value_curves(response, sums, few, weights, walk.base)
-        if ice is None:
-            return None
-        margins = walk.margins(slice(0, len(walk.rows)), few.probabilities)
-        shape = Dense(margins, ice)
-        return finish_shape(walk, positions, shape, few.codes, walk.units)
-
-
-def columns_at(walk, positions):
-    """The single columns that some positions move."""
-    entries, n_entries = walk.moves.entries, walk.n_entries
-    return np.array([entries[p % n_entries].columns[0] for p in positions], np.intp)
-
 
 class NetworkResponse(ProjectionResponse):
     """link(W_L a_(L-1) + b_L), a_l = activation(W_l a_(l-1) + b_l).
@@ -203,7 +112,6 @@ class NetworkResponse(ProjectionResponse):
         self.layers = list(zip(weights[1:], biases[1:]))
 
     def head(self, sums):
-        """See `ProjectionResponse.head`."""
         activate = ACTIVATIONS[self.activation]
         for W, b in self.layers:
             sums = activate(sums) @ W
@@ -211,7 +119,7 @@ class NetworkResponse(ProjectionResponse):
         return np.moveaxis(sums, -1, 0)
 
     def moved_scores(self, others, columns, values):
-        """See `ProjectionResponse.moved_scores`; one hidden layer is interpolated."""
+        """One hidden layer is interpolated."""
         one_column = len(columns) == 1 and len(self.layers) == 1
         if not one_column or len(values) < self.LEAST_CELLS:
             return super().moved_scores(others, columns, values)
@@ -228,7 +136,6 @@ class NetworkResponse(ProjectionResponse):
         return np.matmul(scores, interpolation(values[:, 0], low, high, n).T)
 
     def costs(self):
-        """See `Response.costs`."""
         n_columns, n_units = self.weights.shape
         head = sum(0.005 * W.size + 0.15 * len(W) for W, _ in self.layers)
         call = 15.0 + 0.025 * n_columns * n_units + head

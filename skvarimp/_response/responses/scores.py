@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 
 from skvarimp._models.links import any_close
-from skvarimp._response.contract import Response, Task, Walker
-from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.contract import BlackBoxResponse, Response
+from skvarimp._response.engine import Task, Walker
 from skvarimp._response.shapes.basis import Basis, absolute, relative
-from skvarimp._running.memory import Memo, at_once, working_bytes
+from skvarimp._running.memory import at_once
 
 TYPICAL_NODES = 64
 
@@ -76,7 +76,6 @@ class ScoreResponse(Response):
         raise NotImplementedError
 
     def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
         if not self.changes(move):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
         with np.errstate(over="ignore"):
@@ -104,8 +103,9 @@ class ScoreResponse(Response):
         doubtful = any_close(close, infinite)
         if doubtful is not None and doubtful.any():
             rows, cells = (np.broadcast_to(a, doubtful.shape) for a in (rows, cells))
-            asked = table, rows[doubtful], move, cells[doubtful]
-            outputs[:, doubtful] = self.black_box.at(*asked)
+            outputs[:, doubtful] = self.black_box.at(
+                table, rows[doubtful], move, cells[doubtful]
+            )
         return outputs
 
     def offers(self, n_cells):
@@ -114,7 +114,7 @@ class ScoreResponse(Response):
         return {"moments"} if smooth else set()
 
     def shapes(self, table, rows, move, margins):
-        """See `Response.shapes`; smooth curves of one column are a `Basis`."""
+        """Smooth curves of one column are a `Basis`."""
         one_column = len(move.entry.columns) == 1
         if not (one_column and self.offers(move.n_cells) and self.changes(move)):
             yield from super().shapes(table, rows, move, margins)
@@ -136,7 +136,6 @@ class ScoreResponse(Response):
             yield Basis(of_part, position, evaluate, parts)
 
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
-        """See `Response.evaluations`."""
         offered = not grouped and reduction is not None
         if offered and reduction.needs in self.offers(n_cells):
             # each block tries some rows at more nodes; of many outputs blocks are small
@@ -144,8 +143,12 @@ class ScoreResponse(Response):
             n_cells = min(n_cells, n_nodes)
         return super().evaluations(n_rows, n_cells, reduction, grouped)
 
+    def forms_no_curve(self, walk, position):
+        """Whether the reductions of a position take no row's values on all cells."""
+        offers = self.offers(walk.moves[position].n_cells)
+        return {r.needs for r in walk.reductions_of(position)} <= offers
+
     def walker(self, walk):
-        """See `Response.walker`."""
         return ScoreWalker(self, walk)
 
 
@@ -153,52 +156,9 @@ class ScoreWalker(Walker):
     """All rows at once if no row's curve is formed."""
 
     def tasks_of(self, position):
-        """See `Walker.tasks_of`."""
-        offers = self.response.offers(self.walk.moves[position].n_cells)
-        if all(r.needs in offers for r in self.walk.reductions_of(position)):
+        if self.response.forms_no_curve(self.walk, position):
             return [Task((position,), slice(0, len(self.walk.rows)))]
         return super().tasks_of(position)
-
-
-class KeptNodes:
-    """Scores at nodes, kept for the last entry.
-
-    All grids of an entry lie between the same ends and share their nodes.
-
-    Parameters
-    ----------
-    response : ScoreResponse
-        With `scores_one_by_one`, as `scores_at`, computed at each of the values.
-    """
-
-    def __init__(self, response):
-        self._response, self._kept = response, Memo()
-
-    def scores(self, table, rows, columns, at):
-        """Scores (n_scores, n_rows, n_nodes) at nodes (n_nodes, len(columns))."""
-        response = self._response
-        size = 8 * response.n_scores * table.n_samples * len(at)
-        if size > working_bytes() / 8:
-            return response.scores_one_by_one(table, rows, columns, at)
-
-        def make():
-            scores = np.empty((response.n_scores, table.n_samples, len(at)))
-            return scores, np.zeros(table.n_samples, dtype=bool)
-
-        scores, known = self._kept.get(self._key(table, columns, at), make)
-        new = rows[~known[rows]]
-        if len(new):
-            scores[:, new] = response.scores_one_by_one(table, new, columns, at)
-            known[new] = True
-        return scores[:, rows]
-
-    def holds(self, table, columns, at):
-        """Whether the scores of some rows at these nodes are kept."""
-        return self._key(table, columns, at) in self._kept
-
-    @staticmethod
-    def _key(table, columns, at):
-        return table, tuple(columns), at.tobytes()
 
 
 def own_cells_unmoved(ice, rows, move, base):

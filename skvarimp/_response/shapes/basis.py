@@ -11,6 +11,7 @@ n_nodes).
 """
 
 from functools import cached_property, lru_cache
+from operator import attrgetter
 
 import numpy as np
 
@@ -178,7 +179,6 @@ class Basis(Shape):
         self.position, self.evaluate, self.parts = position, evaluate, parts
 
     def means(self, function, size=None):
-        """See `Shape.means`."""
         if size is None:
             raise NeedsValues
         values, matrix = self._at_nodes(function, size)
@@ -187,8 +187,6 @@ class Basis(Shape):
         return rows, self._to_cells(np.matmul(self.margins.weights, values), matrix)
 
     def squares(self, offsets):
-        """See `Shape.squares`."""
-
         def squares(chunk):
             moved = chunk.moved
             of_rows = offsets[:, :, chunk.margins.rows, np.newaxis]
@@ -197,11 +195,11 @@ class Basis(Shape):
         return self.means(squares, float(np.square(offsets).max(initial=0.0)))
 
     def n_summed(self, n_cells):
-        """See `Shape.n_summed`: the nodes."""
+        """The nodes."""
         return self.moved[0].shape[-1]
 
     def sums_by_group(self, weights, groups, n_groups):
-        """See `Shape.sums_by_group`; of the nodes, with `matrix` as basis."""
+        """The sums are those of the nodes; `matrix` is the basis."""
         values, matrix = self.moved
         add = summing(weights, groups, n_groups)
         sums = [add @ values[at] for at in np.ndindex(*values.shape[:2])]
@@ -209,7 +207,6 @@ class Basis(Shape):
         return sketch, matrix.swapaxes(1, 2)[:, np.newaxis]
 
     def deviations(self):
-        """See `Shape.deviations`."""
         values, matrix = self.moved
         share = self.margins.multiplicity[:, :, np.newaxis]
         count = share.sum(axis=1, keepdims=True)
@@ -220,7 +217,7 @@ class Basis(Shape):
         return np.sqrt(np.maximum(np.sum(products * values, axis=-1), 0.0))
 
     def variances(self):
-        """See `Shape.variances`; quadratic forms of the values at the nodes."""
+        """Quadratic forms of the values at the nodes."""
         values, matrix = self.moved
         weighted = self.margins.probabilities[:, :, np.newaxis] * matrix
         mean = np.matmul(values, weighted.sum(axis=1)[:, np.newaxis, :, np.newaxis])
@@ -232,11 +229,17 @@ class Basis(Shape):
         cells = np.sum((matrix @ of_rows) * matrix, axis=-1)
         return np.maximum(rows, 0.0), np.maximum(cells, 0.0)
 
+    def drifts(self):
+        values, matrix = self.moved
+        over_cells = np.einsum("bk,bkm->bm", self.margins.probabilities, matrix)
+        rows = np.matmul(values, over_cells[:, np.newaxis, :, np.newaxis])[..., 0]
+        return rows, self.sums(self.margins.weights)
+
     @cached_property
     def moved(self):
         """Response moved minus unmoved at the nodes, and the matrix."""
         size = float(np.abs(self.margins.base).max(initial=0.0))
-        return self._at_nodes(lambda chunk: chunk.moved, size)
+        return self._at_nodes(attrgetter("moved"), size)
 
     @staticmethod
     def _to_cells(at_nodes, matrix):

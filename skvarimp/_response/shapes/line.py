@@ -8,12 +8,14 @@ straight line they are partial sums of t, and for other lines partial sums of th
 No row's curve is formed.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from skvarimp._data.statistics import running_sums
-from skvarimp._response.reductions import flatness
+from skvarimp._response.mean_curves import flatness
 from skvarimp._response.shapes.basis import Basis, absolute, relative
 from skvarimp._response.shapes.shape import NeedsValues, Shape
 
@@ -110,13 +112,13 @@ class StraightLines(Basis):
 
     @cached_property
     def position(self):
-        """See `Basis`."""
+        """The lines' values between -1 and 1, as those of `Basis`."""
         if self.t.shape[1] > 1:  # not the same for all outputs
             raise NeedsValues
         return relative(self.t, *self._ends)[:, 0]
 
     def evaluate(self, x, rows):
-        """See `Basis`."""
+        """The curves of some rows at positions x."""
         t = absolute(x, *self._ends)[:, :, np.newaxis]
         ice = self.slope[..., np.newaxis] * (t - self.s[..., rows, np.newaxis])
         ice += self.margins.base[..., rows, np.newaxis]
@@ -138,14 +140,12 @@ class StraightLines(Basis):
         return self.in_own_order(mean_distances(self.ascending, chances))
 
     def pairs(self):
-        """See `Shape.pairs`."""
         mean = np.einsum("bok,bk->bo", self._distances, self.margins.probabilities)
         # the rows may be a block, a part or a partition
         total = self.margins.weights.sum(axis=-1, keepdims=True)[..., np.newaxis]
         return self._of_rows(mean), np.abs(self.slope) * self._distances * total
 
     def distances(self, offsets=None):
-        """See `Shape.distances`."""
         size = np.abs(self.slope)
         if self.s is self.t and offsets is None:
             return size * self._distances, size * self._distances
@@ -168,7 +168,6 @@ class StraightLines(Basis):
         return rows, cells
 
     def squares(self, offsets):
-        """See `Shape.squares`."""
         p, w = self.margins.probabilities[..., np.newaxis], self.margins.weights
         first = self.t[..., :1]  # a constant stays exactly so
         t, s = self.t - first, self.s - first
@@ -183,27 +182,47 @@ class StraightLines(Basis):
         return rows, cells - (t * crossed - own)
 
     def extremes(self):
-        """See `Shape.extremes`."""
         highest = self._of_rows(np.ptp(self.t, axis=-1))
         return np.zeros_like(highest), highest
 
     def deviations(self):
-        """See `Shape.deviations`."""
         return self._of_rows(flatness(self.t, self.margins.multiplicity, "std"))
 
     def variances(self):
-        """See `Shape.variances`."""
         chances = self.margins.probabilities[..., np.newaxis]
         t = self.t - self.t[..., :1]  # a constant stays exactly so
         cells = (self.slope * (t - np.matmul(t, chances))) ** 2
         rows = np.repeat(np.matmul(cells, chances), self.s.shape[-1], axis=-1)
         return rows, cells * self.margins.weights.sum()
 
+    def drifts(self):
+        first = self.t[..., :1]  # a constant stays exactly so
+        mean = np.matmul(self.t - first, self.margins.probabilities[..., np.newaxis])
+        rows = self.slope * (mean - (self.s - first))
+        return rows, self.sums(self.margins.weights)
+
     def sums(self, weights):
-        """See `Shape.sums`."""
         own = np.matmul(self.s, weights[..., np.newaxis])
         total = weights.sum(axis=-1)[..., np.newaxis, np.newaxis]
         return self.slope * (self.t * total - own)
+
+
+@dataclass
+class Ascent:
+    """In what the curves of one entry ascend.
+
+    Attributes
+    ----------
+    t : ndarray of shape (n_outputs, n_cells)
+    s : ndarray of shape (n_outputs, n_rows)
+    crossing : callable
+        crossing(levels) gives the t at which each row's curve is at a level, infinite
+        where it does not reach it; both of shape (n_outputs, n_rows).
+    """
+
+    t: np.ndarray
+    s: np.ndarray
+    crossing: Callable
 
 
 class Lines(Basis):
@@ -213,16 +232,12 @@ class Lines(Basis):
     ----------
     margins, position, evaluate, parts
         See `Basis`.
-    t : ndarray of shape (n_outputs, n_cells)
-    s : ndarray of shape (n_outputs, n_rows)
-    crossing : callable
-        crossing(levels) gives the t at which each row's curve is at a level, infinite
-        where it does not reach it; both of shape (n_outputs, n_rows).
+    ascent : Ascent
     """
 
-    def __init__(self, margins, position, evaluate, parts, t, s, crossing):
+    def __init__(self, margins, position, evaluate, parts, ascent):
         super().__init__(margins, position, evaluate, parts)
-        self.t, self.s, self.crossing = t, s, crossing
+        self.t, self.s, self.crossing = ascent.t, ascent.s, ascent.crossing
 
     @cached_property
     def _sorted(self):
@@ -243,7 +258,6 @@ class Lines(Basis):
         return result
 
     def pairs(self):
-        """See `Shape.pairs`."""
         rows, cells = np.empty((1, *self.s.shape)), np.empty((1, *self.t.shape))
         for o, (order, chances, values, functions) in enumerate(self._sorted):
             below = np.cumsum(chances)[:-1]
@@ -255,7 +269,6 @@ class Lines(Basis):
         return rows, cells
 
     def distances(self, offsets=None):
-        """See `Shape.distances`."""
         at, e, weights = self.s, np.zeros_like(self.s), self.margins.weights
         if offsets is not None:
             e = offsets[0]
@@ -284,7 +297,6 @@ class Lines(Basis):
         return rows - size, cells - (size @ weights)[:, np.newaxis]
 
     def extremes(self):
-        """See `Shape.extremes`."""
         values, (matrix,) = self.moved
         ends = zip(values[0], self.t.argmin(axis=1), self.t.argmax(axis=1))
         both = [of_output @ matrix[[low, high]].T for of_output, low, high in ends]

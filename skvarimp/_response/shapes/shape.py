@@ -19,6 +19,7 @@ variances     rows, cells         sum_k p[k] e[i, k]^2, sum_i w[i] e[i, k]^2 wit
                                   e[i, k] = ICE[i, k] - sum_l p[l] ICE[i, l]
 means         rows, cells         sum_k p[k] h[i, k], sum_i w[i] h[i, k] for h a
                                   function of the curves
+drifts        rows, cells         the same for h[i, k] = ICE[i, k] - f[i]
 sums          cells               sum_i c[i] (ICE[i, k] - f[i])
 sums_by_group sketch, basis       the same for each group of rows
 ============= =================== ==================================================
@@ -34,6 +35,7 @@ for others: its `parts` offer more of them, and `Chunk` all.
     extremes()
     deviations()
     variances()
+    drifts()
     means(function, size=None)
         function(chunk) gives h of shape (n_entries, any number, n_rows, n_cells), from
         a `Chunk` of some rows, whose cells may be other values of the grid's range than
@@ -46,13 +48,14 @@ for others: its `parts` offer more of them, and `Chunk` all.
         or a basis of curves as in `State`.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from skvarimp._response.reductions import flatness
+from skvarimp._data.statistics import summing
+from skvarimp._response.mean_curves import flatness
 from skvarimp._response.states import Merging
 from skvarimp._running.memory import CACHE, even_slices
 
@@ -92,13 +95,13 @@ class Margins:
         return len(self.weights)
 
     def at(self, rows, number):
-        """Those of some rows, slice or array, with another `rows`."""
+        """The margins of some rows, slice or array, with another `rows`."""
         y = None if self.y is None else self.y[rows]
         base, weights = self.base[:, :, rows], self.weights[rows]
         return replace(self, base=base, weights=weights, rows=number, y=y)
 
     def part(self, part):
-        """Those of a slice of the rows."""
+        """The margins of a slice of the rows."""
         first = self.rows.start
         return self.at(part, slice(first + part.start, first + part.stop))
 
@@ -139,23 +142,27 @@ class Shape:
         raise NeedsValues
 
     pairs = distances = squares = extremes = deviations = _unknown
-    variances = means = sums_by_group = _unknown
+    variances = means = drifts = sums_by_group = _unknown
 
     def sums(self, weights):
-        """See the module: the sums of one group."""
+        """The sums of one group."""
         one = np.zeros(len(weights), dtype=np.intp)
         sums, basis = self.sums_by_group(weights, one, 1)
         return (sums if basis is None else np.matmul(sums, basis))[:, :, 0]
 
 
 def reduced(reductions, shape):
-    """The state of each reduction; those that need all values share the parts."""
+    """The state of each reduction; those that need all values share the parts.
+
+    So do those that follow them, for which another shape would cost more.
+    """
     states = []
     for reduction in reductions:
-        try:
-            states.append(reduction.reduce(shape))
-        except NeedsValues:
-            states.append(None)
+        known = None
+        if not (reduction.follows and any(state is None for state in states)):
+            with suppress(NeedsValues):
+                known = reduction.reduce(shape)
+        states.append(known)
     left = [reductions[r] for r, state in enumerate(states) if state is None]
     merging = [Merging() for _ in left]
     for part in shape.parts() if left else ():
@@ -179,14 +186,13 @@ class Dense(Shape):
         self.ice = ice
 
     def parts(self):
-        """See `Shape.parts`."""
         n_rows = self.margins.n_rows
         size = max(1, CACHE * n_rows // self.ice.size)
         for part, margins in self.margins.parts(size):
             yield Chunk(margins, self.ice[:, :, part])
 
     def sums_by_group(self, weights, groups, n_groups):
-        """See `Shape.sums_by_group`; constant curves stay exactly constant."""
+        """Constant curves stay exactly constant."""
         add = summing(weights, groups, n_groups)
         base = np.broadcast_to(self.margins.base, self.ice.shape[:3])
         sums = np.empty((*base.shape[:2], n_groups, self.ice.shape[3]))
@@ -194,12 +200,6 @@ class Dense(Shape):
             sums[at] = add @ self.ice[at]
             sums[at] -= (add @ base[at])[:, np.newaxis]
         return sums, None
-
-
-def summing(weights, groups, n_groups):
-    """The sparse matrix (n_groups, n_rows) that adds up weighted rows by group."""
-    where = groups, np.arange(len(groups))
-    return sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
 
 
 class Chunk(Dense):
@@ -213,7 +213,6 @@ class Chunk(Dense):
 
     @cached_property
     def values(self):
-        """See the class."""
         return self.ice
 
     @cached_property
@@ -240,7 +239,6 @@ class Chunk(Dense):
         return np.matmul(self.margins.weights, values)
 
     def distances(self, offsets=None):
-        """See `Shape.distances`."""
         if offsets is None:
             distance = np.abs(self.moved)
         else:
@@ -249,7 +247,6 @@ class Chunk(Dense):
         return self.over_cells(distance), self.over_rows(distance)
 
     def squares(self, offsets):
-        """See `Shape.squares`."""
         # (d - e)^2 - e^2 = d (d - 2 e)
         moved = self.moved
         squares = moved - 2.0 * offsets[..., np.newaxis]
@@ -257,15 +254,12 @@ class Chunk(Dense):
         return self.over_cells(squares), self.over_rows(squares)
 
     def extremes(self):
-        """See `Shape.extremes`."""
         return self.values.min(axis=-1), self.values.max(axis=-1)
 
     def deviations(self):
-        """See `Shape.deviations`."""
         return flatness(self.values, self.multiplicity, "std")
 
     def variances(self):
-        """See `Shape.variances`."""
         # from the first value on: a constant curve is centred to exactly 0
         squares = self.values - self.values[..., :1]
         squares -= self.over_cells(squares)[..., np.newaxis]
@@ -273,12 +267,17 @@ class Chunk(Dense):
         return self.over_cells(squares), self.over_rows(squares)
 
     def means(self, function, size=None):
-        """See `Shape.means`."""
         values = function(self)
         return self.over_cells(values), self.over_rows(values)
 
+    def drifts(self):
+        return self.over_cells(self.moved), self.over_rows(self.moved)
+
+    def sums(self, weights):
+        return np.matmul(weights, self.moved)
+
     def pairs(self):
-        """See `Shape.pairs`; O(n_cells log n_cells) for each row."""
+        """O(n_cells log n_cells) for each row."""
         values, chances = self.values, self.chances
         n_pieces = values.shape[-1]
         if n_pieces == 2:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from skvarimp._data.statistics import running_sums
+from skvarimp._data.values import numbered
 from skvarimp._response.shapes.shape import Chunk, Shape
 from skvarimp._running.memory import CACHE, slices
 
@@ -45,10 +46,10 @@ class Steps:
     spans: np.ndarray | None = None
 
     @staticmethod
-    def none(n_outputs, n_rows, n_cells=1):
+    def none(n_outputs, n_rows):
         """Rows that nothing moves."""
         none = np.empty(0, dtype=np.intp)
-        return Steps.of_changes(none, none, np.empty((n_outputs, 0)), n_rows, n_cells)
+        return Steps.of_changes(none, none, np.empty((n_outputs, 0)), n_rows, 1)
 
     @staticmethod
     def of_values(values, rows, cells, base, n_cells):
@@ -78,27 +79,24 @@ class Steps:
         Parameters
         ----------
         rows, cells : ndarray of shape (n,)
-            A change at cell n_cells is behind the last and counts for nothing.
         changes : ndarray of shape (n_outputs, n)
         n_rows, n_cells : int
         """
-        inside = np.flatnonzero(cells < n_cells)
-        key = (rows * n_cells + cells)[inside]
+        key = rows * n_cells + cells
         there = np.zeros(n_rows * n_cells, dtype=bool)
         there[key] = there[::n_cells] = True
         at = np.flatnonzero(there)
         rank = np.cumsum(there)[key] - 1
-        sums = np.stack([np.bincount(rank, c[inside], len(at)) for c in changes])
+        sums = np.stack([np.bincount(rank, c, len(at)) for c in changes])
         begins = np.searchsorted(at, np.arange(n_rows) * n_cells)
         steps = np.delete(np.arange(len(at)), begins)
         starts = np.append(begins - np.arange(n_rows), len(steps))
-        return Steps(
-            sums[:, begins], starts, at[steps] % n_cells, sums[:, steps], n_cells
-        )
+        positions = (at[steps] % n_cells).astype(np.int32)
+        return Steps(sums[:, begins], starts, positions, sums[:, steps], n_cells)
 
     @staticmethod
     def together(parts):
-        """Those of several functions of the same rows, outputs one after another."""
+        """The steps of several functions of the same rows, as outputs in turn."""
         n_rows, n_cells = parts[0].n_rows, parts[0].n_cells
         every, zero = np.arange(n_rows), np.zeros(n_rows, dtype=np.intp)
         rows = np.concatenate([np.append(every, part.rows) for part in parts])
@@ -108,7 +106,7 @@ class Steps:
 
     @staticmethod
     def joined(parts):
-        """Those of consecutive rows."""
+        """The steps of consecutive blocks of rows, as one."""
         ends = np.cumsum([part.starts[-1] for part in parts])
         starts = [parts[0].starts] + [
             part.starts[1:] + end for part, end in zip(parts[1:], ends)
@@ -137,7 +135,8 @@ class Steps:
         first = bounds[0]
         counts = bounds[1] - first - 1
         starts = np.concatenate([[0], np.cumsum(counts)])
-        at = np.arange(starts[-1]) + np.repeat(first + 1 - starts[:-1], counts)
+        row, turn = numbered(counts)
+        at = first[row] + 1 + turn
         jumps = moved[:, at] - moved[:, at - 1]
         return Steps(moved[:, first], starts, cells[at], jumps, n_cells, spans)
 
@@ -157,7 +156,7 @@ class Steps:
         return slices(self.n_rows, most * len(self.first), CACHE)
 
     def part(self, rows):
-        """Those of a slice of the rows."""
+        """The steps of a slice of the rows."""
         starts = self.starts[rows.start : rows.stop + 1]
         steps = slice(starts[0], starts[-1])
         return Steps(
@@ -182,20 +181,38 @@ class Steps:
         """
         counts = np.diff(self.starts)
         n_pieces = int(counts.max(initial=0)) + 1
-        at = np.arange(len(self.positions)) + np.repeat(
-            np.arange(self.n_rows) * n_pieces + 1 - self.starts[:-1], counts
-        )
+        row, turn = numbered(counts)
+        at = row * n_pieces + 1 + turn
         begin, end = (0, self.n_cells) if self.spans is None else self.spans
         positions = np.empty((self.n_rows, n_pieces + 1), dtype=np.intp)
         positions.T[:] = end
         positions[:, 0] = begin
-        columns = positions[:, :-1]
-        columns[np.divmod(at, n_pieces)] = self.positions
+        positions[row, turn + 1] = self.positions
         moved = np.zeros((len(self.first), self.n_rows * n_pieces))
         moved[:, ::n_pieces] = self.first
         moved[:, at] = self.jumps
         moved = moved.reshape(-1, self.n_rows, n_pieces)
         return positions, np.cumsum(moved, axis=2, out=moved), at
+
+    def flat_pieces(self):
+        """All pieces of some rows in a row, by chunks of rows.
+
+        Yields
+        ------
+        chunk : slice
+            Of the rows.
+        rows, cells : ndarray of shape (n,)
+            The row of each piece, counted from the chunk's first, and its first cell.
+        moved : ndarray of shape (n_outputs, n)
+            The function on the piece.
+        """
+        for chunk in self.chunks():
+            positions, moved, at = self.part(chunk).pieces()
+            n_outputs, n_rows, n_pieces = moved.shape
+            at = np.sort(np.append(np.arange(n_rows) * n_pieces, at))
+            rows, pieces = np.divmod(at, n_pieces)
+            moved = moved.reshape(n_outputs, -1)[:, at]
+            yield chunk, rows, positions[rows, pieces], moved
 
     def mapped(self, function):
         """The curves of function(d), computed once a piece.
@@ -207,16 +224,9 @@ class Steps:
             values of d on pieces of the rows, of which `cells` is the first cell.
         """
         results = []
-        for chunk in self.chunks():
-            part = self.part(chunk)
-            positions, moved, at = part.pieces()
-            n_outputs, n_rows, n_pieces = moved.shape
-            at = np.sort(np.append(np.arange(n_rows) * n_pieces, at))
-            rows, pieces = np.divmod(at, n_pieces)
-            cells = positions[rows, pieces]
-            moved = moved.reshape(n_outputs, -1)[:, at]
+        for chunk, rows, cells, moved in self.flat_pieces():
             values = function(moved, chunk.start + rows, cells)
-            unmoved = np.zeros((len(values), n_rows))
+            unmoved = np.zeros((len(values), chunk.stop - chunk.start))
             results.append(Steps.of_values(values, rows, cells, unmoved, self.n_cells))
         return Steps.joined(results)
 
@@ -301,12 +311,14 @@ class StepCurves(Shape):
         self.steps, self.gap = steps, gap
 
     def parts(self):
-        """See `Shape.parts`."""
         for part in self.steps.chunks():
             yield Pieces(self.margins.part(part), self.steps.part(part), self.gap)
 
+    def sums(self, weights):
+        return self.steps.over_rows(weights)[np.newaxis]
+
     def sums_by_group(self, weights, groups, n_groups):
-        """See `Shape.sums_by_group`; forms no pieces."""
+        """Forms no pieces."""
         return self.steps.by_group(weights, groups, n_groups)[np.newaxis], None
 
 
@@ -341,7 +353,6 @@ class Pieces(StepCurves, Chunk):
 
     @cached_property
     def chances(self):
-        """See `Chunk.chances`."""
         return self._on_pieces(self.margins.probabilities)[np.newaxis, np.newaxis]
 
     @property
@@ -350,11 +361,10 @@ class Pieces(StepCurves, Chunk):
         return self._on_pieces(self.margins.multiplicity)[np.newaxis]
 
     def over_cells(self, values):
-        """See `Chunk.over_cells`."""
         return np.einsum("boik,boik->boi", values, self.chances)
 
     def over_rows(self, values):
-        """See `Chunk.over_rows`; a curve is 0 on the cells that its row has not."""
+        """A curve is 0 on the cells that its row has not."""
         n_cells, weights = self.steps.n_cells, self.margins.weights
         at = self.positions.ravel()
         sums = np.empty((1, values.shape[1], n_cells))

@@ -10,14 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._compiled import masses as kernels
-from skvarimp._compiled.descent import Descent, within_parts
+from skvarimp._compiled import kernel
 from skvarimp._response.responses.trees.curves import edge_steps
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._running.memory import BLOCK, CACHE, at_once, slices
+from skvarimp._running.memory import BLOCK, CACHE, at_once, even_slices
 
+DESCENT, MASSES = kernel("descent"), kernel("masses")
 WORD = 64  # a member's flat cells begin at a multiple of it
-QUESTIONS = 8  # splits of trees so small that what answers to them lead to is kept
 
 
 @dataclass
@@ -54,7 +53,7 @@ class TreePieces:
 
         Parameters
         ----------
-        linked : list of Linked
+        linked : list of callable
             One for all members, or each its own.
         """
         if len(linked) == 1:
@@ -91,12 +90,12 @@ class MemberPieces:
     spans: np.ndarray | None = None
 
     def steps(self):
-        """The same as `Steps`."""
+        """Make `Steps` of the pieces."""
         return Steps.of_pieces(*self.of_kernels, self.n_cells, self.spans)
 
 
 def steps_of_rows(table, codes, members, with_raw=False):
-    """As `curves.steps_of_rows`."""
+    """Do as `plain.steps_of_rows`."""
     plan = Strips(table, members, with_raw, apart=True)
     for _, pieces, raw in plan.pieces(codes):
         curves = [(*pieces.curves(m, n), n) for m, n in enumerate(plan.n_cells)]
@@ -104,31 +103,38 @@ def steps_of_rows(table, codes, members, with_raw=False):
 
 
 def count_masses(paths, roots, codes, weights, masses):
-    """As `masses.count_masses`."""
+    """Do as `masses.count_masses`."""
     for rows, lists in _in_lists(paths, roots, codes, len(masses)):
         of_rows = None if weights is None else weights[rows]
-        kernels.lists_of_rows(*lists, masses, of_rows)
+        MASSES.lists_of_rows(*lists, masses, of_rows)
 
 
 def add_found(paths, roots, codes, amounts, sums):
-    """As `masses.add_found`."""
-    for rows, lists in _in_lists(paths, roots, codes, 2):
+    """Do as `masses.add_found`."""
+    step = at_once(sums.shape[0] * sums.shape[1])
+    for rows, lists in _in_lists(paths, roots, codes, 2, step):
         found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
-        kernels.lists_of_rows(*lists, None, None, paths.features, amounts, found)
+        MASSES.lists_of_rows(*lists, None, None, paths.features, amounts, found)
         sums[..., rows] += found
 
 
-def _in_lists(paths, roots, codes, n_sizes):
-    """Yield slices of rows, and the first arguments of `lists_of_rows`."""
+def _in_lists(paths, roots, codes, n_sizes, most=np.inf):
+    """Yield slices of at most some rows, and the first arguments of `lists_of_rows`."""
     table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
-    # all nodes are read once per call: many of them are worth many rows
-    most = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
-    for rows in slices(codes.shape[1], table.max_depth + 2, most):
-        of_rows = np.ascontiguousarray(codes[:, rows])
+    for rows, of_rows in _some_rows(table, codes, most):
         yield (
             rows,
             (table.flat, roots, paths.rank, table.max_depth, of_rows, firsts),
         )
+
+
+def _some_rows(table, codes, most=np.inf):
+    """Yield slices of at most some rows that go down together, and their codes."""
+    # all nodes are read once per call: many of them are worth many rows
+    numbers = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
+    step = min(most, at_once(table.max_depth + 2, numbers))
+    for rows in even_slices(codes.shape[1], step):
+        yield rows, np.ascontiguousarray(codes[:, rows])
 
 
 class Strips:
@@ -161,12 +167,12 @@ class Strips:
     """
 
     def __init__(self, table, members, all_trees=False, apart=False):
-        self.table, self.members = table, members
+        self.table, self.flat, self.members = table, table.flat, members
         trees = np.arange(len(table.roots))
         if not all_trees:
             moving = [member.feature for member in members]
             trees = table.trees_with(np.isin(np.arange(len(table.columns)), moving))
-        self.forest = table.roots[trees], table.max_depth, _questions(table)[trees]
+        self.forest = table.roots[trees], table.max_depth, table.questions[trees]
         keys = range(len(members)) if apart else [m.feature for m in members]
         strips = {}
         for key, member in zip(keys, members):
@@ -210,10 +216,12 @@ class Strips:
             spans = np.zeros((2, len(rows)), dtype=np.int64)
             spans[1] = len(cell_of)
             none = np.empty(0, dtype=np.int64)
-            return MemberPieces(within_parts(*curves, spans, cell_of, none), n_cells)
+            return MemberPieces(
+                DESCENT.within_parts(*curves, spans, cell_of, none), n_cells
+            )
         spans = parts.spans(rows)
         cells = parts.cell_of if cell_of is None else cell_of[parts.cell_of]
-        curves = within_parts(*curves, spans, cells, parts.own(rows))
+        curves = DESCENT.within_parts(*curves, spans, cells, parts.own(rows))
         return MemberPieces(curves, n_cells, spans)
 
     def pieces(self, codes):
@@ -231,7 +239,7 @@ class Strips:
         raw : ndarray of shape (n_raw, n_rows)
             Sums of the rows' own leaves, in the trees that they go down.
         """
-        descent = Descent(self.table.flat, self.forest, self.arrays)
+        descent = DESCENT.Descent(self.flat, self.forest, self.arrays)
         # all nodes are read once per call: many of them are worth many rows
         most = max(CACHE, min(BLOCK, 4 * len(self.table.feature)))
         codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -287,15 +295,3 @@ def _marks(table, features, used, first_cell):
         marks.append(at)
         n += len(at)
     return np.concatenate(marks).astype(np.int32), spans
-
-
-def _questions(table):
-    """The inner nodes of each tree, then -1; no columns if any tree has many."""
-    n_questions = table.max_leaves - 1
-    if n_questions > QUESTIONS:
-        return np.empty((len(table.roots), 0), dtype=np.int32)
-    nodes = np.flatnonzero(table.feature >= 0)
-    tree = table.tree[nodes]
-    result = np.full((len(table.roots), n_questions), -1, dtype=np.int32)
-    result[tree, np.arange(len(nodes)) - np.searchsorted(tree, tree)] = nodes
-    return result

@@ -1,80 +1,150 @@
-"""From the leaves that rows visit to the steps of their curves."""
+"""All leaves that rows reach as features move, and what the moves of a feature are.
+
+Each row goes down each tree by its own values. At every split it passes on a feature
+that may move, the other child is what the row would meet with that feature's value
+on the other side. From there on, if features move one at a time, the row goes by its
+own values again, but both ways at splits on the same feature. The last edge on the
+moved feature knows the codes of that feature that lead to a leaf.
+"""
 
 from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.table import ArrayTable
-from skvarimp._data.values import numbers_if_possible
-from skvarimp._response.responses.trees.descent import descents, rows_at_once
+from skvarimp._data.values import numbered
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._running.memory import BLOCK, Memo, numbers_at_once
+from skvarimp._running.memory import BLOCK, CACHE, HELD, even_slices, numbers_at_once
 
 
-class TreeCodes:
-    """A table and its moves as trees see them: codes of values.
+def rows_at_once(table, n_trees):
+    """How many rows go down some trees of a table together."""
+    paths, codes = numbers_at_once(CACHE), numbers_at_once(HELD)
+    return max(1, min(paths // n_trees, codes // max(1, len(table.columns))))
+
+
+def descents(table, codes, trees, moving, at_once, together=False):
+    """Yield (slice of rows, Descent, path, leaf, edge): leaves that some rows reach.
 
     Parameters
     ----------
-    trees : TreeTable
+    table, codes, trees : see `Descent`
+    moving, together : see `Descent.leaves`
+    at_once : int
+        Rows, at most; there are fewer where they reach too many leaves.
+    """
+    waiting = even_slices(len(codes), at_once)[::-1]
+    while waiting:
+        part = waiting.pop()
+        descent, reached, n_reached = Descent(table, codes[part], trees), [], 0
+        for some in descent.leaves(moving, together):
+            reached.append(some)
+            n_reached += len(some[0])
+            if n_reached > numbers_at_once(BLOCK) and descent.n_rows > 1:
+                middle = (part.start + part.stop) // 2
+                waiting += [slice(middle, part.stop), slice(part.start, middle)]
+                break
+        else:
+            yield part, descent, *(np.concatenate(parts) for parts in zip(*reached))
+
+
+class Descent:
+    """Some rows in some trees of a table.
+
+    Parameters
+    ----------
+    table : TreeTable
+    codes : ndarray of shape (n_rows, n_features)
+        Codes of the rows.
+    trees : ndarray of shape (n_trees,)
+        The trees to go down.
 
     Attributes
     ----------
-    feature_of : dict
-        Column of X -> feature of the tree table, if any tree splits on it.
+    own : ndarray of shape (n_trees * n_rows,)
+        The leaf of each path (tree by tree, so that what is read of one tree stays in
+        the cache), once all `leaves` were seen.
     """
 
-    def __init__(self, trees):
-        self.trees = trees
-        self.feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
-        # the table itself and the few rows of a probe
-        self._coded = Memo(most=2, travels=True)
+    def __init__(self, table, codes, trees):
+        self.table = table
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32).ravel()
+        self.n_rows, self.n_trees = len(codes), len(trees)
+        self.roots = table.roots[trees]
+        self.any_missing = bool(np.any(codes == table.missing_code))
+        rows = np.arange(self.n_rows, dtype=np.int32)
+        self._rows = np.tile(rows, self.n_trees)
+        self.first = self._rows * np.int32(len(table.columns))  # of a path in the codes
+        self.own = np.empty(self.n_rows * self.n_trees, dtype=np.int32)
 
-    def rows(self, table):
-        """Codes of a table's rows, (n_samples, n_features), made once a table."""
-        return self._coded.get(table, lambda: self.trees.codes_of(table))
+    def leaves(self, moving, together=False):
+        """Yield (path, leaf, edge) of leaves reached as features move; fills `own`.
 
-    def grid(self, table, move):
-        """Features that move, and the codes of the grid's values.
+        A path is tree * n_rows + row; the edge is the last one on the moved feature,
+        -1 where the path leads to the row's own leaf.
 
-        Returns
-        -------
-        features : list of int
-        codes : ndarray of shape (n_values, len(features))
+        Parameters
+        ----------
+        moving : ndarray of shape (n_features,)
+            Which features move.
+        together : bool
+            Whether they move together, or each on its own.
         """
-        members = [
-            (self.feature_of[j], m)
-            for m, j in enumerate(move.entry.columns)
-            if j in self.feature_of
-        ]
-        features = [u for u, _ in members]
-        codes = np.empty((move.n_cells, len(features)), dtype=np.int32)
-        donors, values = move.donors_of_columns, move.rows_of_values(slice(None))
-        single = isinstance(table, ArrayTable) and table.native.dtype.kind == "f"
-        for of_feature, (u, m) in zip(codes.T, members):
-            if np.all(donors[:, m] >= 0):
-                of_feature[:] = self.rows(table)[donors[:, m], u]
+        path, most = np.arange(len(self.own), dtype=np.int32), numbers_at_once(CACHE)
+        stack = [(path, np.repeat(self.roots, self.n_rows), np.full_like(path, -1))]
+        while stack:
+            state = stack.pop()
+            half = len(state[0]) // 2
+            if len(state[0]) > most:
+                stack += [
+                    tuple(a[half:] for a in state),
+                    tuple(a[:half] for a in state),
+                ]
                 continue
-            numbers = numbers_if_possible(values[:, m])
-            if single:  # as they are put into X
-                numbers = numbers.astype(table.native.dtype)
-            of_feature[:] = self.trees.codes(u, numbers)
-        return features, codes
+            feature = self.table.feature.take(state[1])
+            inner = feature >= 0
+            if not inner.all():
+                at_leaf, keep = np.flatnonzero(~inner), np.flatnonzero(inner)
+                path, leaf, edge = reached = tuple(a.take(at_leaf) for a in state)
+                self.own[path[edge < 0]] = leaf[edge < 0]
+                yield reached
+                feature, state = feature.take(keep), tuple(a.take(keep) for a in state)
+            if len(feature):
+                stack.append(self._below(*state, feature, moving, together))
 
-    def keys(self, table, entry):
-        """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
-        features = self.features(entry)
-        if not features:
-            return np.zeros((table.n_samples, 1), dtype=np.int32)
-        return self.rows(table)[:, features]
+    def _below(self, path, node, edge, feature, moving, together):
+        """The children gone to, then the other ones where both are met."""
+        children = self.table.children
+        code = self.codes.take(self.first.take(path) + feature)
+        left = self.table.goes_left(node, feature, code, self.any_missing)
+        both = moving.take(feature)
+        if not together:
+            both &= (edge < 0) | (self.table.edge_feature.take(edge) == feature)
+        both = np.flatnonzero(both)
+        other = children.take((2 * node + ~left).take(both))
+        node = children.take(2 * node + left)
+        edge[both] = np.where(edge.take(both) < 0, -1, node.take(both))
+        return (
+            np.concatenate([path, path.take(both)]),
+            np.concatenate([node, other]),
+            np.concatenate([edge, other]),
+        )
 
-    def features(self, entry):
-        """The features among an entry's columns."""
-        return [self.feature_of[j] for j in entry.columns if j in self.feature_of]
+    def row(self, path):
+        """The row of each path."""
+        return self._rows.take(path)
 
-    def is_group(self, entry):
-        """Whether an entry has several columns that trees split on."""
-        return len(self.features(entry)) > 1
+    def off_own(self, path, leaf, edge):
+        """What is off the rows' own paths, and raw outputs there minus their own."""
+        off = np.flatnonzero(edge >= 0)
+        path, leaf, edge = path.take(off), leaf.take(off), edge.take(off)
+        values = self.table.values
+        changes = values.take(leaf, axis=1) - values.take(self.own.take(path), axis=1)
+        return path, leaf, edge, changes
+
+    def raw(self):
+        """Sum over the trees of the own leaves' values, (n_raw, n_rows)."""
+        own = self.table.values.take(self.own, axis=1)
+        return own.reshape(len(own), self.n_trees, self.n_rows).sum(axis=1)
 
 
 class Member:
@@ -149,50 +219,23 @@ class Member:
             values if self.parts is None else values[first_of_each(self.parts.cell_of)]
         )
 
-    def steps_of(self, buffer, n_rows, row, edge, changes):
+    def steps_of(self, n_rows, row, edge, changes):
         """The `Steps` of rows from the leaves they visit as the feature moves.
 
         Parameters
         ----------
-        buffer : ndarray of shape (n_raw, at least n_rows * n_cells)
-            Zeros, to work in; zeros again afterwards.
         n_rows : int
         row, edge : ndarray of shape (n_visits,)
             Edges counted among those on the feature.
         changes : ndarray of shape (n_raw, n_visits)
             By how much the visited leaf differs from the row's own.
         """
-        width = self.n_cells
-        buffer = buffer[:, : n_rows * width]
-        self._scatter(buffer, row * np.int64(width), edge, changes)
-        any_jump = buffer[0] != 0
-        for of_output in buffer[1:]:
-            any_jump |= of_output != 0
-        first = buffer[:, ::width].copy()
-        any_jump[::width] = False
-        at = np.flatnonzero(any_jump)
-        jumps = buffer.take(at, axis=1)
-        buffer[:, at] = 0.0
-        buffer[:, ::width] = 0.0
-        row_starts = np.arange(n_rows + 1) * width
-        starts = np.searchsorted(at, row_starts)
-        positions = at - np.repeat(row_starts[:-1], np.diff(starts))
-        return Steps(first, starts, positions.astype(np.int32), jumps, width)
-
-    def _scatter(self, buffer, first, edge, changes):
-        """Add up steps; what an edge admits begins and ends by turns."""
         start, count, steps = self.edges
-        start, count = start.take(edge), count.take(edge)
-        s, visit = 0, np.flatnonzero(count)
-        while len(visit):
-            key = first.take(visit) + steps.take(start.take(visit) + s)
-            for of_output, change in zip(buffer, changes):
-                if s % 2:
-                    np.subtract.at(of_output, key, change.take(visit))
-                else:
-                    np.add.at(of_output, key, change.take(visit))
-            s += 1
-            visit = np.flatnonzero(count > s)
+        visit, turn = numbered(count.take(edge))
+        cells = steps.take(start.take(edge).take(visit) + turn)
+        # what an edge admits begins and ends by turns
+        changes = changes.take(visit, axis=1) * (1 - 2 * (turn % 2))
+        return Steps.of_changes(row.take(visit), cells, changes, n_rows, self.n_cells)
 
 
 def _numbered(codes):
@@ -243,52 +286,6 @@ def edge_steps(table, feature, used):
     where = np.column_stack([begin, end, np.broadcast_to(n_numbers, begin.shape)])
     there = np.column_stack([some, ends, missing & ~on])
     return there.sum(axis=1), where[there]
-
-
-def steps_of_rows(table, codes, members, with_raw=False):
-    """Yield the steps of some rows' curves, as each feature moves on its own.
-
-    Parameters
-    ----------
-    table : TreeTable
-    codes : ndarray of shape (n_rows, n_features)
-    members : list of Member
-        Each with a feature.
-    with_raw : bool
-        Whether the rows' own raw outputs are wanted, too.
-
-    Yields
-    ------
-    steps : list of Steps
-        Of each member, for so many rows that fit together.
-    raw : ndarray of shape (n_raw, n_rows)
-        Sums of the rows' own leaves, in all trees if `with_raw`.
-    """
-    moving = np.zeros(len(table.columns), dtype=bool)
-    moving[[member.feature for member in members]] = True
-    trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
-    largest = max(member.n_cells for member in members)
-    jumps = numbers_at_once(BLOCK) // (largest * table.n_raw)
-    at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
-    buffer = np.zeros((table.n_raw, min(at_once, len(codes)) * largest))
-    for _, descent, *reached in descents(table, codes, trees, moving, at_once):
-        steps = list(_steps_of_leaves(descent, reached, members, buffer))
-        yield steps, descent.raw()
-
-
-def _steps_of_leaves(descent, reached, members, buffer):
-    """Yield the Steps of each member."""
-    table = descent.table
-    path, _, edge, changes = descent.off_own(*reached)
-    feature = table.edge_feature.take(edge)
-    order = np.argsort(feature.astype(table.small), kind="stable")
-    row, changes = descent.row(path.take(order)), changes.take(order, axis=1)
-    edge = table.edge_rank.take(edge.take(order))
-    bounds = np.searchsorted(feature.take(order), np.arange(len(table.columns) + 1))
-    for member in members:
-        mine = slice(bounds[member.feature], bounds[member.feature + 1])
-        of_member = row[mine], edge[mine], changes[:, mine]
-        yield member.steps_of(buffer, descent.n_rows, *of_member)
 
 
 class PartCells:
@@ -343,34 +340,22 @@ class PartCells:
         rows : ndarray of shape (n_rows,)
             Rows of the table.
         """
-        bounds, cells, moved = _pieces_of(steps)
-        row = np.repeat(np.arange(len(rows)), bounds[1] - bounds[0])
+        chunks, of_chunks, *pieces = zip(*steps.flat_pieces())
+        row = np.concatenate([c.start + own for c, own in zip(chunks, of_chunks)])
+        cells, moved = (np.concatenate(parts, axis=-1) for parts in pieces)
+        bounds = steps.starts + np.arange(steps.n_rows + 1)
         spans = self.spans(rows)
         # the first cell of the row's part on each piece, and that on the next piece
         begin = np.searchsorted(
             self._key, self.of_row[rows][row] * self.n_cells + cells
         )
         end = np.append(begin[1:], 0)
-        end[bounds[1] - 1] = spans[1]
+        end[bounds[1:] - 1] = spans[1]
         own = self.own(rows)
         if len(own):
             moved[:, (begin <= own[row]) & (own[row] < end)] = 0.0
         kept = np.flatnonzero(begin < end)
-        first = np.searchsorted(kept, bounds[0])
+        first = np.searchsorted(kept, bounds[:-1])
         bounds = np.stack([first, np.append(first[1:], len(kept)), spans[1]])
         n_cells = len(self.cell_of)
         return Steps.of_pieces(bounds, begin[kept], moved[:, kept], n_cells, spans)
-
-
-def _pieces_of(steps):
-    """The bounds, cells and values that `Steps.of_pieces` makes steps of."""
-    bounds = steps.starts + np.arange(steps.n_rows + 1)
-    cells = np.zeros(bounds[-1], dtype=np.int64)
-    cells[np.arange(len(steps.positions)) + steps.rows + 1] = steps.positions
-    moved = np.empty((len(steps.first), bounds[-1]))
-    for chunk in steps.chunks():
-        part = steps.part(chunk)
-        _, values, _ = part.pieces()
-        filled = np.arange(values.shape[2]) <= np.diff(part.starts)[:, np.newaxis]
-        moved[:, bounds[chunk.start] : bounds[chunk.stop]] = values[:, filled]
-    return np.stack([bounds[:-1], bounds[1:]]), cells, moved

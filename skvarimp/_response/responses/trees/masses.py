@@ -18,6 +18,7 @@ from math import comb
 import numpy as np
 
 ORDER = 3  # features that move at once, at most
+BOTH_WAYS = -2  # the rank of a node that rows leave on both sides
 QUESTIONS = 8  # of the trees that rows go down together, at most
 KINDS = 2**QUESTIONS
 ROWS_OF_KIND = 16  # from so many on kinds take less time than rows
@@ -117,6 +118,30 @@ class Paths:
         return leaf, every[np.arange(len(leaf)) - first[leaf]].T
 
 
+class FreePaths:
+    """Ways to the leaves on which the conditions on some features do not count.
+
+    Used as `Paths` of order 0: each leaf has one set.
+
+    Parameters
+    ----------
+    table : TreeTable
+    free : ndarray of shape (n_features,), bool
+        Rows go both ways at splits on these.
+    """
+
+    def __init__(self, table, free):
+        self.table, n_nodes = table, len(table.feature)
+        free = np.append(free, False)[table.feature]  # leaves have feature -1
+        self.rank = np.where(free, BOTH_WAYS, -1).astype(np.int32)
+        self.features = np.zeros(n_nodes, dtype=np.int32)
+        self._first = np.arange(n_nodes + 1)
+
+    def first(self, order):
+        """Where the set of each leaf is, (n_nodes + 1,)."""
+        return self._first
+
+
 def set_number(ranks):
     """Number of a set of ascending ranks among those of its size."""
     number = 0
@@ -184,7 +209,7 @@ def lists_of_rows(paths, roots, codes, order):
             yield node, violated, rows
             continue
         right, left = children[2 * node], children[2 * node + 1]
-        if rank in violated:
+        if rank == BOTH_WAYS or rank in violated:
             stack += [(left, violated, rows), (right, violated, rows)]
             continue
         code = codes[feature].take(rows)

@@ -27,15 +27,14 @@ L's conditions on j add up to s_j(L), and the product is
 so that no row's curve is formed. The lists of rows that count the masses add it up.
 """
 
-from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
 
 from skvarimp._data.values import numbered
-from skvarimp._response.responses.trees import masses
-from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
-from skvarimp._response.responses.trees.descent import Group
+from skvarimp._response.reductions import Sample
+from skvarimp._response.responses.trees import compiled_trees, masses
+from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
     ORDER,
     Paths,
@@ -43,6 +42,7 @@ from skvarimp._response.responses.trees.masses import (
     count_masses,
     set_number,
 )
+from skvarimp._response.responses.trees.plain import mean_of_group
 from skvarimp._running.memory import HELD, numbers_at_once
 
 ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
@@ -54,7 +54,7 @@ class Means:
     Parameters
     ----------
     paths : Paths
-    codes : ndarray of shape (n_rows, n_features)
+    codes : ndarray of shape (n_features, n_rows)
     weights : ndarray of shape (n_rows,)
     order : int
         How many features move at once, at most.
@@ -65,8 +65,7 @@ class Means:
     def __init__(self, paths, codes, weights, order, count=count_masses):
         self.table, self.paths = paths.table, paths
         self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
-        codes, unit = np.ascontiguousarray(codes.T), 1.0
-        weights = np.ascontiguousarray(weights, float)
+        unit, weights = 1.0, np.ascontiguousarray(weights, float)
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
         for roots, kind, codes_of in alike(self.table, codes):
@@ -177,21 +176,9 @@ def counts_masses(response, n_rows, n_features):
     return response.compiled or of_leaf >= ROWS_OF_LEAF
 
 
-def mean_of_group(response, table, rows, weights, features, codes):
-    """Mean curves over the joint codes of any number of features."""
-    cells, cell_of_value = distinct(codes)
-    group = Group(response.trees, features, cells)
-    mean = group.moved(response.codes.rows(table)[rows], weights)[:, 0]
-    return mean[:, cell_of_value]
-
-
-def _lists(response):
+def lists_of(response):
     """What sends lists of rows down the trees: compiled kernels, or NumPy."""
-    if not response.compiled:
-        return masses
-    from skvarimp._response.responses.trees import compiled_trees  # where built
-
-    return compiled_trees
+    return compiled_trees if response.compiled else masses
 
 
 class Averaged:
@@ -222,9 +209,13 @@ class Averaged:
         paths = Paths(response.trees, moving)
         if paths.n_sets(order) > numbers_at_once(HELD):
             return None
-        codes = response.codes.rows(self.table)[self.rows]
-        count = _lists(response).count_masses
+        codes = response.codes.by_feature(self.table, self.rows)
+        count = lists_of(response).count_masses
         return Means(paths, codes, self.weights, order, count)
+
+    def means_of(self, features):
+        """`Means` of a few features; None where they have too many sets."""
+        return self.means or self._means(features, len(features))
 
     def __call__(self, move):
         """The mean curve of a move, (n_outputs, n_values)."""
@@ -242,19 +233,26 @@ class Averaged:
                 self._members[key] = Member(trees, 0, move, [feature], of_feature)
             members.append(self._members[key])
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
-        means = self.means or self._means(features, len(features))
+        means = self.means_of(features)
         if means is None or n_cells > numbers_at_once(HELD):
             return mean_of_group(response, *of_group)
         mean = means.mean(members)
         return mean[(slice(None), *(member.cell_of_value for member in members))]
 
 
-def mean_curves(response, walk, members):
+def averaged_alone(response, walk):
+    """`Averaged` of a walk's entries that have one feature, which moves alone."""
+    features = [response.codes.features(entry) for entry in walk.moves.entries]
+    moving = sorted({some[0] for some in features if len(some) == 1})
+    return Averaged(response, walk.table, walk.rows, walk.weights, moving, 1)
+
+
+def mean_curves(averaged, walk, members):
     """Weighted sums over the rows of a walk, moved minus unmoved.
 
     Parameters
     ----------
-    response : TreeResponse
+    averaged : Averaged
     walk : Walk
     members : list of Member
 
@@ -263,12 +261,15 @@ def mean_curves(response, walk, members):
     list of ndarray of shape (n_outputs, n_cells)
         One per member.
     """
-    features = [member.feature for member in members]
-    averaged = Averaged(response, walk.table, walk.rows, walk.weights, features, 1)
-    return [
-        averaged(walk.moves[m.position])[:, first_of_each(m.cell_of_value)]
-        for m in members
-    ]
+    curves = []
+    for member in members:
+        means = averaged.means_of([member.feature])
+        if means is not None:
+            curves.append(means.mean([member]))
+        else:
+            first = first_of_each(member.cell_of_value)
+            curves.append(averaged(walk.moves[member.position])[:, first])
+    return curves
 
 
 def with_slopes(walk, members, means, size):
@@ -290,9 +291,16 @@ def with_slopes(walk, members, means, size):
     """
     found = {}
     for member, mean in zip(members, means):
-        move, cells = walk.moves[member.position], member.cell_of_value
-        sample = walk.sample([move], np.ones(len(mean)), cells)
-        sample = replace(sample, base=size[:, np.newaxis])
+        sample = Sample(
+            walk.weights,
+            walk.units,
+            base=size[:, np.newaxis],
+            codes=None,
+            probabilities=member.probabilities[np.newaxis],
+            multiplicity=member.multiplicity[np.newaxis],
+            scale=np.ones(len(mean)),
+            level=size,
+        )
         (reduction,) = walk.reductions_of(member.position)
         found[member.position] = mean, reduction.slope(mean[np.newaxis], sample)[0]
     return found
@@ -304,7 +312,7 @@ def products(response, codes, members, slopes):
     Parameters
     ----------
     response : TreeResponse
-    codes : ndarray of shape (n_rows, n_features)
+    codes : ndarray of shape (n_features, n_rows)
     members : list of Member
         Each with a feature of its own.
     slopes : list of ndarray of shape (n_raw, n_cells)
@@ -325,10 +333,13 @@ def products(response, codes, members, slopes):
     met = of_edges[:, paths.edges]
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
-    sums = np.zeros((len(table.columns), table.n_raw, len(codes)))
-    for roots, kind, codes_of in alike(table, np.ascontiguousarray(codes.T)):
+    sums = np.zeros((len(table.columns), table.n_raw, codes.shape[1]))
+    for roots, kind, codes_of in alike(table, codes):
+        if codes_of is codes:
+            lists_of(response).add_found(paths, roots, codes, amounts, sums)
+            continue
         of_kinds = np.zeros((*sums.shape[:2], codes_of.shape[1]))
-        _lists(response).add_found(paths, roots, codes_of, amounts, of_kinds)
+        lists_of(response).add_found(paths, roots, codes_of, amounts, of_kinds)
         for of_feature, found in zip(sums, of_kinds):
             if found.any():
                 of_feature += found[:, kind]

@@ -1,8 +1,9 @@
 """Trees and ensembles of trees: exact curves from the leaves that rows can reach.
 
-One walk down all trees finds where each row's curve of each feature steps (`descent`,
-`curves`); the reductions run over the pieces between the steps (`walks`). Means over
-rows alone go by `masses`, other columns that move together by `Group`.
+One walk down all trees finds where each row's curve of each feature steps (by `plain`
+NumPy or by `compiled_trees`); the reductions run over the pieces between the steps
+(`walks`). Means over rows alone go by `masses`, other columns that move together by
+`Group`.
 """
 
 from dataclasses import replace
@@ -11,26 +12,97 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
-from skvarimp._data.values import spread_over
+from skvarimp._data.table import ArrayTable
+from skvarimp._data.values import numbers_if_possible, spread_over
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Costs, Response
+from skvarimp._response.responses.trees import compiled_trees
+from skvarimp._response.responses.trees.coalitions import TreeCoalitions
 from skvarimp._response.responses.trees.curves import (
+    Descent,
     Member,
-    TreeCodes,
-    distinct,
-    first_of_each,
-    steps_of_rows,
 )
-from skvarimp._response.responses.trees.descent import Descent, Group
-from skvarimp._response.responses.trees.links import link_of, links
-from skvarimp._response.responses.trees.means import (
-    Averaged,
-    counts_masses,
+from skvarimp._response.responses.trees.means import Averaged, counts_masses
+from skvarimp._response.responses.trees.plain import (
+    Linked,
+    group_curves,
     mean_of_group,
+    steps_of_rows,
 )
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes.steps import Steps, settled
-from skvarimp._running.memory import HELD, even_slices, numbers_at_once
+from skvarimp._running.memory import HELD, Memo, even_slices, numbers_at_once
+
+
+class TreeCodes:
+    """A table and its moves as trees see them: codes of values.
+
+    Parameters
+    ----------
+    trees : TreeTable
+
+    Attributes
+    ----------
+    feature_of : dict
+        Column of X -> feature of the tree table, if any tree splits on it.
+    """
+
+    def __init__(self, trees):
+        self.trees = trees
+        self.feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
+        # the table itself and the few rows of a probe
+        self._coded = Memo(most=2, travels=True)
+
+    def rows(self, table):
+        """Codes of a table's rows, (n_samples, n_features), made once a table."""
+        return self._coded.get(table, lambda: self.trees.codes_of(table))
+
+    def by_feature(self, table, rows):
+        """Codes of some of a table's rows, (n_features, len(rows)), contiguous."""
+        return self.rows(table).T.take(rows, axis=1)
+
+    def grid(self, table, move):
+        """Features that move, and the codes of the grid's values.
+
+        Returns
+        -------
+        features : list of int
+        codes : ndarray of shape (n_values, len(features))
+        """
+        members = [
+            (self.feature_of[j], m)
+            for m, j in enumerate(move.entry.columns)
+            if j in self.feature_of
+        ]
+        features = [u for u, _ in members]
+        codes = np.empty((move.n_cells, len(features)), dtype=np.int32)
+        donors, values = move.donors_of_columns, move.rows_of_values(slice(None))
+        single = isinstance(table, ArrayTable) and table.native.dtype.kind == "f"
+        for of_feature, (u, m) in zip(codes.T, members):
+            if np.all(donors[:, m] >= 0):
+                of_feature[:] = self.rows(table)[donors[:, m], u]
+                continue
+            numbers = numbers_if_possible(values[:, m])
+            if single:  # as they are put into X
+                numbers = numbers.astype(table.native.dtype)
+            of_feature[:] = self.trees.codes(u, numbers)
+        return features, codes
+
+    def keys(self, table, entry):
+        """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
+        features = self.features(entry)
+        if not features:
+            return np.zeros((table.n_samples, 1), dtype=np.int32)
+        return self.rows(table)[:, features]
+
+    def features(self, entry):
+        """The features among an entry's columns."""
+        return [self.feature_of[j] for j in entry.columns if j in self.feature_of]
+
+    def is_group(self, entry):
+        """Whether an entry has several columns that trees split on."""
+        return len(self.features(entry)) > 1
+
 
 COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
 
@@ -55,10 +127,12 @@ class TreeResponse(Response):
 
     def __init__(self, model, form, table):
         self.model, self.link = model, form.link
-        self.trees = trees = TreeTable(form.trees, form.encoding)
         self.rounding, self.gap = form.rounding, form.gap()
+        self.trees = trees = TreeTable(form.trees, form.encoding)
         self.n_outputs = trees.n_raw
-        if self.link is not None:
+        if self.link is None:
+            self.known_coalitions = TreeCoalitions
+        else:
             self.n_outputs = self.link.n_outputs(trees.n_raw)
         self.offset = np.broadcast_to(form.offset, trees.n_raw).astype(np.float64)
         self.doubt = form.doubt
@@ -70,7 +144,6 @@ class TreeResponse(Response):
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
 
     def critical_values(self, column):
-        """See `Response.critical_values`."""
         feature = self.codes.feature_of.get(column)
         return np.empty(0) if feature is None else self.trees.critical_values(feature)
 
@@ -80,12 +153,12 @@ class TreeResponse(Response):
         codes, trees = self._some_codes, np.arange(len(self.trees.roots))
         descent = Descent(self.trees, codes, trees)
         leaves = descent.leaves(np.ones(len(self.trees.columns), dtype=bool))
-        visited = sum(np.count_nonzero(edge >= 0) for *_, edge in leaves)
+        visited = sum([np.count_nonzero(edge >= 0) for *_, edge in leaves])
         depth = self.trees.depth.take(descent.own).sum()
         return visited / len(codes), depth / len(codes)
 
     def costs(self):
-        """See `Response.costs`; a row's curve has its pieces, whatever its values."""
+        """A row's curve has its pieces, whatever its values."""
         visited, depth = self.visits
         visited /= max(1, len(self.trees.columns))
         outputs = 0.6 + 0.4 * self.trees.n_raw
@@ -99,18 +172,15 @@ class TreeResponse(Response):
         return max(1, min(paths, numbers_at_once(HELD) // steps))
 
     def curves(self, table, rows, move, base):
-        """See `Response.curves`."""
-        features, codes = self.codes.grid(table, move)
-        if len(features) > 1:
-            ice = _group_curves(self, table, rows, move, base, features, codes)
-            return settled(ice, self.gap)
-        member = Member(self.trees, 0, move, features, codes)
+        if self.codes.is_group(move.entry):
+            return settled(group_curves(self, table, rows, move, base), self.gap)
+        member = Member(self.trees, 0, move, *self.codes.grid(table, move))
         (steps,) = self.steps_of_members(table, rows, base, [member], [move])
         moved = steps.dense()[:, :, member.cell_of_value]
         return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
 
     def at_cells(self, table, rows, moves, base, cells):
-        """See `Response.at_cells`; all moves share one way down the trees."""
+        """All moves share one way down the trees."""
         coded = [(move, *self.codes.grid(table, move)) for move in moves]
         if any(len(features) > 1 for _, features, _ in coded):
             return super().at_cells(table, rows, moves, base, cells)
@@ -126,7 +196,6 @@ class TreeResponse(Response):
         return result
 
     def steps(self, table, move):
-        """See `Response.steps`."""
         categorical = self.trees.categorical[self.codes.features(move.entry)]
         if not move.ascends or categorical.any():
             return None
@@ -141,7 +210,7 @@ class TreeResponse(Response):
         return of_rows
 
     def mean_curves(self, table, rows, weights, move, base):
-        """See `Response.mean_curves`; forms no row's curve."""
+        """Forms no row's curve."""
         features, codes = self.codes.grid(table, move)
         if counts_masses(self, len(rows), len(features)):
             averaged = Averaged(self, table, rows, weights, features, len(features))
@@ -153,13 +222,12 @@ class TreeResponse(Response):
         member = Member(self.trees, 0, move, features, codes)
         mean = np.zeros((self.n_outputs, member.n_cells))
         for part in even_slices(len(rows), self.rows_at_once(member.n_cells)):
-            of_part = table, rows[part], base[:, part]
-            (steps,) = self.steps_of_members(*of_part, [member], [move])
+            own = base[:, part]
+            (steps,) = self.steps_of_members(table, rows[part], own, [member], [move])
             mean += steps.over_rows(weights[part])
         return mean[:, member.cell_of_value]
 
     def averaged(self, table, rows, weights, base, n_columns):
-        """See `Response.averaged`."""
         if not counts_masses(self, len(rows), n_columns):
             return super().averaged(table, rows, weights, base, n_columns)
         features = np.arange(len(self.trees.columns))
@@ -170,11 +238,10 @@ class TreeResponse(Response):
         codes = self.codes.rows(table)[rows]
         used = [member for member in members if member.feature >= 0]
         if used:
-            with_raw, steps_of = self.link is not None, steps_of_rows
+            steps_of = steps_of_rows
             if self.compiled:
-                from skvarimp._response.responses.trees import compiled_trees
-
                 steps_of = compiled_trees.steps_of_rows
+            with_raw = self.link is not None
             parts, raw = zip(*steps_of(self.trees, codes, used, with_raw))
             steps, raw = zip(*parts), np.concatenate(raw, axis=1)
         for member in members:
@@ -183,27 +250,13 @@ class TreeResponse(Response):
                 continue
             of_member = Steps.joined(next(steps))
             if self.link is not None:
-                (linked,) = links(self, table, rows, base, raw, [member], moves)
+                linked = Linked(self, table, rows, base, raw)
+                (linked,) = linked.of_each([member], moves)
                 of_member = of_member.mapped(linked)
             yield of_member
 
     def walker(self, walk):
-        """See `Response.walker`."""
         return TreeWalker(self, walk)
-
-
-def _group_curves(response, table, rows, move, base, features, codes):
-    cells, cell_of_value = distinct(codes)
-    own = response.codes.rows(table)[rows]
-    moved = Group(response.trees, features, cells).moved(own)
-    if response.link is not None:
-        raw, values = response.trees.raw(own), first_of_each(cell_of_value)
-        linked = link_of(response, table, rows, base, raw, move, values)
-        row, cell = np.divmod(np.arange(moved[0].size), len(cells))
-        moved = linked(moved.reshape(len(moved), -1), row, cell)
-        moved = moved.reshape(response.n_outputs, len(rows), len(cells))
-    ice = np.add(base[:, :, np.newaxis], moved, out=moved)
-    return ice[:, :, cell_of_value]
 
 
 def _rounding(trees, offset):

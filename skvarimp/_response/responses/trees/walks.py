@@ -2,29 +2,46 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from skvarimp._response.contract import Task, Walker
-from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._compiled import kernel
+from skvarimp._response.directions import MeanCurve
+from skvarimp._response.engine import Task, Walker
+from skvarimp._response.mean_curves import (
+    IndividualFlatness,
+    OwnShare,
+    PartialDependence,
+    TotalShare,
+)
+from skvarimp._response.reductions import (
+    AbsoluteError,
+    Observed,
+    Pairs,
+    Range,
+    SquaredError,
+)
+from skvarimp._response.responses.trees.compiled_trees import Strips
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
-from skvarimp._response.responses.trees.links import links
 from skvarimp._response.responses.trees.means import (
+    averaged_alone,
     mean_curves,
     products,
     with_slopes,
 )
+from skvarimp._response.responses.trees.plain import Linked
 from skvarimp._response.shapes.shape import reduced
 from skvarimp._response.shapes.steps import StepCurves, Steps
 from skvarimp._response.states import Merging, State
 from skvarimp._running.memory import (
     HELD,
-    Memo,
     even_slices,
     numbers_at_once,
     working_bytes,
 )
 
+PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
 
 
@@ -38,14 +55,9 @@ class TreeWalker(Walker):
 
     TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
 
-    def __init__(self, response, walk):
-        super().__init__(response, walk)
-        self._shared = Memo(most=8)
-
     def tasks(self):
-        """See `Walker.tasks`."""
         batches, times = {}, Counter()
-        for position in range(len(self.walk.moves)):
+        for position in self.walk.positions:
             if self.response.codes.is_group(self.walk.entry_of(position)):
                 yield from self.tasks_of(position)
                 continue
@@ -55,7 +67,7 @@ class TreeWalker(Walker):
             which = alone and times[member.feature]
             together, size = batches.get(which, ([], 0.0))
             more = self._state_bytes(member, alone)
-            if together and size + more > working_bytes() / 4:
+            if together and size + more > working_bytes() * 2:
                 yield from self._tasks_together(together)
                 together, size = [], 0.0
             batches[which] = [*together, member], size + more
@@ -113,21 +125,23 @@ class TreeWalker(Walker):
                 return every, walk.means or self._means(every), None
             if not response.compiled:
                 return every, None, None
-            asks = getattr(response.link, "discrete", False)
-            of_link = response.link is not None, asks
-            from skvarimp._response.responses.trees.compiled_trees import Strips
+            strips = Strips(
+                response.trees,
+                every,
+                all_trees=response.link is not None,
+                apart=getattr(response.link, "discrete", False),
+            )
+            return every, None, strips
 
-            return every, None, Strips(response.trees, every, *of_link)
-
-        return self._shared.get(positions, make)
+        return self.shared.get(positions, make)
 
     def _means(self, members):
         walk = self.walk
-        means = mean_curves(self.response, walk, members)
+        alone = partial(averaged_alone, self.response, walk)
+        means = mean_curves(self.shared.get("averaged", alone), walk, members)
         return with_slopes(walk, members, means, np.abs(walk.base).max(axis=1))
 
     def run(self, task):
-        """See `Walker.run`."""
         first = task.positions[0]
         if self.response.codes.is_group(self.walk.entry_of(first)):
             return super().run(task)
@@ -145,7 +159,7 @@ class TreeWalker(Walker):
         ]
 
     def reduced(self, position, rows):
-        """See `Walker.reduced`; of a group, over one value of each joint code."""
+        """A group is moved to one value of each joint code."""
         walk, move = self.walk, self.walk.moves[position]
         if move.parts is not None:
             return super().reduced(position, rows)
@@ -163,7 +177,7 @@ class TreeWalker(Walker):
         """Yield the states of members of which mean curves alone are wanted."""
         walk, response = self.walk, self.response
         slopes = [means[position][1] for position in task.positions]
-        codes = response.codes.rows(walk.table)[walk.rows[task.rows]]
+        codes = response.codes.by_feature(walk.table, walk.rows[task.rows])
         rows = products(response, codes, members, slopes)
         share = walk.weights[task.rows].sum()
         for position, of_rows in zip(task.positions, rows):
@@ -183,8 +197,9 @@ class TreeWalker(Walker):
     def _from_steps(self, rows, members, _):
         """Yield (rows, the `Steps` of each member), by plain NumPy."""
         walk, which = self.walk, self.walk.rows[rows]
-        of_rows = walk.table, which, walk.base[:, rows]
-        steps = self.response.steps_of_members(*of_rows, members, walk.moves)
+        steps = self.response.steps_of_members(
+            walk.table, which, walk.base[:, rows], members, walk.moves
+        )
         own = (
             of_member if member.parts is None else member.parts.steps(of_member, which)
             for member, of_member in zip(members, steps)
@@ -199,8 +214,9 @@ class TreeWalker(Walker):
             some = slice(rows.start + part.start, rows.start + part.stop)
             which = walk.rows[some]
             if response.link is not None:
-                of_rows = response, walk.table, which, walk.base[:, some], raw
-                pieces = pieces.linked(links(*of_rows, members, walk.moves))
+                base = walk.base[:, some]
+                linked = Linked(response, walk.table, which, base, raw)
+                pieces = pieces.linked(linked.of_each(members, walk.moves))
             yield some, (plan.curves(pieces, m, which) for m in range(len(members)))
 
 
@@ -221,30 +237,31 @@ class Taking:
 
     def __init__(self, walk, member, rows, gap, kernels):
         self._walk, self._member, self._rows, self._gap = walk, member, rows, gap
-        reductions = walk.reductions_of(member.position)
-        found = [None] * len(reductions)
-        if kernels:
-            from skvarimp._response.shapes.compiled_pieces import summed
-
-            found = [summed(r, member, walk, rows) for r in reductions]
-        self._by_kernel = [one for one in found if one is not None]
-        self._states = [one or Merging() for one in found]
-        self._left = [r for r, one in zip(reductions, found) if one is None]
-        self._merging = [one for one in self._states if isinstance(one, Merging)]
+        self._states, self._left = [], []
+        for reduction in walk.reductions_of(member.position):
+            kind = KINDS.get(type(reduction)) if kernels else None
+            if kind is not None:
+                self._states.append(kind(reduction, member, walk, rows))
+            else:
+                self._states.append(Merging())
+                self._left.append(reduction)
 
     def add(self, rows, curves):
         """Take the curves of some of the rows, `MemberPieces` or `Steps`."""
         part = slice(rows.start - self._rows.start, rows.stop - self._rows.start)
-        for of_reduction in self._by_kernel:
-            of_reduction.add(curves.of_kernels, part)
+        for state in self._states:
+            if isinstance(state, Summed):
+                state.add(curves.of_kernels, part)
         if not self._left:
             return
         member = self._member
         of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
         steps = curves if isinstance(curves, Steps) else curves.steps()
         shape = StepCurves(self._walk.margins(rows, *of_cells), steps, self._gap)
-        for of_one, state in zip(self._merging, reduced(self._left, shape)):
-            of_one.add(state)
+        found = iter(reduced(self._left, shape))
+        for state in self._states:
+            if isinstance(state, Merging):
+                state.add(next(found))
 
     def merged(self):
         """The `State` of each reduction."""
@@ -267,3 +284,107 @@ def serves(response, walk, member, n_rows):
         return False
     wanted = walk.reductions_of(member.position)
     return [type(reduction) for reduction in wanted] == [PartialDependence]
+
+
+class Summed:
+    """A reduction of one member that a compiled kernel adds up, some rows at a time.
+
+    Parameters
+    ----------
+    kind : str
+        Of the kernel `reduce`.
+    reduction : Reduction
+    member : Member
+    walk : Walk
+    rows : slice
+        The evaluated rows that will be added.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_outputs, n_rows)
+    sums : ndarray of shape (n_outputs, n_cells + 1)
+        From one cell to the next.
+    points : ndarray of shape (n_outputs, n_rows)
+        What distances are taken from: 0, the unmoved response.
+    """
+
+    def __init__(self, kind, reduction, member, walk, rows):
+        self.kind = kind
+        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
+        self.rows, self.points = np.zeros((2, n_outputs, n_rows))
+        self.sums = np.zeros((n_outputs, len(member.probabilities) + 1))
+        counts = kind == "deviations"
+        of_cells = member.multiplicity if counts else member.probabilities
+        self.below = np.append(0.0, np.cumsum(of_cells))
+        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
+
+    def add(self, curves, rows):
+        """Add some rows' curves.
+
+        Parameters
+        ----------
+        curves : tuple
+            bounds, cells, moved, as the kernels take them.
+        rows : slice
+            Which of the rows to be added these are.
+        """
+        of_rows = self.weights[rows], self.points[:, rows], self.rows[:, rows]
+        PIECES.reduce(self.kind, *curves, self.below, *of_rows, self.sums)
+
+    def merged(self):
+        """The `State` of all rows, as the reduction itself would make it."""
+        return State(self.rows[np.newaxis], self.cells())
+
+    def cells(self):
+        """The sums, (1, n_outputs, n_cells)."""
+        return np.cumsum(self.sums[:, :-1], axis=1)[np.newaxis]
+
+
+class SummedLoss(Summed):
+    """A loss that is a distance, or its square, from the target."""
+
+    def __init__(self, kind, reduction, member, walk, rows):
+        super().__init__(kind, reduction, member, walk, rows)
+        y, base = walk.y[rows], walk.base[:, rows]
+        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
+        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
+        self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
+
+    def merged(self):
+        rows = np.stack([self.rows[0], self.unmoved])
+        return State(rows[np.newaxis], self.cells())
+
+
+class SummedMeans(Summed):
+    """`PartialDependence` and `OwnShare`."""
+
+    def __init__(self, reduction, member, walk, rows):
+        super().__init__("means", reduction, member, walk, rows)
+        n_numbers = len(self.sums) * member.n_cells
+        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
+        self.factors, groups, n_groups = how
+        self.groups = np.asarray(groups, dtype=np.int64)
+        self.sketch = np.zeros((len(self.sums), n_groups, member.n_cells))
+
+    def add(self, curves, rows):
+        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
+        PIECES.means(*curves, *of_rows, self.sums, self.sketch)
+
+    def merged(self):
+        sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
+        return State(cells=self.cells(), **{self.kept: sketch})
+
+
+# Which kernel adds up a reduction, by its exact type.
+KINDS = {
+    Pairs: partial(Summed, "pairs"),
+    Observed: partial(Summed, "distances"),
+    TotalShare: partial(Summed, "variances"),
+    SquaredError: partial(SummedLoss, "squares"),
+    AbsoluteError: partial(SummedLoss, "distances"),
+    Range: partial(Summed, "extents"),
+    IndividualFlatness: partial(Summed, "deviations"),
+    PartialDependence: SummedMeans,
+    OwnShare: SummedMeans,
+    MeanCurve: partial(Summed, "drifts"),
+}

@@ -1,148 +1,67 @@
-"""All leaves that rows reach as features move, in one walk down all trees.
+"""By plain NumPy: steps of curves, groups of columns that move together, and links.
 
-Each row goes down each tree by its own values. At every split it passes on a feature
-that may move, the other child is what the row would meet with that feature's value
-on the other side. From there on, if features move one at a time, the row goes by its
-own values again, but both ways at splits on the same feature. The last edge on the
-moved feature knows the codes of that feature that lead to a leaf.
+`compiled_trees` has the kernels that find the same steps.
 """
+
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from skvarimp._running.memory import BLOCK, CACHE, HELD, even_slices, numbers_at_once
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.responses.trees.curves import (
+    descents,
+    distinct,
+    first_of_each,
+    rows_at_once,
+)
+from skvarimp._running.memory import BLOCK, HELD, even_slices, numbers_at_once
 
 TRIED = 8  # rows and cells that the choice between the two is made on
 
 
-def rows_at_once(table, n_trees):
-    """How many rows go down some trees of a table together."""
-    paths, codes = numbers_at_once(CACHE), numbers_at_once(HELD)
-    return max(1, min(paths // n_trees, codes // max(1, len(table.columns))))
-
-
-def descents(table, codes, trees, moving, at_once, together=False):
-    """Yield (slice of rows, Descent, path, leaf, edge): leaves that some rows reach.
-
-    Parameters
-    ----------
-    table, codes, trees : see `Descent`
-    moving, together : see `Descent.leaves`
-    at_once : int
-        Rows, at most; there are fewer where they reach too many leaves.
-    """
-    waiting = even_slices(len(codes), at_once)[::-1]
-    while waiting:
-        part = waiting.pop()
-        descent, reached, n_reached = Descent(table, codes[part], trees), [], 0
-        for some in descent.leaves(moving, together):
-            reached.append(some)
-            n_reached += len(some[0])
-            if n_reached > numbers_at_once(BLOCK) and descent.n_rows > 1:
-                middle = (part.start + part.stop) // 2
-                waiting += [slice(middle, part.stop), slice(part.start, middle)]
-                break
-        else:
-            yield part, descent, *(np.concatenate(parts) for parts in zip(*reached))
-
-
-class Descent:
-    """Some rows in some trees of a table.
+def steps_of_rows(table, codes, members, with_raw=False):
+    """Yield the steps of some rows' curves, as each feature moves on its own.
 
     Parameters
     ----------
     table : TreeTable
     codes : ndarray of shape (n_rows, n_features)
-        Codes of the rows.
-    trees : ndarray of shape (n_trees,)
-        The trees to go down.
+    members : list of Member
+        Each with a feature.
+    with_raw : bool
+        Whether the rows' own raw outputs are wanted, too.
 
-    Attributes
-    ----------
-    own : ndarray of shape (n_trees * n_rows,)
-        The leaf of each path (tree by tree, so that what is read of one tree stays in
-        the cache), once all `leaves` were seen.
+    Yields
+    ------
+    steps : list of Steps
+        Of each member, for so many rows that fit together.
+    raw : ndarray of shape (n_raw, n_rows)
+        Sums of the rows' own leaves, in all trees if `with_raw`.
     """
+    moving = np.zeros(len(table.columns), dtype=bool)
+    moving[[member.feature for member in members]] = True
+    trees = np.arange(len(table.roots)) if with_raw else table.trees_with(moving)
+    largest = max(member.n_cells for member in members)
+    # what an edge admits begins and ends
+    jumps = numbers_at_once(BLOCK) // (2 * largest * table.n_raw)
+    at_once = max(1, min(rows_at_once(table, len(trees)), jumps))
+    for _, descent, *reached in descents(table, codes, trees, moving, at_once):
+        yield list(_steps_of_leaves(descent, reached, members)), descent.raw()
 
-    def __init__(self, table, codes, trees):
-        self.table = table
-        self.codes = np.ascontiguousarray(codes, dtype=np.int32).ravel()
-        self.n_rows, self.n_trees = len(codes), len(trees)
-        self.roots = table.roots[trees]
-        self.any_missing = bool(np.any(codes == table.missing_code))
-        rows = np.arange(self.n_rows, dtype=np.int32)
-        self._rows = np.tile(rows, self.n_trees)
-        self.first = self._rows * np.int32(len(table.columns))  # of a path in the codes
-        self.own = np.empty(self.n_rows * self.n_trees, dtype=np.int32)
 
-    def leaves(self, moving, together=False):
-        """Yield (path, leaf, edge) of leaves reached as features move; fills `own`.
-
-        A path is tree * n_rows + row; the edge is the last one on the moved feature,
-        -1 where the path leads to the row's own leaf.
-
-        Parameters
-        ----------
-        moving : ndarray of shape (n_features,)
-            Which features move.
-        together : bool
-            Whether they move together, or each on its own.
-        """
-        path, most = np.arange(len(self.own), dtype=np.int32), numbers_at_once(CACHE)
-        stack = [(path, np.repeat(self.roots, self.n_rows), np.full_like(path, -1))]
-        while stack:
-            state = stack.pop()
-            half = len(state[0]) // 2
-            if len(state[0]) > most:
-                stack += [
-                    tuple(a[half:] for a in state),
-                    tuple(a[:half] for a in state),
-                ]
-                continue
-            feature = self.table.feature.take(state[1])
-            inner = feature >= 0
-            if not inner.all():
-                at_leaf, keep = np.flatnonzero(~inner), np.flatnonzero(inner)
-                path, leaf, edge = reached = tuple(a.take(at_leaf) for a in state)
-                self.own[path[edge < 0]] = leaf[edge < 0]
-                yield reached
-                feature, state = feature.take(keep), tuple(a.take(keep) for a in state)
-            if len(feature):
-                stack.append(self._below(*state, feature, moving, together))
-
-    def _below(self, path, node, edge, feature, moving, together):
-        """The children gone to, then the other ones where both are met."""
-        children = self.table.children
-        code = self.codes.take(self.first.take(path) + feature)
-        left = self.table.goes_left(node, feature, code, self.any_missing)
-        both = moving.take(feature)
-        if not together:
-            both &= (edge < 0) | (self.table.edge_feature.take(edge) == feature)
-        both = np.flatnonzero(both)
-        other = children.take((2 * node + ~left).take(both))
-        node = children.take(2 * node + left)
-        edge[both] = np.where(edge.take(both) < 0, -1, node.take(both))
-        return tuple(
-            np.concatenate(parts)
-            for parts in ((path, path.take(both)), (node, other), (edge, other))
-        )
-
-    def row(self, path):
-        """The row of each path."""
-        return self._rows.take(path)
-
-    def off_own(self, path, leaf, edge):
-        """What is off the rows' own paths, and raw outputs there minus their own."""
-        off = np.flatnonzero(edge >= 0)
-        path, leaf, edge = path.take(off), leaf.take(off), edge.take(off)
-        values = self.table.values
-        changes = values.take(leaf, axis=1) - values.take(self.own.take(path), axis=1)
-        return path, leaf, edge, changes
-
-    def raw(self):
-        """Sum over the trees of the own leaves' values, (n_raw, n_rows)."""
-        own = self.table.values.take(self.own, axis=1)
-        return own.reshape(len(own), self.n_trees, self.n_rows).sum(axis=1)
+def _steps_of_leaves(descent, reached, members):
+    """Yield the Steps of each member."""
+    table = descent.table
+    path, _, edge, changes = descent.off_own(*reached)
+    feature = table.edge_feature.take(edge)
+    order = np.argsort(feature.astype(table.small), kind="stable")
+    row, changes = descent.row(path.take(order)), changes.take(order, axis=1)
+    edge = table.edge_rank.take(edge.take(order))
+    bounds = np.searchsorted(feature.take(order), np.arange(len(table.columns) + 1))
+    for member in members:
+        mine = slice(bounds[member.feature], bounds[member.feature + 1])
+        yield member.steps_of(descent.n_rows, row[mine], edge[mine], changes[:, mine])
 
 
 class Group:
@@ -276,3 +195,93 @@ def _key(codes):
     """One value per row of codes, equal for equal rows."""
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     return codes.view([("", np.int32)] * codes.shape[1]).ravel()
+
+
+def mean_of_group(response, table, rows, weights, features, codes):
+    """Mean curves over the joint codes of any number of features."""
+    cells, cell_of_value = distinct(codes)
+    group = Group(response.trees, features, cells)
+    mean = group.moved(response.codes.rows(table)[rows], weights)[:, 0]
+    return mean[:, cell_of_value]
+
+
+def group_curves(response, table, rows, move, base):
+    """ICE curves of columns that move together."""
+    features, codes = response.codes.grid(table, move)
+    cells, cell_of_value = distinct(codes)
+    own = response.codes.rows(table)[rows]
+    moved = Group(response.trees, features, cells).moved(own)
+    if response.link is not None:
+        linked = Linked(response, table, rows, base, response.trees.raw(own))
+        row, cell = np.divmod(np.arange(moved[0].size), len(cells))
+        of_cells = move, first_of_each(cell_of_value)
+        moved = linked(moved.reshape(len(moved), -1), row, cell, *of_cells)
+        moved = moved.reshape(response.n_outputs, len(rows), len(cells))
+    ice = np.add(base[:, :, np.newaxis], moved, out=moved)
+    return ice[:, :, cell_of_value]
+
+
+class Linked:
+    """Response moved minus unmoved of some rows, from raw outputs moved minus unmoved.
+
+    A label that is decided by no more than the response's `doubt` is asked from the
+    model itself, whose sum of the same numbers in another order may decide otherwise.
+
+    Parameters
+    ----------
+    response : TreeResponse
+        With a link.
+    table, rows, base : see `Response.curves`
+    raw : ndarray of shape (n_raw, n_rows)
+        Sums of the rows' own leaves.
+    """
+
+    def __init__(self, response, table, rows, base, raw):
+        self.response, self.table, self.rows = response, table, rows
+        self.link, self.raw = response.link, raw + response.offset[:, np.newaxis]
+        # of a smooth link our own, so that what does not move is exactly 0
+        self.unmoved = base if self.link.discrete else self.link(self.raw)[0]
+
+    def __call__(self, moved, rows, cells, move=None, value_of_cell=None):
+        """Link raw outputs moved minus unmoved.
+
+        Parameters
+        ----------
+        moved : ndarray of shape (n_raw, n)
+        rows, cells : ndarray of shape (n,)
+            Rows are positions among the rows.
+        move : Move or None
+        value_of_cell : ndarray of shape (n_cells,) or None
+            A value of the move in each cell; needed for a discrete link.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n)
+        """
+        total = self.raw.take(rows, axis=1) + moved
+        if not self.link.discrete:
+            result, _ = self.link(total)
+        else:
+            result, response = self.link.decided(total), self.response
+            unsure = np.flatnonzero(self.link.lead(total) <= response.doubt)
+            if len(unsure):
+                asked = self.rows[rows[unsure]], move, value_of_cell[cells[unsure]]
+                black_box = BlackBoxResponse(response.model, response.n_outputs)
+                result[:, unsure] = black_box.at(self.table, *asked)
+        return result - self.unmoved.take(rows, axis=1)
+
+    def of_each(self, members, moves):
+        """One function for all members, or for each its own if the model is asked.
+
+        Parameters
+        ----------
+        members : list of Member
+        moves : sequence of Move
+            By the members' positions.
+        """
+        if not self.link.discrete:
+            return [self]
+        moved = [(moves[m.position], m.first_values()) for m in members]
+        return [
+            partial(self, move=move, value_of_cell=values) for move, values in moved
+        ]

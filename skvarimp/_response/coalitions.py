@@ -1,0 +1,212 @@
+"""The mean response of coalitions: rows keep some entries, donors give all others.
+
+With S a coalition of the entries, i the evaluated rows and k the donors, and m_T the
+components of F,
+
+    F_S(x_i) = sum_k w_k f(x_iS, x_k,-S) = F_0 + sum of m_T(x_i) over T in S, T not {}.
+
+A response says which sets of entries interact: m_T is 0 for all sets T but these and
+their subsets, a `Family`. Where it does not know F_S itself, donors are drawn.
+"""
+
+from contextlib import suppress
+from itertools import chain, combinations, product
+
+import numpy as np
+from sklearn import get_config
+
+from skvarimp._data.table import together
+from skvarimp._response.grid import make_move
+from skvarimp._running.guards import OverBudget
+from skvarimp._running.memory import call_rows, even_slices
+
+MOST_SETS = 100_000
+ORDERS, TRIED = (1, 2, 3), 200  # of interactions, and tries to find a larger one
+NO_INTERACTION = 1e-9  # relative to the output
+
+
+class Family:
+    """Sets of entries with all of their subsets, by size; the first is empty.
+
+    Attributes
+    ----------
+    sets : list of tuple of int
+        Ascending positions of entries.
+    sizes : ndarray of shape (n_sets,)
+    links : dict
+        Entry -> (2, n): the sets that hold it, and the same sets without it.
+    parts : list of Family
+        Those of the terms of a sum, of which this is the union.
+    """
+
+    def __init__(self, sets, parts=()):
+        self.sets = [(), *sorted(sets, key=lambda members: (len(members), members))]
+        self.sizes = np.array([len(members) for members in self.sets])
+        self.parts = parts
+        place = {members: s for s, members in enumerate(self.sets)}
+        links = {}
+        for members, s in place.items():
+            for m, e in enumerate(members):
+                without = place[members[:m] + members[m + 1 :]]
+                links.setdefault(e, []).append((s, without))
+        self.links = {e: np.array(links[e]).T for e in sorted(links)}
+
+    @classmethod
+    def below(cls, sets, order=np.inf, most=MOST_SETS, parts=()):
+        """All subsets, of at most `order` entries, of some sets; None if too many."""
+        found = set()
+        for members in sets:
+            largest = int(min(order, len(members)))
+            if largest > np.log2(most):
+                return None
+            sizes = range(1, largest + 1)
+            found.update(chain(*(combinations(sorted(members), k) for k in sizes)))
+            if len(found) > most:
+                return None
+        return cls(found, parts)
+
+    def within(self, known):
+        """Which sets hold no entry but those known, (n_sets,) bool."""
+        inside = np.ones(len(self.sets), dtype=bool)
+        for e, (holding, _) in self.links.items():
+            inside[holding] &= known[e]
+        return inside
+
+    def components(self, means):
+        """The components m_T from F_T - F_0, (n_sets, ...), in place."""
+        for holding, without in self.links.values():
+            means[holding] -= means[without]
+        return means
+
+
+class Coalitions:
+    """What a response knows of coalitions of entries; of any response.
+
+    Parameters
+    ----------
+    response : Response
+    table : Table
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    base : ndarray of shape (n_outputs, n_samples)
+    entries : list of Entry
+        Without a column in common.
+
+    Attributes
+    ----------
+    order : float
+        Of how many entries interact at most.
+    draws_donors : bool
+        Whether only drawn donors tell the mean response of a coalition, unless all
+        components are known. If not, there are `means` and `donated` as of trees.
+    varying : list of int
+        The entries with several values, as far as known those that the model uses.
+    """
+
+    order, draws_donors = np.inf, True
+
+    def __init__(self, response, table, weights, base, entries):
+        self.response, self.table, self.entries = response, table, entries
+        self.weights, self.base = weights, base
+
+        def varies(j):
+            column = table.column(j)
+            return np.any(column != column[0])
+
+        several = [any(map(varies, entry.columns)) for entry in entries]
+        self.varying = np.flatnonzero(several).tolist()
+
+    @property
+    def most_sets(self):
+        """Of how many sets the components may be kept."""
+        bytes_kept = get_config()["working_memory"] * 2**20
+        return min(MOST_SETS, bytes_kept / (8 * self.base.size))
+
+    def family(self, order=np.inf):
+        """The `Family` of the sets that interact; None if too many."""
+        return Family.below([self.varying], min(order, self.order), self.most_sets)
+
+    def cost(self, family):
+        """Of the components of a family, in coalitions with two drawn donors."""
+        return (len(family.sets) - 1) * len(self.weights) / 2
+
+    def components(self, family):
+        """The components of a family, (n_sets, n_outputs, n_samples)."""
+        joint = [together(self.entries[e] for e in s) for s in family.sets[1:]]
+        widest = max((len(entry.columns) for entry in joint), default=0)
+        given = self.table, np.arange(len(self.weights)), self.weights, self.base
+        averaged = self.response.averaged(*given, widest)
+        means = np.zeros((len(family.sets), *self.base.shape))
+        for of_set, entry in zip(means[1:], joint):
+            move = make_move(self.table, self.weights, entry, "all")
+            of_set[:] = averaged(move)[:, move.codes]
+        return family.components(means)
+
+
+class AdditiveCoalitions(Coalitions):
+    """Of a sum of functions of one entry each, whose components tell everything."""
+
+    order, draws_donors, most_sets = 1, False, np.inf
+
+    def cost(self, family):
+        return 0.0
+
+
+class SmoothCoalitions(Coalitions):
+    """Of an analytic response, whose order of interactions shows in differences.
+
+    With the columns split into d + 1 blocks at random, the signed sum of f over all
+    mixtures of two rows, block by block, is 0 if no d + 1 columns interact. With one
+    block, an entry, it is 0 if the model does not use the entry.
+    """
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        rng, columns = np.random.default_rng(0), np.arange(self.table.n_columns)
+        alone = [np.isin(columns, entry.columns) - 1 for entry in self.entries]
+        parts = {d: rng.integers(d + 1, size=(TRIED, len(columns))) for d in ORDERS}
+        with suppress(OverBudget):  # too few rows are left to find it
+            self.varying = [e for e in self.varying if self._interact(alone[e])]
+            found = (d for d in ORDERS if not self._interact(parts[d]))
+            self.order = next(found, np.inf)
+
+    def cost(self, family):
+        alone = [self.response.n_nodes(entry) for entry in self.entries]
+        n_nodes = [np.prod([alone[e] for e in members]) for members in family.sets[1:]]
+        return np.minimum(n_nodes, len(self.weights)).sum() / 2
+
+    def _interact(self, blocks):
+        """Whether blocks of columns do together, in any of some random mixtures.
+
+        Parameters
+        ----------
+        blocks : ndarray of shape (TRIED, n_columns) or (n_columns,)
+            The block of each column in each mixture; -1: the row's own value stays.
+        """
+        rng, n_blocks = np.random.default_rng(1), blocks.max() + 1
+        rows, donors = rng.integers(len(self.weights), size=(2, TRIED, 1))
+        own = [(*some, True) for some in product([False, True], repeat=n_blocks)]
+        own = np.array(own)[:, np.atleast_2d(blocks)]
+        taken = np.where(own, rows, donors).reshape(-1, self.table.n_columns)
+        outputs = mixed(self.response.black_box.model, self.table, taken)
+        signs = [(-1.0) ** number.bit_count() for number in range(2**n_blocks)]
+        signed = np.tensordot(signs, outputs.reshape(-1, len(own), TRIED), [0, 1])
+        return np.abs(signed).max() > NO_INTERACTION * np.abs(outputs).max()
+
+
+def mixed(model, table, donors):
+    """The response of rows made of values of several rows, (n_outputs, n).
+
+    Parameters
+    ----------
+    model : Model
+    table : Table
+    donors : ndarray of shape (n, n_columns)
+        The row that each column's value comes from.
+    """
+    columns = tuple(range(table.n_columns))
+    parts = [
+        model(table.moved(donors[part, 0], columns, donors[part]), "at mixed rows of X")
+        for part in even_slices(len(donors), call_rows(table.n_columns))
+    ]
+    return np.concatenate(parts).T
