@@ -1,4 +1,4 @@
-"""The donors of an entry over all partitions: counted, merged, bounded, drawn.
+"""Values of entries and targets over all partitions: counted, merged, bounded, drawn.
 
 Trees need no more of the donors than their weight in each cell between two cuts, which
 is exact whatever the number of rows. Of other models the distinct values are counted
@@ -17,13 +17,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skvarimp._data.base_table import ArrayTable, Table
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import stacked
-from skvarimp._partitions.moments import moments_by_weight
+from skvarimp._data.statistics import precise_cumsum
+from skvarimp._data.table import Entry, stacked
+from skvarimp._measures.problem import compared_with, unmoved_response
+from skvarimp._partitions.moments import Largest, Moments, moments_by_weight
 from skvarimp._response.grid import make_move
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.sampling import Uniform, draws_of
 
 MOST_VALUES = 2**13
+BIN_VALUES = 2**22  # that one task puts in order, about: 64 MB with their weights
 MOST_CELLS = 2**16  # of several columns, between the cuts of trees
 
 
@@ -74,13 +77,13 @@ class ObservedValues:
         return ObservedValues(self.entry, rows, masses, keys, distinct).counted()
 
     def counted(self):
-        """With one row per value, in the order of the values or keys."""
+        """The same with one row per value, in the order of the values or keys."""
         codes, first = self._factorized(self.rows, self.keys)
         result = self._some(first, np.bincount(codes, self.masses, len(first)))
         return result if len(first) <= self._most else result._bounded()
 
     def _some(self, values, masses, distinct=True):
-        """Some of the values, with other masses."""
+        """Only some of the values, with other masses."""
         keys = None if self.keys is None else self.keys[values]
         rows, distinct = self.rows.take(values), self.distinct and distinct
         return ObservedValues(self.entry, rows, masses, keys, distinct)
@@ -168,6 +171,8 @@ N_DONORS = MOST_VALUES  # of which any values can be counted
 def draw_in(part, pooled, draws):
     """The `Drawn` of each entry from one partition, with the moments of its rows.
 
+    And the largest size of the partition's responses.
+
     Parameters
     ----------
     part : Partition
@@ -177,7 +182,8 @@ def draw_in(part, pooled, draws):
         With a `PartitionedWalk`, whose model is the black box.
     """
     walk, draw, every = draws.walk, draws.draw, range(draws.n_repeats)
-    rows, n_all, walk = slice(*walk.spans[part.number]), walk.n_rows, walk.of(part)
+    rows, n_all = slice(*walk.spans[part.number]), walk.n_rows
+    units, walk = part.units_of(walk.units), walk.of(part)
     result = []
     for e, from_pool in enumerate(pooled):
         uniform = Uniform(int(draws.seeds[e]), draws.n_repeats, n_all, rows)
@@ -187,9 +193,9 @@ def draw_in(part, pooled, draws):
         move = walk.moves[e]
         sums = draws_of(walk, move, draw, of_distinct, uniform, every)
         drawn = sums.drawn(walk, move, draw)
-        moments = moments_by_weight(*drawn.rows, move.n_cells + 1)
+        moments = moments_by_weight(*drawn.rows, move.n_cells + 1, units)
         result.append(replace(drawn, rows=moments))
-    return result
+    return result, Largest(np.abs(walk.base).max(axis=1))
 
 
 def pool_points(seed, weight):
@@ -212,3 +218,64 @@ def pool_rows(part, points, spans):
     mine = points[(points >= begin) & (points < end)]
     rows = np.searchsorted(begin + np.cumsum(part.weights)[:-1], mine, side="right")
     return {part.number: part.table.take(rows)} if len(rows) else {}
+
+
+def response_moments(part, model):
+    """`Moments` of each output of a part, and its largest size."""
+    base = unmoved_response(model, part.table)
+    moments = [Moments.of(row[np.newaxis], part.weights, None, 1) for row in base]
+    return moments, Largest(np.abs(base).max(axis=1))
+
+
+def compared_rows(part, model, n_outputs, row=...):
+    """What the outputs are compared with, (n_outputs, n_rows), or one row of that."""
+    needs_base = model.kind == "score" or model.clusters
+    base = unmoved_response(model, part.table) if needs_base else [None] * n_outputs
+    return compared_with(model, part.target(), base)[row]
+
+
+def counted_targets(part, model, n_outputs):
+    """`ObservedValues` of what each output is compared with."""
+    entry = Entry("value", (0,))
+    return [
+        ObservedValues.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
+        for of_one in compared_rows(part, model, n_outputs)
+    ]
+
+
+def sum_of_losses(part, model, loss):
+    """Weighted sum of the unmoved rows' losses, and their weight."""
+    base = unmoved_response(model, part.table)
+    return part.weights @ loss_of_rows(loss, part.target(), base), part.weights.sum()
+
+
+def deviations(part, model, median):
+    """Weighted sums of |y - median| and |y - f|."""
+    y, weights = part.target().astype(np.float64), part.weights
+    (base,) = unmoved_response(model, part.table)
+    return weights @ np.abs(y - median), weights @ np.abs(y - base)
+
+
+def bin_edges(observed, n_rows):
+    """Values that part a column in bins of about `BIN_VALUES` rows."""
+    values = observed.rows.column(0)
+    n_bins = -(-n_rows // BIN_VALUES)
+    below = np.cumsum(observed.masses)
+    shares = np.arange(1, n_bins) / n_bins * below[-1]
+    return np.unique(values[np.searchsorted(below, shares)])
+
+
+def bin_integrals(values, weights, total):
+    """Ends and mass of a bin, and the integrals of its mass and of its square."""
+    order = np.argsort(values, kind="stable")
+    values, up_to = values[order], precise_cumsum(weights[order]) / total
+    gaps = np.diff(values)
+    return values[0], values[-1], up_to[-1], gaps @ up_to[:-1], gaps @ up_to[:-1] ** 2
+
+
+def rows_around(part, low, high):
+    """Weights below and above a range, and by partition what lies inside."""
+    y, weights = part.target().astype(np.float64), part.weights
+    inside = (y >= low) & (y <= high)
+    outside = np.array([weights @ (y < low), weights @ (y > high)])
+    return outside, {part.number: (y[inside], weights[inside])}

@@ -13,12 +13,11 @@ from skvarimp._measures.interaction.statistics import (
     friedman_h,
     together,
 )
-from skvarimp._measures.problem import ALL
+from skvarimp._measures.problem import ALL, unmoved_response
 from skvarimp._partitions.donors import MOST_CELLS, MOST_VALUES
 from skvarimp._partitions.moments import Moments
 from skvarimp._partitions.walk import Count, GlobalMove, moves_on
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.unmoved import unmoved_response
 
 SETS_AT_ONCE = 32  # whose observed values are held together
 
@@ -49,10 +48,10 @@ class InPartitions:
     request: object
 
     def alone(self, entry):
-        """Nothing: all entries go through the partitions together."""
+        """Do nothing: all entries go through the partitions together."""
 
-    def of_set(self, task):
-        """See `ConditionalStd.of_set` and `JointH.of_set`."""
+    def strength(self, task):
+        """The statistic of a set, as `ConditionalStd` and `JointH` give it."""
         return self._strengths[tuple(task[0])]
 
     @cached_property
@@ -73,12 +72,12 @@ class InPartitions:
             yield conditional_std(joint, moves[j].move, moves[k].move)
 
     def _joint_h(self):
-        """At the values that occur together."""
+        """Friedman's H of each set, at the values that occur together."""
         spread, _ = self.problem.spread()
         for first in range(0, len(self.sets), SETS_AT_ONCE):
             some = slice(first, first + SETS_AT_ONCE)
             count, observed = self._counted(self.joint[some])
-            parts = [_of_subsets(*own) for own in zip(self.sets[some], observed)]
+            parts = [_subset_moves(*own) for own in zip(self.sets[some], observed)]
             curves = iter(self._curves(list(chain(*parts)), count.weight))
             for members, moves, of_joint in zip(self.sets[some], parts, observed):
                 smaller = [
@@ -121,7 +120,7 @@ class InPartitions:
         return self.problem.part_model(self.moved)
 
     def left(self, singles):
-        """See `JointH.left`."""
+        """The share of the variance that is left, as `JointH` gives it."""
         moves = self.problem.global_moves(self.joint, [ALL])
         curves = self._curves(moves, self.problem.count(self.joint).weight)
         arguments = self._model, moves, curves
@@ -136,7 +135,7 @@ def _subsets(members):
     return [part for size in sizes for part in combinations(members, size)]
 
 
-def _of_subsets(members, observed):
+def _subset_moves(members, observed):
     """The `GlobalMove` of each part of a set through the values that occur.
 
     Their codes are those of the values observed.

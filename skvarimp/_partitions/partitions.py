@@ -1,23 +1,29 @@
-"""`Partitions`: rows that stay where they are, in parts of a Dask collection."""
+"""`Partitions`: rows that stay where they are, and passes over them.
 
+A pass has a task for each partition of a Dask collection; results merge in a tree.
+"""
+
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.merging import merged
-from skvarimp._data.table import FrameTable, as_table, rows_of_target
+from skvarimp._data.frames import FrameTable
+from skvarimp._data.statistics import Units
+from skvarimp._data.table import as_table, is_dask, rows_of_target
 from skvarimp._data.validation import (
+    check_labels,
     check_length,
+    check_number_of_groups,
     check_target,
     check_two_rows,
     check_weights,
-    is_dask,
 )
-from skvarimp._partitions.firm import fit_firm
-from skvarimp._partitions.impurity import fit_trees
-from skvarimp._partitions.passes import Sent, binned_over, merged_over, naming
+from skvarimp._partitions.fits import fit_firm, fit_trees
+from skvarimp._partitions.moments import SeenLabels
+from skvarimp._partitions.passes import Sent, binned_over, passed_over
 from skvarimp._partitions.problem import partitioned_problem
 
 HEAD_ROWS = 500  # that stand for the data where a few rows are enough
@@ -36,27 +42,36 @@ class Partition:
         Their targets as given, or None.
     weights : ndarray of shape (n_rows,)
         As given, or ones.
+    groups : ndarray of shape (n_rows,) or None
+        The group of each row, numbers that all partitions share.
     """
 
     number: int
     table: Table
     y: object
     weights: np.ndarray
+    groups: np.ndarray | None = None
 
     def target(self):
         """The targets as an array, validated; None where there are none."""
         return check_target(self.y, self.table.n_samples)
 
+    def units_of(self, units, rows=slice(None)):
+        """What of all units some rows are in; None where all are independent."""
+        if self.groups is None:
+            return None
+        return replace(units, groups=self.groups[rows], labels=None)
+
 
 class Partitions:
-    """X, y and weights in partitions, fetched anew by each pass.
+    """X, y, weights and groups in partitions, fetched anew by each pass.
 
     Parameters
     ----------
     X : Dask DataFrame or Array of shape (n_samples, n_features)
     y : Dask DataFrame, Series or Array, default=None
         Partitioned as X.
-    sample_weight : Dask Series or Array, default=None
+    sample_weight, groups : Dask Series or Array, default=None
         Partitioned as X.
     feature_names : sequence of str, default=None
 
@@ -66,13 +81,15 @@ class Partitions:
         A few rows of the first partition that has some.
     sent : Sent
         What all passes share.
+    labels : ndarray of shape (n_groups,) or None
+        The labels of all groups, sorted.
     """
 
-    def __init__(self, X, y=None, sample_weight=None, feature_names=None):
+    def __init__(self, X, y=None, sample_weight=None, groups=None, feature_names=None):
         import dask
 
-        self.sent = Sent()
-        given = {"y": y, "sample_weight": sample_weight}
+        self.sent, self.labels = Sent(), None
+        given = {"y": y, "sample_weight": sample_weight, "groups": groups}
         for name, values in given.items():
             if values is not None and not is_dask(values):
                 raise TypeError(
@@ -82,8 +99,13 @@ class Partitions:
                 )
         gathered = enumerate(_together(X, given))
         self.delayed = [dask.delayed((number, *part)) for number, part in gathered]
-        read = partial(_read_partition, feature_names=feature_names)
+        if groups is not None:
+            self.labels = self._all_labels(groups, sample_weight)
+        how = {"feature_names": feature_names, "labels": self.labels}
+        read = partial(_read_partition, **how)
         self.head, schema = self._first_rows(read, sample_weight is not None)
+        if groups is not None:
+            check_number_of_groups(len(self.labels))
         self._read = partial(read, schema=schema)
 
     @staticmethod
@@ -103,13 +125,25 @@ class Partitions:
         """Fit an `ImpurityImportance` with rows="unseen"; y as given names outputs."""
         fit_trees(measure, estimator, self, y)
 
+    def units(self, n_rows):
+        """The `Units` of all rows; their weights and groups stay in the partitions."""
+        if self.labels is None:
+            return Units(n_rows)
+        return Units(len(self.labels), labels=self.labels)
+
+    def _all_labels(self, groups, sample_weight):
+        """The labels of the rows of positive weight, by a pass that reads no X."""
+        import dask
+
+        gathered = enumerate(_together(groups, {"sample_weight": sample_weight}))
+        delayed = [dask.delayed((number, *part)) for number, part in gathered]
+        return passed_over(delayed, _labels, (), self.sent).values
+
     def _first_rows(self, read, weighted):
         """A few rows and the columns of the first partition that has some."""
         found, n_rows, n_positive = None, 0, 0
         for gathered in self.delayed:
-            n_given, some, schema = merged_over(
-                [gathered], _head, (read,), None, self.sent
-            )
+            n_given, some, schema = passed_over([gathered], _head, (read,), self.sent)
             n_rows += n_given
             if some is not None:
                 n_positive += some.table.n_samples
@@ -126,13 +160,24 @@ class Partitions:
             f"X.compute(){way_out}."
         )
 
+    @staticmethod
+    @contextmanager
+    def naming(number):
+        """Name the partition in the message of an error."""
+        try:
+            yield
+        except Exception as error:
+            message = error.args[0] if error.args else ""
+            error.args = (f"Partition {number} of X: {message}", *error.args[1:])
+            raise
+
     def passed(self, function, arguments):
         """Merge function(part, *arguments) over all parts that have rows.
 
-        By `merged`. An error names the partition. Parameters as in `merged_over`.
+        An error names the partition; see `passed_over`.
         """
         arguments = self._read, function, arguments
-        return merged_over(self.delayed, _on_part, arguments, merged, self.sent)
+        return passed_over(self.delayed, _on_part, arguments, self.sent)
 
     def in_bins(self, values, edges, reduce):
         """Reduce the values of all rows bin by bin.
@@ -171,7 +216,7 @@ def _join(pieces, reduce):
 
 
 def _on_part(gathered, read, function, arguments):
-    with naming(gathered[0]):
+    with Partitions.naming(gathered[0]):
         part = read(gathered)
         return None if part is None else function(part, *arguments)
 
@@ -179,7 +224,7 @@ def _on_part(gathered, read, function, arguments):
 def _head(gathered, read):
     """How many rows a partition has, a few of positive weight, and its columns."""
     number, X, *_ = gathered
-    with naming(number):
+    with Partitions.naming(number):
         part = read(gathered)
         if part is None:
             return len(X), None, None
@@ -187,8 +232,17 @@ def _head(gathered, read):
         return len(X), _some_rows(part, some), _schema_of(part.table)
 
 
+def _labels(gathered):
+    """The different labels of one partition's rows."""
+    number, groups, given = gathered
+    with Partitions.naming(number):
+        kept = check_weights(given, len(groups)) > 0
+        labels = check_labels(groups, len(groups), "groups")[kept]
+        return SeenLabels(np.unique(labels))
+
+
 def _together(X, given):
-    """The partitions of X with those of y and of the weights, each a tuple."""
+    """The partitions of X with those of what is given for its rows, each a tuple."""
     present = {"X": X} | {k: v for k, v in given.items() if v is not None}
     parts = {name: _delayed(values, X) for name, values in present.items()}
     n_of_X = len(parts["X"])
@@ -199,12 +253,12 @@ def _together(X, given):
                 "Repartition one of them, so that their rows belong together."
             )
     if not any(hasattr(values, "rechunk") for values in present.values()):
-        parts = _of_frames(present)
+        parts = _read_as_one(present)
     nothing = [None] * n_of_X
     return list(zip(*(parts.get(name, nothing) for name in ("X", *given))))
 
 
-def _of_frames(frames):
+def _read_as_one(frames):
     """Name -> partitions, of frames that Dask reads together as one.
 
     One by one, it might join partitions of those with few columns.
@@ -229,19 +283,22 @@ def _delayed(values, X):
     return list(values.to_delayed().ravel())
 
 
-def _read_partition(gathered, feature_names, schema=None):
+def _read_partition(gathered, feature_names, labels, schema=None):
     """A `Partition` of what Dask hands over; None where no row has positive weight.
 
     Its columns are checked against those of the first one, `schema`.
     """
-    number, X, y, given = gathered
+    number, X, y, given, groups = gathered
     table = as_table(X, feature_names)
     check_length(y, table.n_samples)
     weights = check_weights(given, table.n_samples)
     if schema is not None:
         _check_alike(_schema_of(table), schema)
     kept = weights > 0
-    part = Partition(number, table, y, weights)
+    if groups is not None:
+        groups = check_labels(groups, table.n_samples, "groups").astype(labels.dtype)
+        groups = np.searchsorted(labels, groups)
+    part = Partition(number, table, y, weights, groups)
     return part if kept.all() and len(kept) else _some_rows(part, kept)
 
 
@@ -252,7 +309,8 @@ def _some_rows(part, kept):
     y = None if part.y is None else rows_of_target(part.y, rows)
     table = part.table.take(rows)
     table.names = part.table.names
-    return replace(part, table=table, y=y, weights=part.weights[rows])
+    groups = None if part.groups is None else part.groups[rows]
+    return replace(part, table=table, y=y, weights=part.weights[rows], groups=groups)
 
 
 def _schema_of(table):

@@ -1,10 +1,10 @@
 """One pass over partitions: a task for each, results merged in a tree."""
 
-from contextlib import contextmanager
 from functools import partial, reduce
 
+from skvarimp._partitions.moments import merged
 from skvarimp._running.guards import no_overflow
-from skvarimp._running.shared import Shared
+from skvarimp._running.tasks import Shared
 
 FAN_IN = 8  # results that one task merges
 
@@ -33,7 +33,7 @@ class Sent:
         self.tasks += dask.persist(task)
 
 
-def merged_over(partitions, function, arguments, merge, sent):
+def passed_over(partitions, function, arguments, sent):
     """Merge function(partition, *arguments) over all partitions, two by two.
 
     Runs on the Dask scheduler in force: a cluster where there is a client, else
@@ -45,10 +45,8 @@ def merged_over(partitions, function, arguments, merge, sent):
     ----------
     partitions : list of Delayed
     function : callable
-        Returns None for a partition without rows.
+        Returns None for a partition without rows; else what `merged` takes.
     arguments : tuple
-    merge : callable
-        merge(first, second) -> their merged result, which may reuse `first`.
     sent : Sent
         What of the arguments the workers have already.
 
@@ -59,8 +57,8 @@ def merged_over(partitions, function, arguments, merge, sent):
     """
     import dask
 
-    results = _tasks(_run, partitions, function, arguments, sent)
-    join, merging = dask.delayed(_merged, pure=False), Shared(partial(reduce, merge))
+    results = _tasks(partitions, function, arguments, sent)
+    join, merging = dask.delayed(_joined, pure=False), Shared(partial(reduce, merged))
     while len(results) > 1:
         results = [
             join(results[start : start + FAN_IN], merging)
@@ -71,70 +69,40 @@ def merged_over(partitions, function, arguments, merge, sent):
 
 
 def binned_over(partitions, function, arguments, n_bins, join, sent):
-    """Join what function(partition, *arguments) gives for each bin.
+    """Join what function(partition, *arguments) gives of each bin, on some worker.
 
-    Parameters
-    ----------
-    partitions : list of Delayed
-    function : callable
-        Returns a list with one result per bin, or None for a partition without rows.
-    arguments : tuple
-    n_bins : int
-    join : callable
-        join(results) -> the result of one bin, on some worker.
-    sent : Sent
-
-    Returns
-    -------
-    list
-        One result per bin.
+    The function returns a list with one result for each bin.
     """
     import dask
 
-    run = partial(_run_bins, n_bins)
-    of_partitions = _tasks(run, partitions, function, arguments, sent, nout=n_bins)
-    merged, merging = dask.delayed(_merged, pure=False), Shared(join)
-    of_bins = [merged(list(of_bin), merging) for of_bin in zip(*of_partitions)]
+    of_partitions = _tasks(partitions, function, arguments, sent, n_bins)
+    joined, joining = dask.delayed(_joined, pure=False), Shared(join)
+    of_bins = [joined(list(of_bin), joining) for of_bin in zip(*of_partitions)]
     return list(dask.compute(*of_bins))
 
 
-def _tasks(run, partitions, function, arguments, sent, **how):
+def _tasks(partitions, function, arguments, sent, n_bins=None):
     import dask
 
     shared = Shared(function, arguments, apart=sent.values)
     shared = dask.delayed(_same, pure=False)(shared)
-    run = dask.delayed(run, pure=False, **how)
-    return [run(partition, shared, *sent.tasks) for partition in partitions]
-
-
-def _run_bins(n_bins, partition, shared, *sent):
-    result = _run(partition, shared, *sent)
-    return [None] * n_bins if result is None else result
+    run = dask.delayed(_run, pure=False, nout=n_bins)
+    return [run(one, shared, n_bins, *sent.tasks) for one in partitions]
 
 
 def _same(shared):
     return shared
 
 
-def _run(partition, shared, *sent):
+def _run(partition, shared, n_bins, *sent):
     function, arguments = shared.parts([one.parts()[0] for one in sent])
     with shared.settings(), no_overflow():
-        return function(partition, *arguments)
+        result = function(partition, *arguments)
+    return [None] * n_bins if result is None and n_bins else result
 
 
-def _merged(results, merging):
-    (merge,) = merging.parts()
+def _joined(results, joining):
+    (join,) = joining.parts()
     results = [result for result in results if result is not None]
-    with merging.settings(), no_overflow():
-        return merge(results) if results else None
-
-
-@contextmanager
-def naming(number):
-    """Name the partition in the message of an error."""
-    try:
-        yield
-    except Exception as error:
-        message = error.args[0] if error.args else ""
-        error.args = (f"Partition {number} of X: {message}", *error.args[1:])
-        raise
+    with joining.settings(), no_overflow():
+        return join(results) if results else None

@@ -13,35 +13,32 @@ from functools import cached_property, partial
 import numpy as np
 
 from skvarimp._data.statistics import (
+    deciles,
     gini_mean_difference,
     weighted_median,
 )
 from skvarimp._data.table import stacked
-from skvarimp._data.units import Units
 from skvarimp._data.values import names_in
-from skvarimp._measures.problem import ALL, Problem
+from skvarimp._measures.problem import ALL, Problem, compared_with, unmoved_response
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._partitions.donors import (
     MOST_VALUES,
     ObservedValues,
-    draw_in,
-    pool_points,
-    pool_rows,
-)
-from skvarimp._partitions.interactions import InPartitions
-from skvarimp._partitions.moments import weighted_points
-from skvarimp._partitions.passes import naming
-from skvarimp._partitions.targets import (
     bin_edges,
     bin_integrals,
     compared_rows,
     counted_targets,
     deviations,
+    draw_in,
+    pool_points,
+    pool_rows,
     response_moments,
     rows_around,
     sum_of_losses,
 )
+from skvarimp._partitions.interactions import InPartitions
+from skvarimp._partitions.moments import weighted_points
 from skvarimp._partitions.walk import (
     Count,
     GlobalMove,
@@ -52,13 +49,12 @@ from skvarimp._partitions.walk import (
     moves_on,
     spans_of,
 )
-from skvarimp._response.engine import Outcome
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.grid import is_categorical
 from skvarimp._response.reductions import Range
-from skvarimp._response.responses.black_box import BlackBoxResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.sampling import DonorDraws, entry_seeds
-from skvarimp._response.unmoved import compared_with, unmoved_response
+from skvarimp._response.states import Outcome
 from skvarimp._running.tasks import Progress
 
 
@@ -79,13 +75,12 @@ class PartitionedProblem(Problem):
 
     @property
     def n_rows(self):
-        """See `Problem.n_rows`."""
         return sum(self.count(()).n_rows.values())
 
     @property
     def units(self):
-        """See `Problem.units`; their weights stay in the partitions."""
-        return Units(self.n_rows)
+        """Their weights and groups stay in the partitions."""
+        return self.partitions.units(self.n_rows)
 
     def part_model(self, entries):
         """What makes the response of each partition; of no entries the black box."""
@@ -133,7 +128,6 @@ class PartitionedProblem(Problem):
         return moves
 
     def uncountable(self, entries):
-        """See `Problem.uncountable`."""
         count = self.count(entries)
         return [e for e in entries if not count.observed[e, False].distinct]
 
@@ -148,11 +142,11 @@ class PartitionedProblem(Problem):
         ]
 
     def moves(self, entries, requests):
-        """See `Problem.moves`; donors are rows of the values observed."""
+        """Donors are rows of the values observed."""
         return [m.move for m in self.global_moves(entries, requests)]
 
     def move(self, entry, request):
-        """See `Problem.move`; on the few rows of `table` its donors mean nothing."""
+        """The donors mean nothing on the few rows of `table`."""
         return self._bare(entry, request).move
 
     def _bare(self, entry, request):
@@ -161,7 +155,6 @@ class PartitionedProblem(Problem):
         return GlobalMove.of(observed, entry, request)
 
     def curves(self, entries, entry, request, rows):
-        """See `Problem.curves`."""
         bare = self._bare(entry, request)
         move, bare.move = bare.move, replace(bare.move, codes=None)
         head, model = self.partitions.head, self.part_model(entries)
@@ -170,12 +163,15 @@ class PartitionedProblem(Problem):
         return move, response.curves(table, rows_there, there, base)
 
     def distinct_values(self, entry):
-        """See `Problem.distinct_values`; of too many, some of them."""
+        """Where there are too many values, these are some of them."""
         move = self.move(entry, ALL)
         return move.values, move.probabilities
 
+    def deciles(self, entry):
+        return deciles(*self.distinct_values(entry))
+
     def exact_is_cheap(self, entries, request, drawn):
-        """See `Problem.exact_is_cheap`; ranges cannot be estimated from donors."""
+        """Ranges cannot be estimated from donors."""
         if isinstance(request.reductions[0], Range):
             return True
         observed = zip(entries, self._observed(entries, request))
@@ -184,7 +180,7 @@ class PartitionedProblem(Problem):
         return super().exact_is_cheap(entries, request, drawn)
 
     def drawn(self, entries, request, draw, scale, measure):
-        """See `Problem.drawn`; for donors see `draws`."""
+        """Rows draw their donors as `draw_in` says."""
         seeds = entry_seeds(measure.random_state, len(entries))
         observed = self._observed(entries, request, by_cells=False)
         pooled = [
@@ -201,15 +197,18 @@ class PartitionedProblem(Problem):
         walk = self._walk(self.part_model(()), entries, moves, no_reductions)
         draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
         with Progress([measure], len(entries)) as progress:
-            drawn = self.partitions.passed(draw_in, (pooled, draws))
+            drawn, largest = self.partitions.passed(draw_in, (pooled, draws))
             progress.step(len(entries))
         n_rows, outcome = walk.n_rows, Outcome.drawn(len(entries), len(scale))
         for e, of_entry in enumerate(drawn):
-            points, level = weighted_points(*of_entry.rows), of_entry.importances.mean()
+            *points, units = weighted_points(*of_entry.rows, self.units)
             n_donors = pool.n_samples if pooled[e] else np.inf
-            how = level, moves[e].move, draw, n_rows, n_donors
-            finished, _ = of_entry.estimate(points, *how)
+            level = of_entry.importances.mean()
+            finished, _ = of_entry.estimate(
+                points, units, level, moves[e].move, draw, n_donors
+            )
             finished.n_draws = measure.n_repeats * n_rows
+            finished.directions = of_entry.direction(moves[e].move, largest.values)
             outcome.store([e], finished)
         return outcome
 
@@ -223,7 +222,7 @@ class PartitionedProblem(Problem):
         return pool
 
     def run(self, entries, requests, keep_rows=False, n_jobs=None, progress=None):
-        """See `Problem.run`; the scheduler of Dask says where."""
+        """The scheduler of Dask says where."""
         moves = self.global_moves(entries, requests)
         walk = self._walk(self.part_model(entries), entries, moves, requests)
         walk = after_means(walk, self.partitions)
@@ -253,6 +252,7 @@ class PartitionedProblem(Problem):
             count.weight,
             "y" in vars(self),
             level,
+            self.units,
         )
 
     @cached_property
@@ -266,7 +266,6 @@ class PartitionedProblem(Problem):
         return InPartitions(self, moved, n_columns, joint, sets, request)
 
     def spread(self):
-        """See `Problem.spread`."""
         moments, size = self._response_moments
         variances = [of_one.root[0, 0] ** 2 for of_one in moments]
         return np.array(variances) / moments[0].weights.sum(), size
@@ -289,10 +288,8 @@ class PartitionedProblem(Problem):
         if observed.distinct:
             return gini_mean_difference(known, observed.masses / total)
         of_row = {"model": self.model, "n_outputs": len(self.base), "row": row}
-        values, reduce = (
-            partial(compared_rows, **of_row),
-            partial(bin_integrals, total=total),
-        )
+        values = partial(compared_rows, **of_row)
+        reduce = partial(bin_integrals, total=total)
         bins = self.partitions.in_bins(values, bin_edges(observed, self.n_rows), reduce)
         result, below, last = 0.0, 0.0, None
         for first, end, mass, even, squares in filter(None, bins):
@@ -305,7 +302,6 @@ class PartitionedProblem(Problem):
         return 2.0 * result
 
     def mean_loss(self, loss):
-        """See `Problem.mean_loss`."""
         total, weight = self.partitions.passed(sum_of_losses, (self.model, loss))
         return float(total / weight)
 
@@ -343,7 +339,7 @@ def partitioned_problem(estimator, partitions, entries, response_method):
     head = partitions.head
     partitions.sent.add(estimator)
     model = Model(estimator, response_method, target_names=names_in(head.y))
-    with naming(head.number):
+    with partitions.naming(head.number):
         base = unmoved_response(model, head.table)
     n_rows = head.table.n_samples
     return PartitionedProblem(

@@ -1,23 +1,29 @@
 """A walk over partitions: each by the same code as rows in memory, then merged."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
 
-from skvarimp._data.merging import Largest
+from skvarimp._data.statistics import Units
 from skvarimp._data.table import stacked
-from skvarimp._data.units import Units
+from skvarimp._measures.problem import unmoved_response
 from skvarimp._partitions.donors import ObservedValues
-from skvarimp._partitions.moments import Merged
-from skvarimp._response.engine import Outcome, Walk, merged_states
+from skvarimp._partitions.moments import Largest, Merged
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.directions import directions
+from skvarimp._response.engine import Walk, merged_states
 from skvarimp._response.lowering import response_of
-from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.trees.means import mean_curves, with_slopes
+from skvarimp._response.reductions import Sample
+from skvarimp._response.responses.trees.means import (
+    averaged_alone,
+    mean_curves,
+    with_slopes,
+)
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import member_of, serves
-from skvarimp._response.states import Sample
-from skvarimp._response.unmoved import unmoved_response
+from skvarimp._response.states import Outcome
 
 
 @dataclass
@@ -89,7 +95,7 @@ class Count:
 
     @property
     def weight(self):
-        """Of all rows."""
+        """Weight of all rows."""
         return sum(self.weights[number] for number in sorted(self.weights))
 
 
@@ -128,7 +134,7 @@ class GlobalMove:
 
     @classmethod
     def of(cls, observed, entry, request):
-        """Of an entry of X through the grid of a request."""
+        """The move of an entry of X through the grid of a request."""
         return cls(observed.move(entry, request.grid, request.categorical), observed)
 
     @property
@@ -192,7 +198,7 @@ class PartMoves:
         return self._moves[position]
 
     def is_categorical(self, position):
-        """See `Moves.is_categorical`."""
+        """Whether the entry at a position is categorical."""
         return self._categorical[position]
 
 
@@ -218,6 +224,8 @@ class PartitionedWalk:
         Whether a reduction looks at y.
     level : ndarray of shape (n_outputs,)
         Mean of the response, where a reduction needs deviations from it.
+    units : Units
+        Of all rows.
     means : dict
         See `Walk`.
     """
@@ -231,6 +239,7 @@ class PartitionedWalk:
     weight: float
     needs_y: bool
     level: np.ndarray
+    units: Units
     means: dict = field(default_factory=dict)
 
     def of(self, part):
@@ -238,7 +247,10 @@ class PartitionedWalk:
         response, table, moves, n_donors = moves_on(part, self.model, self.moves)
         rows = n_donors + np.arange(part.table.n_samples)
         weights, span = part.weights / self.weight, slice(*self.spans[part.number])
-        reductions = [[r.of_part(span) for r in every] for every in self.reductions]
+        units = part.units_of(self.units)
+        reductions = [
+            [r.of_part(span, units) for r in every] for every in self.reductions
+        ]
         return Walk(
             response,
             table,
@@ -277,11 +289,11 @@ class PartitionedWalk:
             for r, merged in enumerate(of_position):
                 reduction = self.reductions[request][r]
                 reduction = reduction.of_kind(self.categorical[position])
-                of_points = merged.points(reduction, len(sums.level))
-                reduction, state, weights, roots, codes, squares = of_points
+                points = merged.points(reduction, len(sums.level), self.units)
+                reduction, state, weights, codes, squares, units = points
                 sample = Sample(
                     weights,
-                    Units(self.n_rows, roots),
+                    units,
                     sums.largest.values[:, np.newaxis],
                     None if move.codes is None else codes,
                     move.probabilities[np.newaxis],
@@ -289,6 +301,7 @@ class PartitionedWalk:
                     scales[request][r],
                     sums.level,
                     squares=squares,
+                    directions=partial(directions, [move], sums.largest.values, None),
                 )
                 finished = reduction.finish(state, sample)
                 outcomes[request][r].store([e], finished)
@@ -316,16 +329,16 @@ class Sums:
     @classmethod
     def of(cls, part, walk):
         """Walk over one partition."""
-        level, walk = walk.level, walk.of(part)
+        level, units, walk = walk.level, part.units_of(walk.units), walk.of(part)
         squares = (walk.base - level[:, np.newaxis]) ** 2
         states = [None] * len(walk.moves)
         for positions, of_positions in merged_states(walk, n_jobs=1):
             for b, position in enumerate(positions):
                 move = walk.moves[position]
                 cells = None if move.codes is None else move.codes[walk.rows]
-                own = walk.weights, cells, move.n_cells, squares
+                own = walk.weights, cells, move.n_cells, units
                 states[position] = [
-                    Merged.of(state.single(b), reduction, *own)
+                    Merged.of(state.single(b), reduction, own, squares)
                     for state, reduction in zip(
                         of_positions, walk.reductions_of(position)
                     )
@@ -361,5 +374,6 @@ def _sums(part, walk):
     """Mean curves, the part of one partition, and the size of its responses."""
     own = walk.of(part)
     members = _members(own, walk.n_rows)
-    means = mean_curves(own.response, own, members)
+    averaged = averaged_alone(own.response, own)
+    means = mean_curves(averaged, own, members)
     return list(means), Largest(np.abs(own.base).max(axis=1))

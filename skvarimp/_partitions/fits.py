@@ -1,29 +1,30 @@
-"""FIRM over partitions: scores summed by group of values, and products with values.
+"""FIRM over partitions, and what splits of trees earn there.
 
-An influence is, in each group of rows, quadratic in the row's score; that of a slope is
-linear in a few products of the score and the feature. So means and second moments of
-these give the standard errors, whichever partition the rows are in.
+FIRM needs scores summed by group of values, and products with values. An influence is,
+in each group of rows, quadratic in the row's score; that of a slope is linear in a few
+products of the score and the feature. So means and second moments of these give the
+standard errors, whichever partition the rows are in.
 """
 
 from functools import partial
 
 import numpy as np
 
-from skvarimp._data.units import Units
+from skvarimp._data.statistics import unit_of
 from skvarimp._measures.firm.conditional import (
     Groups,
     number_of_bins,
     quantile_codes,
     root_with_error,
 )
-from skvarimp._measures.firm.estimate import Estimates, Scores, method_of
+from skvarimp._measures.firm.estimate import Estimates, MethodChoice, Scores
 from skvarimp._measures.firm.firm import is_linear
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
-from skvarimp._partitions.donors import MOST_VALUES
-from skvarimp._partitions.moments import moments_by_weight
-from skvarimp._partitions.targets import response_moments
+from skvarimp._measures.impurity.rows import rows_in_trees
+from skvarimp._measures.problem import unmoved_response
+from skvarimp._partitions.donors import MOST_VALUES, response_moments
+from skvarimp._partitions.moments import GroupSums, moments_by_weight
 from skvarimp._partitions.walk import Count, PartModel
-from skvarimp._response.unmoved import unmoved_response
 
 
 class Feature:
@@ -33,8 +34,7 @@ class Feature:
     ----------
     entry : Entry
     observed : ObservedValues
-    method, n_bins, is_linear
-        See `Estimator`.
+    choice : MethodChoice
 
     Attributes
     ----------
@@ -49,21 +49,19 @@ class Feature:
         Near the mean of a feature whose slope is taken.
     """
 
-    def __init__(self, entry, observed, method, n_bins, is_linear):
+    def __init__(self, entry, observed, choice):
         self.entry, self.observed, numeric = entry, observed, observed.is_numeric
         self.values = observed.rows.column(observed.entry.columns[0])
         n_values, self.groups = len(observed.masses), None
         numbers = self.values if numeric else np.arange(n_values)
         self.numbers = numbers.astype(np.float64)
         finite = bool(np.all(np.isfinite(self.numbers)))
-        self.method = method_of(
-            method, n_bins, is_linear, entry, n_values, finite, finite and numeric
-        )
+        self.method = choice.of(entry, n_values, finite, finite and numeric)
         weights = observed.masses / observed.masses.sum()
         if self.method != "conditional_mean":
             self.center = float(weights @ self.numbers)
-        elif numeric and n_values > n_bins:
-            self.groups = quantile_codes(self.numbers, weights, n_bins)
+        elif numeric and n_values > choice.n_bins:
+            self.groups = quantile_codes(self.numbers, weights, choice.n_bins)
         elif numeric or observed.distinct:
             self.groups = np.arange(n_values)
         else:
@@ -113,7 +111,7 @@ def fit_firm(measure, estimator, partitions):
     unmoved_response(model, table)  # names the outputs
     linear = partial(is_linear, model, table)
     results = estimates_over(measure, model, entries, partitions, linear)
-    measure._store_estimates(entries, model.output_names, results)
+    measure._store_estimates(table, entries, model.output_names, results)
 
 
 def estimates_over(measure, model, entries, partitions, linear):
@@ -128,13 +126,12 @@ def estimates_over(measure, model, entries, partitions, linear):
     values = np.where(constant, 0.0, 1.0)[np.newaxis]
     none = PartModel(model, None, len(level))
     count = partitions.passed(Count.of, (none, entries, (False,)))
-    units, standardize = Units(sum(count.n_rows.values())), measure.standardize
-    scores = Scores(values, level, scale, 1.0, np.ones(1), total, units, standardize)
-    n_bins = number_of_bins(measure.n_bins, total)
-    features = [
-        Feature(entry, count.observed[entry, False], measure.method, n_bins, linear)
-        for entry in entries
-    ]
+    n_rows, standardize = sum(count.n_rows.values()), measure.standardize
+    units = partitions.units(n_rows)
+    scores = Scores(values, level, scale, 1.0, total, n_rows, units, standardize)
+    choice = MethodChoice(measure.method, number_of_bins(measure.n_bins, total), linear)
+    observed = count.observed
+    features = [Feature(entry, observed[entry, False], choice) for entry in entries]
     sums = partitions.passed(_sums, (model, features, scores))
     results = Estimates(len(entries), scores)
     for e, (feature, of_feature) in enumerate(zip(features, sums)):
@@ -145,8 +142,8 @@ def estimates_over(measure, model, entries, partitions, linear):
                 results.others[e] = (feature.values, found.lines[0])
         else:
             root, means = _means(feature.entry.name, of_feature, scores)
-            results.put([e], feature.method, *root)
-            results.others[e] = (feature.labels(), means)
+            masses = np.array([of_group[0].weights[0] for of_group in of_feature])
+            results.put_means(e, root, feature.labels(), means, masses)
     return results
 
 
@@ -169,7 +166,9 @@ def _sums(part, model, features, scores):
         bounds = np.cumsum(np.bincount(codes, minlength=n_groups))[:-1]
         groups = np.split(np.argsort(codes, kind="stable"), bounds)
         of_rows = [(numbers[:, rows], part.weights[rows], None, 1) for rows in groups]
-        result.append([moments_by_weight(*of_group) for of_group in of_rows])
+        units = [part.units_of(scores.units, rows) for rows in groups]
+        both = zip(of_rows, units)
+        result.append([moments_by_weight(*one, of_one) for one, of_one in both])
     return result
 
 
@@ -187,7 +186,7 @@ def _slopes(feature, moments, scores):
     of_d = [size * shift / sd**2, -0.5 * size / sd**2]
     factors = np.hstack([signs / sd, -shift * signs / sd, -halves, of_d])
     fixed = halves @ ~scores.constant - 0.5 * size * (shift**2 / sd**2 + 1.0)
-    squares = _products(of_squares, factors[np.newaxis], fixed)[0]
+    squares = _products([of_squares], [factors[np.newaxis]], [fixed])[0, 0]
     error = scores.units.error_of_squares(squares / scores.total**2)
     steps = (ends - (feature.center + shift))[np.newaxis]
     lines = lines_of(signed[np.newaxis], steps, np.array([sd]), scores)
@@ -195,7 +194,7 @@ def _slopes(feature, moments, scores):
 
 
 def _means(name, by_group, scores):
-    """See `conditional_means`: the root of Q^2 with its error, and the means."""
+    """The root of Q^2 with its error, and the means."""
     n = scores.n_outputs
     by_group, of_squares = zip(*by_group)
     sizes = np.array([m.weights[0] for m in by_group])
@@ -204,21 +203,87 @@ def _means(name, by_group, scores):
     groups = Groups(sizes[:, np.newaxis], means, squares, scores)
     known = groups.without_influence(name)
     if known is None:
-        of_rows = groups.of_rows()
+        of_rows = groups.scaled_to_rows()
         b0, b1, b2 = of_rows.influence_terms()
         # of the numbers v and v^2: e = v - mean, e^2 = v^2 - 2 mean v + mean^2
         fixed = b0 - b1 * means + b2 * means**2
-        products = np.zeros((n, n))
-        for g, moments in enumerate(of_squares):
-            factors = b1[g] - 2.0 * b2[g] * means[g], b2[g]
-            factor = np.hstack([one * np.eye(n) for one in factors])
-            products += _products(moments, factor, fixed[g])
-        products /= scores.total**2
+        both = zip(b1 - 2.0 * b2 * means, b2)
+        factors = [np.hstack([f * np.eye(n) for f in of_group]) for of_group in both]
+        products = _products(of_squares, factors, fixed) / scores.total**2
         known = groups.root, *root_with_error(of_rows.variance, products, scores)[1:]
     return known[:2], scores.in_units(means)
 
 
-def _products(moments, factors, fixed):
-    """Weighted sums of products of influences, factors @ numbers + fixed."""
-    psi, root = factors @ moments.means[:, 0] + fixed, factors @ moments.root
-    return moments.weights[0] * np.outer(psi, psi) + root @ root.T
+def _products(by_group, factors, fixed):
+    """Sums of products of the weighted influences, factors @ numbers + fixed.
+
+    Parameters
+    ----------
+    by_group : list of Moments or of GroupSums
+        Of the numbers of the rows of each group of values.
+    factors : list of ndarray of shape (n, n_numbers)
+    fixed : list of ndarray of shape (n,)
+    """
+    products = sums = 0.0
+    for moments, factor, more in zip(by_group, factors, fixed):
+        if isinstance(moments, GroupSums):
+            masses = moments.weights.toarray()[:, 0]
+            sums = sums + factor @ moments.numbers + np.multiply.outer(more, masses)
+        else:
+            psi, root = factor @ moments.means[:, 0] + more, factor @ moments.root
+            products += moments.weights[0] * np.outer(psi, psi) + root @ root.T
+    return sums @ sums.T if np.ndim(sums) else products
+
+
+def fit_trees(measure, estimator, partitions, y):
+    """Fit an `ImpurityImportance` with rows="unseen", in two passes.
+
+    Parameters
+    ----------
+    measure : ImpurityImportance
+    estimator : estimator
+    partitions : Partitions
+    y : object
+        As given, which names the outputs.
+    """
+    measure._set_entries(partitions.head.table, None, estimator)
+    if measure.keep_rows:
+        partitions.refuse("keep_rows=True", ", or leave it out")
+    partitions.sent.add(estimator)
+    n_rows, sums = partitions.passed(_tree_sums, (estimator,))
+    # totals follow from the sums alone
+    credit = _in_trees(partitions.head, estimator).credit(sums)
+    size = unit_of(credit.totals)
+    units = partitions.units(n_rows)
+    squares = partitions.passed(_tree_squares, (estimator, sums, size, units))
+    if partitions.labels is not None:
+        squares = np.sum(squares.numbers**2, axis=1)
+    errors = size * units.error_of_squares(squares)
+    measure._store_earned(credit.columns, credit.totals, errors, units, y)
+
+
+def _tree_sums(part, estimator):
+    return len(part.weights), _in_trees(part, estimator).sums()
+
+
+def _tree_squares(part, estimator, sums, size, units):
+    """Sums over the rows of what each adds to the sampling errors, squared.
+
+    Or sums within the groups, where rows depend on each other.
+    """
+    influences = _in_trees(part, estimator).credit(sums).influences / size
+    weights = part.weights / sums[0]
+    units = part.units_of(units)
+    if units is None:
+        return weights**2 @ influences**2
+    return GroupSums.of(influences.T, weights, None, 1, units)
+
+
+def _in_trees(part, estimator):
+    rows = rows_in_trees(estimator, part.table, part.target(), part.weights)
+    if rows.loss is not None and not rows.loss.of_single_rows:
+        raise ValueError(
+            f"The loss of {type(estimator).__name__} depends on all rows together, "
+            "which need to be in one place. Pass X.compute()."
+        )
+    return rows
