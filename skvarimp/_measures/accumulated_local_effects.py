@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from skvarimp._data.statistics import deciles, divided, quantile_positions
-from skvarimp._data.units import Units
 from skvarimp._data.validation import Interval
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.problem import Plan
-from skvarimp._measures.response_importance import ResponseImportance
-from skvarimp._response.engine import Outcome
+from skvarimp._measures.response_importance import Plan, ResponseImportance
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.directions import direction
 from skvarimp._response.grid import make_move
-from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.states import Finished
-from skvarimp._running.tasks import tasks_done
+from skvarimp._response.reductions import Finished
+from skvarimp._response.states import Outcome
+from skvarimp._running.tasks import Progress, tasks_done
 from skvarimp._types import Features, ResponseMethod
 
 
@@ -68,6 +67,12 @@ default="auto"
         (infinitesimal jackknife).
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    directions_ : ndarray of shape (n_entries,) or None
+        Which way the accumulated local effect goes as values rise: 1 where it only
+        rises, -1 where it only falls, near 0 where it turns; see the glossary. NaN for
+        groups and for categories without an order. None for several outputs.
+    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+        Direction for each output.
     influences_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
@@ -75,6 +80,9 @@ default="auto"
     curves_ : dict
         Entry name -> (edges of shape (n_edges,), ascending; accumulated local effects
         of shape (n_edges,), or (n_edges, n_outputs) of several outputs).
+    curve_errors_ : dict
+        Entry name -> standard errors of the accumulated local effects, of the shape of
+        the effects. Sampling error of the rows, with the bins held fixed.
     deciles_ : dict
         Entry name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
@@ -118,6 +126,8 @@ default="auto"
     array([1.658312, 0.      ])
     """
 
+    _has_directions = True
+
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "n_bins": [Interval(Integral, 1, None, closed="left")],
     }
@@ -151,20 +161,24 @@ default="auto"
     def _conclude(self, plan, outcomes):
         problem = plan.problem
         outcome = Outcome.empty(len(plan.entries), len(problem.base))
-        units = Units.of(problem.weights)
-        self.curves_, self.deciles_ = {}, {}
+        units = problem.units
+        self.curves_, self.curve_errors_, self.deciles_ = {}, {}, {}
         tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
-        results = tasks_done([self], _curve_of, tasks, arguments, self.n_jobs)
-        for (e, entry), (edges, effects, importance, influence, of_values) in results:
-            of_mean = influence.mean(axis=0)
+        progress = Progress([self], len(tasks))
+        results = tasks_done(progress, _curve_of, tasks, arguments, self.n_jobs)
+        for (e, entry), (edges, curve, errors, *numbers, influence, marks) in results:
+            of_mean, (importance, way) = influence.mean(axis=0), numbers
             finished = Finished(importance, units.error(of_mean))
+            finished.directions = way[np.newaxis]
             finished.errors_per_output = units.error(influence)
             finished.influences = of_mean if self.keep_rows else None
             outcome.store([e], finished)
-            effects = effects[0] if len(effects) == 1 else effects.T
-            self.curves_[entry.name] = (edges, effects)
-            if of_values is not None:
-                self.deciles_[entry.name] = of_values
+            if len(curve) == 1:
+                curve, errors = curve[0], errors[0]
+            self.curves_[entry.name] = (edges, curve.T)
+            self.curve_errors_[entry.name] = errors.T
+            if marks is not None:
+                self.deciles_[entry.name] = marks
         self._store_outcome(plan, outcome)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
@@ -195,8 +209,8 @@ def _curve_of(task, problem, n_bins):
     Returns
     -------
     edges : ndarray of shape (n_edges,)
-    effects : ndarray of shape (n_outputs, n_edges)
-    importance : ndarray of shape (n_outputs,)
+    effects, errors : ndarray of shape (n_outputs, n_edges)
+    importance, direction : ndarray of shape (n_outputs,)
     influence : ndarray of shape (n_outputs, n_samples)
         Of each row on the importances.
     deciles : ndarray of shape (9,) or None
@@ -209,8 +223,9 @@ def _curve_of(task, problem, n_bins):
     n_outputs, n_known_cells = len(problem.base), int((~missing).sum())
     influence = np.zeros((n_outputs, len(weights)))
     if n_known_cells < 2:
-        flat = np.zeros((n_outputs, n_known_cells))
-        return move.values[:n_known_cells], flat, np.zeros(n_outputs), influence, None
+        flat, none = np.zeros((n_outputs, n_known_cells)), np.zeros(n_outputs)
+        values = move.values[:n_known_cells]
+        return values, flat, flat, none, none, influence, None
     share = weights[known].sum()
     w, cells = weights[known] / share, move.codes[known]
     at = np.arange(1, n_bins + 1) / n_bins
@@ -241,11 +256,23 @@ def _curve_of(task, problem, n_bins):
     psi = of_rows**2 - variance[:, np.newaxis]
     psi += slope[:, bins] * (local - mean[:, bins])
     psi = divided(psi, 2.0 * importance[:, np.newaxis])
+
+    # d centre / d mean[k] = E h_k
+    of_centre = np.bincount(bins, w * along, n) + np.cumsum(in_bin[::-1])[::-1] - in_bin
+    of_mean = (local - mean[:, bins]) / in_bin[bins]
+    errors = np.empty((n_outputs, n + 1))
+    for edge in range(n + 1):
+        influence[:, known] = of_mean * ((bins < edge) - of_centre[bins]) - of_rows
+        errors[:, edge] = problem.units.error(influence) / share
+
     influence[:, known] = psi / share
     effects, of_values = accumulated - centre[:, np.newaxis], None
     if move.values.dtype.kind in "fiu":
         of_values = deciles(move.values, move.probabilities)
-    return move.values[edges], effects, importance, influence, of_values
+    first = np.unique(cells, return_index=True)[1]
+    by_value = of_rows[:, first], move.probabilities[:n_known_cells]
+    way = direction(*by_value, np.abs(problem.base).max(axis=1))
+    return move.values[edges], effects, errors, importance, way, influence, of_values
 
 
 def _at(edges, problem, move, rows, cells):

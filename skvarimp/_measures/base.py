@@ -11,25 +11,27 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.entries import resolve_features
-from skvarimp._data.fitted import check_features_seen, check_fitted
-from skvarimp._data.frames import entry_frame, frame_library, frame_of
-from skvarimp._data.rows_apart import as_rows
-from skvarimp._data.table import as_table
+from skvarimp._data.frames import entry_frame, frame_of
+from skvarimp._data.statistics import ranking
+from skvarimp._data.table import (
+    as_rows,
+    as_table,
+    check_features_seen,
+    check_fitted,
+    resolve_features,
+)
 from skvarimp._data.validation import (
     CONSTRAINTS,
     check_confidence,
     check_no_data,
+    validate_params,
 )
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
-from skvarimp._measures.rows import (
-    drawing_errors,
-    interval_ends,
-)
+from skvarimp._measures.rows import FORGOTTEN, drawing_errors, interval_ends
 from skvarimp._running.guards import check_finite_results, no_overflow, whole_fit
-from skvarimp._running.private_sklearn import CallbackSupportMixin, validate_params
+from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 
 
@@ -37,7 +39,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     """Importances of the entries of X to a fitted model.
 
     A subclass lists its own parameters in `_parameter_constraints` and implements
-    `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`.
+    `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`. If it has
+    standard errors, `_takes_groups` is True and `_fit` takes `groups`, too.
     """
 
     _doc_link_module = "skvarimp"
@@ -48,14 +51,17 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     importances_per_output_: Floats
     standard_errors_: Floats | None
     ranking_: Integers
+    n_groups_: int | None
+    directions_: Floats | None
     entry_names_: list[str]
     output_names_: list[str]
 
     # `estimator` is the object examined and the names are those of its columns: neither
-    # is metadata to route.
+    # is metadata to route. Groups go to splitters, and here only if it is requested.
     __metadata_request__fit = {  # noqa: RUF012 scikit-learn's form
         "estimator": UNUSED,
         "feature_names": UNUSED,
+        "groups": False,
     }
 
     _parameter_constraints: dict = {}  # noqa: RUF012 scikit-learn's form
@@ -71,8 +77,14 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     # Whether X and y must be the rows the model was fitted on; selectors ask.
     _reads_training_rows = False
 
+    # Whether there are standard errors, and `_fit` takes `groups`.
+    _takes_groups = False
+
     # Why a measure with these parameters keeps no rows, and what to do; or None.
     _without_rows = None
+
+    # Whether the importance of nothing has mean 0, so that it can be tested.
+    _may_be_negative = False
 
     def _not_per_column(self):
         """Why this measure does not give one number per column of X, or None."""
@@ -86,6 +98,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
     ) -> Self:
         """Compute the importances of a fitted model on data.
@@ -107,6 +120,11 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Weights of the rows. Importances treat integer weights as repeated rows.
             Standard errors do not depend on the scale of the weights, so give counts
             as repeated rows where errors matter.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of rows that may depend on each other, such as the visits of one
+            patient. Importances do not change. Standard errors, and all intervals,
+            tests and ranks that follow from them, are those of independent groups. For
+            measures with standard errors.
         feature_names : array-like of shape (n_features,), default=None
             Names for the columns of an array or a sparse matrix, such as a pipeline's
             ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
@@ -116,20 +134,27 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        X = self._started(estimator, X, y, sample_weight, feature_names)
-        self._fit(estimator, X, y, sample_weight)
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        X = self._started(estimator, X, y, of_rows, feature_names)
+        more = {} if groups is None else {"groups": groups}
+        self._fit(estimator, X, y, sample_weight, **more)
         return self
 
-    def _started(self, estimator, X, y, sample_weight, feature_names):
+    def _started(self, estimator, X, y, of_rows, feature_names):
         """Check the parameters and forget the last fit; X with its names."""
         validate_params(self)
         check_no_data(estimator)
-        for kept in ("_rows", "influences_", "row_importances_"):
-            self.__dict__.pop(kept, None)
+        if of_rows["groups"] is not None and not self._takes_groups:
+            raise ValueError(
+                "`groups` says which rows depend on each other, for standard errors. "
+                f"This {type(self).__name__} has none. Leave `groups` out."
+            )
+        for name in FORGOTTEN:
+            self.__dict__.pop(name, None)
         if feature_names is None:
             return X
         if self._passes_over_partitions:
-            return as_rows(X, y, sample_weight, feature_names)
+            return as_rows(X, y, **of_rows, feature_names=feature_names)
         return as_table(X, feature_names)
 
     def _html_repr(self):
@@ -143,8 +168,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if estimator is not None:
             check_fitted(estimator, table)
             check_features_seen(estimator, table)
-        self._set_input(table.n_columns, table.names, frame_library(table.native))
         entries = resolve_features(features, table.names, table.n_columns)
+        self._set_input(table.n_columns, table.names, table.library)
         self._entry_columns = [entry.columns for entry in entries]
         return entries
 
@@ -181,10 +206,11 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Of the sampling errors, where it is known.
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
-        if not self._may_be_infinite:
-            check_finite_results(per_output)
         self.importances_per_output_ = per_output
         self.importances_ = per_output.mean(axis=1)
+        self.ranking_ = ranking(self.importances_)
+        if not self._may_be_infinite:
+            check_finite_results(per_output)
         self.standard_errors_ = (
             None if standard_errors is None else np.asarray(standard_errors)
         )
@@ -192,9 +218,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             errors_per_output = self.standard_errors_[:, np.newaxis]
         self._errors_per_output, self._skewness = errors_per_output, skewness
         self._freedom = np.inf if units is None else units.freedom
+        self.n_groups_ = None if units is None or units.labels is None else units.n
         self.entry_names_ = list(entry_names)
         self.output_names_ = list(output_names)
-        self.ranking_ = ranking(self.importances_)
 
     def to_frame(
         self, per_output: bool = False, *, confidence: float | None = None
@@ -213,12 +239,14 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         -------
         frame of shape (n_entries, n_columns)
             Columns entry, importance, standard_error (NaN where there is none),
-            monte_carlo_error (of random draws, only where there were some), rank and
-            explained (`explained_`, only with `conditional`), in the frame library X
-            came in (pandas for arrays). With `per_output` one row per entry and
-            output, and the columns entry, output, importance, standard_error (NaN for
-            several outputs of drawn numbers and of some measures) and rank within the
-            output.
+            monte_carlo_error (of random draws, only where there were some), rank,
+            explained (`explained_`, only with `conditional`) and direction
+            (`directions_`, of the measures that have them, for one output), in the
+            frame library X came in (pandas for arrays). After a stopped fit, complete
+            (bool) says which entries have final numbers, not NaN or a running estimate.
+            With `per_output` one row per entry and output, and the columns entry,
+            output, importance, standard_error (NaN for several outputs of drawn numbers
+            and of some measures) and rank within the output.
         """
         check_is_fitted(self, "importances_")
         if per_output:
@@ -233,7 +261,12 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if confidence is not None:
             columns["lower"], columns["upper"] = self._ends(confidence)
         columns["rank"] = self.ranking_
-        return self._frame(columns | self._further_columns())
+        columns |= self._further_columns()
+        directions = getattr(self, "directions_", None)
+        if directions is not None:
+            columns["direction"] = directions
+        columns |= getattr(self, "_complete", {})
+        return self._frame(columns)
 
     def _frame(self, columns):
         """Table of the entries with these columns, most important first."""
@@ -362,18 +395,3 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _quantity(self):
         """What the fitted importances are, and their unit, in words."""
         return "importance"
-
-
-def ranking(importances):
-    """Ranks from 1 = most important; ties in the order given; NaN last.
-
-    Parameters
-    ----------
-    importances : ndarray of shape (n_entries,)
-
-    Returns
-    -------
-    ndarray of shape (n_entries,)
-    """
-    order = np.argsort(-importances, kind="stable")  # NaN sorts last
-    return np.argsort(order) + 1

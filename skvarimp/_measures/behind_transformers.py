@@ -11,9 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from skvarimp._data.entries import column_names
-from skvarimp._data.fitted import check_fitted
-from skvarimp._data.table import as_table
+from skvarimp._data.base_table import column_names
+from skvarimp._data.table import as_table, check_fitted
 from skvarimp._measures.rows import fingerprint, store_rows
 from skvarimp._models.column_sources import NO_SOURCE, NotColumnwise, sources
 from skvarimp._models.registry import unwrapped

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data.statistics import divided
-from skvarimp._data.units import Units, unit_of
+from skvarimp._data.statistics import divided, unit_of
 from skvarimp._data.values import spread_over
-from skvarimp._measures.problem import Plan
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._models.gradients import (
     DOUBTFUL,
     central_blocks,
@@ -19,9 +17,9 @@ from skvarimp._models.gradients import (
     gradient_blocks,
 )
 from skvarimp._models.links import NoGradient, PiecewiseConstant
-from skvarimp._response.engine import Outcome
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.grid import make_move
-from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.states import Outcome
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress
 from skvarimp._types import Features, ResponseMethod
@@ -66,6 +64,12 @@ default="auto"
         The importance is no mean over rows.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    directions_ : ndarray of shape (n_entries,) or None
+        Which way the mean response goes as values rise: 1 where it only rises, -1 where
+        it only falls, near 0 where it turns; see the glossary. NaN for groups and for
+        categories without an order. None for several outputs.
+    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+        Direction for each output.
     method_ : str
         "analytic", or "central differences" with the reason.
     entry_names_ : list of str
@@ -99,6 +103,9 @@ default="auto"
     former show the more noise, the latter the more curvature: 80 predictions for each
     step tried. An `ImportanceWarning` says where none is good.
 
+    Directions take the mean response at all values. A model that is not read is asked
+    for it at ten values in at most 100 rows.
+
     The standard error is that of a product of two means over the same rows: each
     row counts through its squared derivative and its squared distance from the mean.
 
@@ -119,6 +126,8 @@ default="auto"
     >>> imp.importances_.round(6)  # sqrt(6 * 5 / 4)
     array([2.738613, 0.      ])
     """
+
+    _has_directions = True
 
     features: Features = None
     response_method: ResponseMethod = "auto"
@@ -162,7 +171,9 @@ default="auto"
                 progress.step(n_done)
             else:
                 n_done = self._by_differences(problem, entries, moments, progress)
-        self._store_outcome(plan, moments.outcome(n_done))
+        outcome = moments.outcome(n_done)
+        self._add_directions(plan, outcome)
+        self._store_outcome(plan, outcome)
 
     def _by_differences(self, problem, entries, moments, progress):
         """Entry by entry, so that callbacks see them pass and may stop; how many."""
@@ -218,9 +229,12 @@ class _Moments:
         self.table, self.weights = problem.table, problem.weights
         self.columns = np.asarray(columns)
         n_numbers, n = len(problem.base) + 2, len(columns)
-        self.units = Units.of(problem.weights)
+        self.units = problem.units
         self.first = np.zeros((n_numbers, n))
         self.second = np.zeros((n_numbers, n_numbers, n))
+        self.of_groups = None
+        if self.units.groups is not None:
+            self.of_groups = np.zeros((n_numbers, self.units.n, n))
         self.kept = None
         if keep_rows:
             self.kept = np.full((n_numbers, self.table.n_samples, n), np.nan)
@@ -246,10 +260,18 @@ class _Moments:
             self.kept[:, rows, entries] = z
         weighted = self.weights[rows, np.newaxis] * z
         self.first[:, entries] += weighted.sum(axis=1)
-        self.second[..., entries] += np.einsum("yie,zie->yze", weighted, weighted)
+        if self.of_groups is None:
+            products = np.einsum("yie,zie->yze", weighted, weighted)
+            self.second[..., entries] += products
+            return
+        for sums, of_rows in zip(self.of_groups, weighted):
+            self.units.add_rows(sums[:, entries], rows, of_rows)
 
     def outcome(self, n_done):
         """The `Outcome`; NaN for the entries after the first `n_done`."""
+        if self.of_groups is not None:
+            sums = self.of_groups
+            self.second = np.einsum("yge,zge->yze", sums, sums, optimize=True)
         theta = np.sqrt(self.first[:-2] * self.first[-2])
         theta[:, n_done:] = np.nan
         theta *= self.size[:-2] * self.size[-2]

@@ -10,8 +10,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.feature_selection import f_classif, f_regression
 from sklearn.utils.multiclass import type_of_target
 
-from skvarimp._data.table import as_table
-from skvarimp._data.validation import check_sample_weight, check_target, has_tags
+from skvarimp._data.table import as_table, has_tags
+from skvarimp._data.validation import check_sample_weight, check_target
 from skvarimp._measures.base import BaseImportance
 from skvarimp._running.guards import users_code
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.table import as_table
-from skvarimp._data.units import Units
 from skvarimp._data.values import positions
 from skvarimp._measures.impurity.readers import READERS, read_trees
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.readers.sklearn_trees import n_training_rows
-from skvarimp._response.engine import Outcome, run_walk
+from skvarimp._response.engine import run_walk
 from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss
-from skvarimp._response.sampling import DonorDraws, draw_repeats, entry_seeds
+from skvarimp._response.sampling import DonorDraws, draw_together, entry_seeds
+from skvarimp._response.states import Outcome
 from skvarimp._running.guards import warn
-from skvarimp._running.tasks import tasks_done
+from skvarimp._running.tasks import Progress, tasks_done
 
 
 @dataclass
@@ -50,13 +50,18 @@ class OutOfBag:
     def problem(self, t):
         """The problem of one tree, and its loss."""
         rows = self.rows[t]
-        given = self.table.take(rows), self.y[rows], self.weights[rows]
-        problem = make_problem(self.trees[t], *given, self.response_method)
+        problem = make_problem(
+            self.trees[t],
+            self.table.take(rows),
+            self.y[rows],
+            self.weights[rows],
+            self.response_method,
+        )
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         return problem, loss
 
     def exact_is_cheap(self, entries, n_repeats):
-        """See `Problem.exact_is_cheap`; of all trees, judged by the first."""
+        """Whether the exact answer of all trees is cheap, judged by the first."""
         problem, loss = self.problem(0)
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
         every = np.ones(len(entries), dtype=np.intp)
@@ -65,7 +70,7 @@ class OutOfBag:
 
     @property
     def name(self):
-        """Of the loss."""
+        """Name of the loss."""
         return self.problem(0)[1].name
 
     def outcome(self, plan, measure):
@@ -83,7 +88,8 @@ class OutOfBag:
         influence = np.zeros((n_entries, self.table.n_samples))
         of_base = np.zeros(self.table.n_samples)
         given = self, entries, seeds, measure.n_repeats
-        results = tasks_done([measure], _gained, range(n_trees), given, measure.n_jobs)
+        progress = Progress([measure], n_trees)
+        results = tasks_done(progress, _gained, range(n_trees), given, measure.n_jobs)
         for t, (gain, more, base, path) in results:
             rows, done = self.rows[t], done + 1
             measure.response_path_ = f"out-of-bag, each tree: {path}"
@@ -111,8 +117,9 @@ class OutOfBag:
             noise = noise / self.baseline**2
         outcome = Outcome(importances[:, np.newaxis], np.full(n_entries, np.nan), [])
         if seeds is None:
-            units = Units.of(self.weights)
-            outcome.standard_errors = units.error_of_sums(influence) / done
+            units = plan.problem.units
+            errors = units.error_of_sums(units.sums(influence))
+            outcome.standard_errors = errors / done
         else:
             outcome.monte_carlo_errors = np.sqrt(noise) / done
         return outcome
@@ -244,7 +251,7 @@ def _gained(t, of, entries, seeds, n_repeats):
     walk = problem.walk(response, entries, [request])
     draws = DonorDraws(walk, LossDraw(loss), one, n_repeats, seeds[t])
     tasks = [(e, None, n_repeats) for e in range(len(entries))]
-    sampled = [draw_repeats(task, draws)[0] for task in tasks]
+    sampled = [finished for finished, _ in draw_together(tasks, draws)]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_errors for s in sampled])
     return gains, errors, base, response.path

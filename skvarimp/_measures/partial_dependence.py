@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,14 +13,12 @@ from skvarimp._data.statistics import deciles
 from skvarimp._data.validation import grid_constraint
 from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.interaction.sets import resolve_sets
-from skvarimp._measures.interaction.statistics import MeanCurves, together
-from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.interaction.statistics import MeanCurves, resolve_sets, together
+from skvarimp._measures.problem import Request
+from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._response.engine import finished_again
 from skvarimp._response.grid import is_categorical
-from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.reductions import IndividualFlatness
+from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import in_order
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
@@ -95,6 +93,12 @@ default="auto"
         weight is 0).
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    directions_ : ndarray of shape (n_entries,) or None
+        Which way the partial dependence goes as values rise: 1 where it only rises, -1
+        where it only falls, near 0 where it turns; see the glossary. NaN for groups and
+        for categories without an order. None for several outputs.
+    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+        Direction for each output.
     curves_ : dict
         Entry name -> (grid of shape (n_cells,) ascending, or (n_cells, n_columns) of
         a group; averages of shape (n_cells,), or (n_cells, n_outputs) of several
@@ -153,7 +157,7 @@ default="auto"
     (array([0., 1., 2.]), array([0., 2., 4.]))
     """
 
-    _passes_over_partitions = True
+    _passes_over_partitions = _has_directions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
@@ -173,8 +177,8 @@ default="auto"
     def _plan(self, problem, entries):
         n_rows, one = problem.n_rows, np.ones(len(problem.base))
         if self.kind == "average":
-            n_groups = n_rows if self.keep_rows else None
-            reductions = [PartialDependence.over(self.statistic, n_rows, n_groups)]
+            how = n_rows if self.keep_rows else None, problem.units
+            reductions = [PartialDependence.over(self.statistic, n_rows, *how)]
         else:  # the second for the curves alone
             reductions = [
                 IndividualFlatness(self.statistic),
@@ -249,11 +253,12 @@ default="auto"
         numbers = not any(table.has_levels(j) for j in entry.columns)
         single = numbers and len(entry.columns) == 1
         if single and not is_categorical(table, entry, request.categorical):
-            observed = problem.distinct_values(entry)
-            self.deciles_[entry.name] = deciles(*observed)
             grid = self.grid_[entry.name]
             if isinstance(grid, str) and grid == "all":
-                return observed[0]
+                values, probabilities = problem.distinct_values(entry)
+                self.deciles_[entry.name] = deciles(values, probabilities)
+                return values
+            self.deciles_[entry.name] = problem.deciles(entry)
         return problem.move(entry, request).values
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
@@ -342,7 +347,7 @@ def _some_curves(plan, entry):
 
 
 def spread_cells(move, most):
-    """At most so many cells, equally spaced with both ends; also a missing value's.
+    """Choose at most so many cells, equally spaced, with both ends and missing values.
 
     Returns
     -------
@@ -372,8 +377,7 @@ def joint_dependence(plan, request):
     """
     problem, entries, pairs = plan.problem, plan.entries, plan.own
     joint = [together([entries[j], entries[k]]) for j, k in pairs]
-    rows = problem.table, problem.weights, problem.base
-    curves = MeanCurves(problem.response(joint), *rows, n_columns=2)
+    curves = MeanCurves.over(problem, joint, n_columns=2)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:
@@ -391,10 +395,4 @@ def _thinned(move):
     """The move with some of its values, both ends among them."""
     some = spread_cells(move, SURFACE_VALUES)
     share = move.probabilities[some]
-    return replace(
-        move,
-        values=move.values[some],
-        donors=None if move.donors is None else move.donors[some],
-        probabilities=share / share.sum(),
-        codes=None,
-    )
+    return move.at_cells(some, probabilities=share / share.sum(), codes=None)

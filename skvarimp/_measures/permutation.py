@@ -9,14 +9,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.units import unit_of
-from skvarimp._data.validation import StrOptions
+from skvarimp._data.statistics import unit_of
+from skvarimp._data.validation import StrOptions, asks_for_residuals
 from skvarimp._measures.out_of_bag import out_of_bag
-from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ConditionalImportance
-from skvarimp._measures.scores import ScoreLost
+from skvarimp._measures.problem import Request
+from skvarimp._measures.response_importance import ConditionalImportance, Plan
+from skvarimp._measures.scorers.lost import ScoreLost
 from skvarimp._response.losses import LOSSES, LossDraw, loss_of_rows, make_loss
-from skvarimp._types import Conditional, Features, RandomState, ResponseMethod, Scoring
+from skvarimp._types import (
+    Conditional,
+    Features,
+    Matrix,
+    RandomState,
+    ResponseMethod,
+    Scoring,
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,7 +51,7 @@ callable, default="auto"
         A scorer instead of a loss: scikit-learn's by name, "score" for the estimator's
         own `score`, or scorer(estimator, X, y). The importance is then the score lost;
         it is always estimated from draws. A name is served by the fast response; a
-        callable gets the model itself.
+        callable gets moved rows and a stand-in that asks the model.
     estimation : {"auto", "exact", "sampled"}, default="auto"
         "exact": over all pairs of a row and a donor; "sampled": from random donors.
         "auto" is exact if that is expected to cost at most three times as much as
@@ -70,15 +77,27 @@ default="auto"
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws ("sampled") and of ties in the trees of `conditional`.
     keep_rows : bool, default=False
-        Whether to keep the numbers of single rows, `influences_` and
+        Whether to keep the numbers of single rows: `row_effects_`, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
         are computed.
-    conditional : "subgroups", tree, array-like of shape (n_samples,), dict or None, \
-default=None
+    conditional : "subgroups", "residuals", tree, regressor, classifier, array-like \
+of shape (n_samples,), dict or None, default=None
         Take new values only from rows of the same part: "subgroups": the leaves of a
         tree that predicts the entry from the other columns; a scikit-learn tree: it is
         cloned and fitted for this; labels of the rows for all entries; or a dict from
         entry names to labels (all rows for other entries). None: from all rows.
+        "residuals": the new value is the prediction from the other columns plus the
+        residual of another row, always drawn; categories are drawn from predicted
+        probabilities. Cross-validation chooses between a ridge and gradient boosting. A
+        regressor or classifier is cloned and fitted for this.
+    conditional_fit_rows : {array-like, frame} of shape (n_rows, n_features), \
+default=None
+        Rows to fit the models of "residuals" on. None: the rows of X, and predictions
+        are then made out of fold.
+    max_evaluations : int, default=None
+        The largest number of rows that the model may be asked to predict, those of X
+        included. Drawing stops there, after the same number of repeats of each entry.
+        A scorer then asks the model itself. None: no limit.
 
     Attributes
     ----------
@@ -89,22 +108,38 @@ default=None
         The same as a column: a loss combines the outputs.
     standard_errors_ : ndarray of shape (n_entries,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
-        and as donor (infinitesimal jackknife). None for scorers, and for draws among
-        out-of-bag rows.
+        and as donor (infinitesimal jackknife; of scorers 200 bootstrap samples). None
+        for draws among out-of-bag rows, and for scorers with one repeat or that do not
+        look at predictions.
     monte_carlo_errors_ : ndarray of shape (n_entries,) or None
         Error of drawing ("sampled"); NaN for one repeat.
     influences_ : ndarray of shape (n_samples, n_entries)
-        With `keep_rows`: how much each row moves each importance; weighted mean 0.
+        With `keep_rows`, but not of scorers: how much each row moves each importance;
+        weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: each row's own importance (0 where its weight is 0); the
         weighted mean is `importances_`.
+    row_effects_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: each row's response minus its mean as the entry takes the
+        values of other rows, of additive models the Shapley value; NaN where the row's
+        weight is 0 (not of scorers). Several outputs are a third axis.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    directions_ : ndarray of shape (n_entries,) or None
+        Which way the mean response goes as values rise: 1 where it only rises, -1 where
+        it only falls, near 0 where it turns; see the glossary. NaN for groups, for
+        categories without an order, and for `scoring` of models that are not read. None
+        for several outputs.
+    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+        Direction for each output.
     subgroups_ : dict or None
-        With `conditional`: entry name -> the part of each row, shape (n_samples,),
-        numbers from 0; -1 for rows with zero weight.
+        With parts: entry name -> the part of each row, shape (n_samples,), numbers
+        from 0; -1 for rows with zero weight.
     explained_ : ndarray of shape (n_entries,) or None
-        With `conditional`: share of each entry's variance that lies between the parts.
+        With `conditional`: share of each entry's variance that lies between the parts,
+        or that the model of "residuals" explains out of fold.
+    n_draws_ : ndarray of shape (n_entries,) or None
+        Number of draws of a row with a donor ("sampled").
     baseline_ : float
         Mean loss, or score, of the unmoved rows.
     estimation_ : str
@@ -122,22 +157,42 @@ default=None
 
     Notes
     -----
+    With conditional="residuals", row i takes m(x_i) + e_k: the prediction of the entry
+    from the other columns plus the residual of donor k (Watson & Wright [4]_ and Chamma
+    et al. [5]_). Missing values and categories are drawn from predicted probabilities,
+    and the columns of a group take the residuals of one donor. Standard errors hold m
+    fixed.
+
     A row is also its own donor, so that the exact importance is (n - 1) / n times the
     one over other rows only. A shuffled column has the same expectation. An input that
     the model does not use scores exactly 0 (ratio 1). With the squared error, a linear
     model's importance of an input with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
     x), where variances have the divisor n.
 
+    Standard errors of scorers: half the difference between the scores lost in a sample
+    of the rows and in its opposite is L, a sum over single rows; the mean of the two
+    is Q, a sum over pairs of rows. Where single rows cause the variance V1 and pairs
+    V2, L has the variance V1 + 2 V2, since each row is known from its own pairs only
+    (Efron & Stein [6]_), and Q has V2: the squared error is Var(L) - Var(Q), or
+    Var(L) / 2 if that is larger.
+
     Exact cost for a model without a fast response: n_samples x n_cells predictions per
     entry. The squared error needs only two moments of each response curve.
 
     References
     ----------
-    .. [1] L. Breiman, "Random Forests", Machine Learning 45 (2001), section 10.
+    .. [1] L. Breiman, "Random Forests", Machine Learning 45 (2001),
+       section 10.
     .. [2] B. M. Greenwell, B. C. Boehmke and A. J. McCarthy, "A General Model-Based
        Variable Importance Metric for Supervised Learning", section 2.1.
     .. [3] A. Fisher, C. Rudin and F. Dominici, "All Models are Wrong, but Many are
        Useful", JMLR 20 (2019), eqs. 3.3 to 3.5: difference and ratio.
+    .. [4] D. S. Watson and M. N. Wright, "Testing Conditional Independence in
+       Supervised Learning Algorithms", Machine Learning 110 (2021).
+    .. [5] A. Chamma, D. A. Engemann and B. Thirion, "Statistically Valid Variable
+       Importance Assessment through Conditional Permutations", NeurIPS 36 (2023).
+    .. [6] B. Efron and C. Stein, "The Jackknife Estimate of Variance", Annals of
+       Statistics 9 (1981).
 
     Examples
     --------
@@ -151,7 +206,7 @@ default=None
     array([2., 0.])
     """
 
-    _passes_over_partitions = True
+    _passes_over_partitions = _has_directions = _follows_mean = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
@@ -175,15 +230,24 @@ default=None
     random_state: RandomState = None
     keep_rows: bool = False
     conditional: Conditional = None
+    conditional_fit_rows: Matrix | None = None
+    max_evaluations: int | None = None
 
     @property
     def _reads_training_rows(self):
         return self.rows == "oob"
 
     @property
+    def _may_be_negative(self):
+        return not self.relative
+
+    @property
     def _without_rows(self):
         if self.scoring is not None:
-            return "A scorer gives no such number: use `loss`, a mean over rows"
+            return (
+                "A scorer has errors if it looks at predictions only and n_repeats is "
+                "at least 2: use such a scorer, or use `loss`"
+            )
         if self.rows == "oob":
             return "rows='oob' gives no such number: use rows='all'"
         return None
@@ -194,7 +258,7 @@ default=None
                 "y is required: permutation importance compares the response with it. "
                 "SensitivityImportance(scale=None) needs no y."
             )
-        if self.keep_rows and self._without_rows:
+        if self.keep_rows and self.scoring is None and self._without_rows:
             raise ValueError(
                 "keep_rows=True keeps what each row contributes. "
                 f"{self._without_rows}, or keep_rows=False."
@@ -212,9 +276,10 @@ default=None
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         lost = LossGained(loss, problem.mean_loss(loss))
         self._check_ratio(lost.baseline)
+        estimation = self._estimation()
         grid = self._grid_in_parts(problem, entries, "all")
         request = Request(grid, [loss.reduction(self.relative)], [np.ones(1)])
-        return Plan(problem, entries, request, self.estimation, lost)
+        return Plan(problem, entries, request, estimation, lost)
 
     def _plan_scores(self, problem, entries):
         """Scores of shuffled columns."""
@@ -231,13 +296,24 @@ default=None
                 "estimation='exact' needs a loss of single rows; scoring="
                 f"{self.scoring!r} is estimated from draws. Use `loss`."
             )
-        lost = ScoreLost(self.scoring, problem, entries)
+        if asks_for_residuals(self.conditional):
+            raise ValueError(
+                "conditional='residuals' cannot be combined with `scoring`, which "
+                "takes values from other rows. Use `loss`, or conditional='subgroups'."
+            )
+        reads = self.max_evaluations is None
+        lost = ScoreLost(self.scoring, problem, entries, reads)
         grid = self._grid_in_parts(problem, entries, "all")
         lost.parts = {} if self.conditional is None else grid.parts
         return Plan(problem, entries, None, "sampled", lost)
 
     def _plan_trees(self, problem, entries):
         """Each tree of a forest over its own out-of-bag rows."""
+        if self.max_evaluations is not None:
+            raise ValueError(
+                "`max_evaluations` counts rows that the model predicts as a whole, but "
+                "rows='oob' asks single trees. Leave one out."
+            )
         if self.conditional is not None:
             raise ValueError(
                 "`conditional` cannot be combined with rows='oob': the out-of-bag "
@@ -266,9 +342,15 @@ default=None
     def _conclude(self, plan, outcomes):
         lost = plan.own  # LossGained, ScoreLost or OutOfBag
         outcome = outcomes[0] if outcomes else lost.outcome(plan, self)
-        self.baseline_ = lost.baseline
+        self.baseline_, self.n_draws_ = lost.baseline, outcome.n_draws
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
-        self._store_outcome(plan, outcome, [lost.name])
+        by_scorer = isinstance(lost, ScoreLost)
+        samples = lost.rows(outcome.influences) if by_scorer else None
+        if plan.request is None:  # no curves were formed
+            if by_scorer:
+                lost.lend_response(plan.problem, plan.entries)
+            self._add_directions(plan, outcome)
+        self._store_outcome(plan, outcome, [lost.name], samples)
 
     def _quantity(self):
         watched = self.output_names_[0].replace("_", " ")  # the loss or the score

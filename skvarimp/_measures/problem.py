@@ -2,29 +2,39 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.statistics import variance, weighted_median
+from skvarimp._data.statistics import (
+    Units,
+    deciles_of_rows,
+    gini_mean_difference,
+    variance,
+    weighted_median,
+)
 from skvarimp._data.table import as_table
-from skvarimp._data.units import Units
-from skvarimp._data.validation import check_length, check_sample_weight, check_target
-from skvarimp._data.values import names_in
+from skvarimp._data.validation import (
+    check_length,
+    check_rows,
+    check_target,
+    is_structured,
+)
+from skvarimp._data.values import as_columns, names_in
 from skvarimp._models.model import Model
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.engine import Walk, run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.losses import loss_of_rows
-from skvarimp._response.lowering import Watched, lowered, respond
-from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.lowering import Watched, respond
+from skvarimp._response.responses.nodes import SIZES
 from skvarimp._response.rounds import RunningMeans, draw_in_rounds
 from skvarimp._response.sampling import DonorDraws, entry_seeds
-from skvarimp._response.unmoved import (
-    STATISTICS,
-    checked_scale,
-    compared_with,
-    unmoved_response,
-)
+from skvarimp._running.memory import Memo, call_rows, even_slices
+
+# D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
+STATISTICS = {"pairs": gini_mean_difference, "range": lambda values, _: np.ptp(values)}
+_WAY_OUT = "Use scale=None for importances in the units of the response."
 
 # "auto" is exact up to this many times the cost of drawn numbers, or, by a fast
 # response, up to this many numbers written, which take about a second.
@@ -47,6 +57,8 @@ class Problem:
     base : ndarray of shape (n_outputs, n_samples)
     kept : ndarray of shape (n_rows_of_X,)
         Which rows of X these are.
+    labels : ndarray of shape (n_samples,) or None
+        The group of each row.
     partitions : Partitions or None
         Where the rows themselves are, if `table` holds only some of them.
     """
@@ -58,8 +70,9 @@ class Problem:
     total_weight: float
     base: np.ndarray
     kept: np.ndarray
+    labels: np.ndarray | None = None
     partitions: object = None
-    _responses: dict = field(default_factory=dict, repr=False)
+    _responses: Memo = field(default_factory=partial(Memo, np.inf), repr=False)
 
     @cached_property
     def y(self):
@@ -72,17 +85,12 @@ class Problem:
 
     def response(self, entries):
         """The probed response that serves the entries; made once."""
-        key = tuple(entries)
-        if key not in self._responses:
-            watched = Watched(self.model, self.table, self.base, self.weights)
-            self._responses[key] = respond(
-                watched, entries, lower=lambda *_: self._lowered
-            )
-        return self._responses[key]
+        find = partial(respond, self._watched, entries)
+        return self._responses.get(tuple(entries), find)
 
     @cached_property
-    def _lowered(self):
-        return lowered(self.model, self.table)
+    def _watched(self):
+        return Watched(self.model, self.table, self.base, self.weights)
 
     def in_one_place(self, what, way_out="leave it out"):
         """Raise where the rows are in partitions, as `what` cannot be merged."""
@@ -94,7 +102,7 @@ class Problem:
 
         Its path says why no other serves, where that is known.
         """
-        reasons = [getattr(r, "reason", "") for r in self._responses.values()]
+        reasons = [getattr(r, "reason", "") for r in self._responses.results()]
         reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
         return BlackBoxResponse(self.model, len(self.base), reason)
 
@@ -106,8 +114,8 @@ class Problem:
 
     def move(self, entry, request):
         """The move of one entry, see `make_move`."""
-        how = request.grid, request.categorical
-        return make_move(self.table, self.weights, entry, *how)
+        grid, categorical = request.grid, request.categorical
+        return make_move(self.table, self.weights, entry, grid, categorical)
 
     def curves(self, entries, entry, request, rows):
         """The move of one of the entries, and the curves of some rows of `table`."""
@@ -118,6 +126,11 @@ class Problem:
     def distinct_values(self, entry):
         """The observed values of an entry and their probabilities."""
         return distinct_values(self.table, self.weights, entry)
+
+    def deciles(self, entry):
+        """The nine deciles of a column of numbers."""
+        column = self.table.column(entry.columns[0]).astype(np.float64)
+        return deciles_of_rows(column, self.weights)
 
     def uncountable(self, entries):
         """The entries with more distinct values than can be counted: none."""
@@ -141,9 +154,10 @@ class Problem:
         drawn : float
             Cost of the drawn numbers of all entries, in calls of the model for one row.
         """
-        limit, (reduction,) = self.most_calls(entries, drawn), request.reductions
-        most = np.full(len(entries), self.n_rows)
-        if self.exact_cost(entries, reduction, self.n_rows, most) <= limit:
+        (reduction,), most = request.reductions, np.full(len(entries), self.n_rows)
+        cost = self.exact_cost(entries, reduction, self.n_rows, most)
+        limit = self.most_calls(entries, drawn)
+        if cost <= limit:
             return True
         sizes = self.grid_sizes(entries, request)
         return self.exact_cost(entries, reduction, self.n_rows, sizes) <= limit
@@ -164,6 +178,22 @@ class Problem:
             cost += count * response.evaluations(n_rows, k, reduction, grouped)
         return cost
 
+    def exact_rows(self, entries, request, response=None):
+        """How many rows exact numbers ask the model for, at most.
+
+        By the response that serves the entries, or another one.
+        """
+        response = response or self.response(entries)
+        if not response.asks_model:
+            return 0
+        # a response of nodes may find that it needs all values after all
+        nodes = 0 if isinstance(response, BlackBoxResponse) else 2 * SIZES[-1]
+        found = self.moves(entries, [request])
+        moves = (found[e] for e in range(len(entries)))
+        # a row that is moved to its own value is known
+        sizes = [m.cells_per_row - (m.codes is not None) + nodes for m in moves]
+        return int(np.ceil(self.n_rows * np.sum(sizes)))
+
     @property
     def n_rows(self):
         """Number of rows that importances are means over."""
@@ -181,7 +211,14 @@ class Problem:
         """
         if contrast not in STATISTICS:
             return np.ones(len(self.base))
-        return checked_scale(self.model, self._statistics(contrast))
+        scale, model = np.array(self._statistics(contrast)), self.model
+        if model.kind == "score" or model.clusters:
+            return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
+        if np.any(scale == 0):
+            name = model.output_names[int(np.argmin(scale))]
+            what = "y is" if len(scale) == 1 else f"y's part for output {name!r} is"
+            raise ValueError(f"{what} constant, so scale='auto' is 0. {_WAY_OUT}")
+        return scale
 
     def _statistics(self, contrast):
         compared = compared_with(self.model, self.y, self.base)
@@ -234,19 +271,24 @@ class Problem:
         walk = self.walk(self.drawing(), entries, [request], measure.keep_rows)
         seeds = entry_seeds(measure.random_state, len(entries))
         draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
-        tol = getattr(measure, "tol", None)
-        how = tol, measure.n_repeats, self.n_rows, self.reach(scale)
-        means = RunningMeans(len(entries), len(scale), *how)
+        means = RunningMeans(
+            len(entries),
+            len(scale),
+            tol=getattr(measure, "tol", None),
+            n_repeats=measure.n_repeats,
+            draws_each=self.n_rows,
+            size=self.reach(scale),
+        )
         return draw_in_rounds(means, draws, measure)
 
     def reach(self, scale):
         """How far the unmoved response reaches, in units of the scale."""
         return float(np.mean(np.ptp(self.base, axis=1) / scale))
 
-    @property
+    @cached_property
     def units(self):
-        """The independent rows, for standard errors."""
-        return Units.of(self.weights)
+        """The independent rows or groups of rows, for standard errors."""
+        return Units.of(self.weights, self.labels)
 
     def walk(self, response, entries, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""
@@ -288,44 +330,71 @@ class Request:
 ALL = Request("all", [], [])  # through all observed values
 
 
-@dataclass
-class Plan:
-    """What a measure asks of the shared walk.
-
-    Attributes
-    ----------
-    problem : Problem
-    entries : list of Entry
-    request : Request or None
-        None for a measure that watches the response in its own way.
-    estimation : {"auto", "exact", "sampled", "rows"} or None
-        The shared walk serves requests for exact numbers. "auto" is settled once the
-        response is known, which says what they cost.
-    own : object
-        What else the measure concludes from.
-    """
-
-    problem: Problem
-    entries: list
-    request: Request | None = None
-    estimation: str | None = "exact"
-    own: object = None
-
-    @property
-    def walks(self):
-        """Whether the request goes into the shared walk."""
-        return self.request is not None and self.estimation == "exact"
-
-
-def make_problem(estimator, X, y, sample_weight, response_method):
+def make_problem(estimator, X, y, sample_weight, response_method, groups=None):
     """Validate what `fit` was given and watch the unmoved response."""
     table = as_table(X)
-    weights = check_sample_weight(sample_weight, table.n_samples)
+    weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
     check_length(y, table.n_samples)
     model = Model(estimator, response_method, target_names=names_in(y))
-    kept = weights > 0
     if not kept.all():
         table, weights = table.take(np.flatnonzero(kept)), weights[kept]
     base = unmoved_response(model, table)
     total = weights.sum()
-    return Problem(table, model, y, weights / total, total, base, kept)
+    return Problem(table, model, y, weights / total, total, base, kept, labels)
+
+
+def unmoved_response(model, table):
+    """The response at every row, (n_outputs, n_samples).
+
+    The model gets copies. A large X, perhaps a memory map, goes block by block.
+    """
+    parts = even_slices(table.n_samples, call_rows(table.n_columns))
+    if len(parts) <= 1:
+        return np.ascontiguousarray(model.unmoved(table.copy()).T)
+    rows = [np.arange(part.start, part.stop) for part in parts]
+    first = model.unmoved(table.take(rows[0]).native).T
+    others = [model(table.take(part).native).T for part in rows[1:]]
+    return np.hstack([first, *others])
+
+
+def compared_with(model, y, base):
+    """What the outputs are compared with, (n_outputs, n_samples)."""
+    if model.kind == "score" or model.clusters:
+        return base
+    if y is None:
+        raise ValueError(
+            "scale='auto' divides by the spread of y, got no y: pass y, or scale=None "
+            "for importances in the units of the response."
+        )
+    if is_structured(y):
+        raise ValueError(
+            "scale='auto' needs a number or a label per row, but y has the fields "
+            f"{list(y.dtype.names)}. {_WAY_OUT}"
+        )
+    if model.kind in {"probability", "label"}:
+        targets = model.class_indicators(y)
+    else:
+        try:
+            targets = as_columns(y).astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"scale='auto' needs a numeric y, got dtype {y.dtype}."
+                f"{_no_classes(model)} {_WAY_OUT}"
+            ) from None
+    if targets is None or targets.shape[1] != len(base):
+        shape = y.shape if targets is None else targets.shape
+        raise ValueError(
+            f"scale='auto' needs one column of y for each output, got y {shape} for "
+            f"{len(base)} outputs.{_no_classes(model)} {_WAY_OUT}"
+        )
+    return targets.T
+
+
+def _no_classes(model):
+    """What is missing in a callable whose outputs are meant as scores of classes."""
+    if model.method != "__call__":
+        return ""
+    return (
+        " A callable has no `classes_` that say which class each output stands for: "
+        "pass the classifier itself, or an object with `predict_proba` and `classes_`."
+    )

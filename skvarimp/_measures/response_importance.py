@@ -1,9 +1,8 @@
-"""Importances that watch the response as entries move: any values, or some of them.
+"""Importances that watch the response as entries move: any values, or some of them."""
 
-`ConditionalImportance` may restrict the values of a row to those of its own part.
-"""
+from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,25 +10,60 @@ from joblib import effective_n_jobs
 from sklearn.tree import BaseDecisionTree
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.entries import check_known, resolve_columns
-from skvarimp._data.rows_apart import as_rows
-from skvarimp._data.validation import CONSTRAINTS, StrOptions, is_dask
-from skvarimp._data.values import factorized, numbers_if_possible
+from skvarimp._data.table import as_rows, is_dask, resolve_columns
+from skvarimp._data.validation import CONSTRAINTS, StrOptions, asks_for_residuals
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.problem import Request, make_problem
-from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.evaluations import (
+    expected_rows,
+    follow_mean,
+    mean_walk,
+    moved_rows,
+    settle_estimation,
+)
+from skvarimp._measures.problem import Problem, Request, make_problem
+from skvarimp._measures.residuals.grid import residual_grid
+from skvarimp._measures.rows import Rows, store_directions, store_rows
 from skvarimp._measures.subgroup_trees import (
     Predictors,
-    explained,
-    parts_by_given_tree,
-    parts_by_tree,
-    target_of,
+    parts_by_labels,
+    parts_of_entry,
 )
-from skvarimp._response.grid import is_categorical
+from skvarimp._response.engine import run_walk
+from skvarimp._response.further_moves import Subgroups
 from skvarimp._response.sampling import entry_seeds
-from skvarimp._response.subgroups import Subgroups
-from skvarimp._running.guards import warn
+from skvarimp._running.guards import budget, spending, warn
+from skvarimp._running.private_sklearn import HasMethods
 from skvarimp._running.tasks import Progress, in_order, within_callbacks
+from skvarimp._types import AnyEstimator, Matrix
+
+
+@dataclass
+class Plan:
+    """What a measure asks of the shared walk.
+
+    Attributes
+    ----------
+    problem : Problem
+    entries : list of Entry
+    request : Request or None
+        None for a measure that watches the response in its own way.
+    estimation : {"auto", "exact", "sampled", "rows"} or None
+        The shared walk serves requests for exact numbers. "auto" is settled once the
+        response is known, which says what they cost.
+    own : object
+        What else the measure concludes from.
+    """
+
+    problem: Problem
+    entries: list
+    request: Request | None = None
+    estimation: str | None = "exact"
+    own: object = None
+
+    @property
+    def walks(self):
+        """Whether the request goes into the shared walk."""
+        return self.request is not None and self.estimation == "exact"
 
 
 class ResponseImportance(BaseImportance):
@@ -40,8 +74,13 @@ class ResponseImportance(BaseImportance):
     `fit_together`.
     """
 
-    def _fit(self, estimator, X, y, sample_weight):
-        fit_together([self], estimator, X, y, sample_weight)
+    _takes_groups = True
+
+    # Whether there are directions, and whether `MeanCurve` is asked for to get them.
+    _has_directions = _follows_mean = False
+
+    def _fit(self, estimator, X, y, sample_weight, groups=None):
+        fit_together([self], estimator, X, y, sample_weight, groups)
 
     def _plan(self, problem, entries):
         """The `Plan` of a fit; raises on bad input, before any work."""
@@ -62,24 +101,45 @@ class ResponseImportance(BaseImportance):
         given, table = getattr(self, "categorical_features", None), problem.table
         return resolve_columns(given, table.names, table.n_columns)
 
-    def _store_outcome(self, plan, outcome, output_names=None):
-        """Set what all measures share, and numbers of single rows with `keep_rows`."""
+    def _add_directions(self, plan, outcome, with_rows=False):
+        """Give an outcome the directions of mean curves, by a walk of their own."""
+        walk = mean_walk(self, plan.problem, plan.entries, with_rows)
+        if walk is not None:
+            ((mean,),) = run_walk(walk, getattr(self, "n_jobs", None))
+            outcome.directions, outcome.effects = mean.directions, mean.effects
+
+    def _store_outcome(self, plan, outcome, output_names=None, samples=None):
+        """Set what all measures share, and numbers of single rows with `keep_rows`.
+
+        `samples` are the `Rows` of bootstrap samples, where errors come from those.
+        """
         errors = [
             None if of_kind is None or np.all(np.isnan(of_kind)) else of_kind
             for of_kind in (outcome.standard_errors, outcome.errors_per_output)
         ]
         names = [entry.name for entry in plan.entries]
         output_names = output_names or plan.problem.model.output_names
-        units = plan.problem.units
+        units = plan.problem.units if samples is None else samples.units
         self._store(
             outcome.importances, names, output_names, *errors, units, outcome.skewness
         )
-        if not getattr(self, "keep_rows", False):
+        if self._has_directions:
+            directions = outcome.directions
+            if directions is None:  # stopped, or the model is not to be asked
+                directions = np.full((len(names), len(plan.problem.base)), np.nan)
+            store_directions(self, directions)
+        known = outcome.complete
+        self._complete = {} if known is None else {"complete": known}
+        if samples is not None:
+            self._rows, of_rows = samples, plan.problem.units
+            self.n_groups_ = None if of_rows.labels is None else of_rows.n
+        if samples is not None or not getattr(self, "keep_rows", False):
             return
         problem, influences = plan.problem, outcome.influences
         if influences is None:  # stopped before the first entry
             influences = np.full((len(problem.weights), len(plan.entries)), np.nan)
-        store_rows(self, Rows.of(problem, influences, outcome.contributions))
+        rows = Rows.of(problem, influences, outcome.contributions, outcome.effects)
+        store_rows(self, rows)
 
 
 class ConditionalImportance(ResponseImportance):
@@ -90,17 +150,21 @@ class ConditionalImportance(ResponseImportance):
     subgroups_ : dict or None
         Entry name -> the part of each row, (n_samples,); -1 for rows with zero weight.
     explained_ : ndarray of shape (n_entries,) or None
-        Share of each entry's variance that lies between the parts.
+        Share of each entry's variance that lies between the parts, or that its model
+        explains.
     """
+
+    _n_moves, _drawn_estimation = 1, "sampled"  # moves of a draw
 
     _shared_constraints = CONSTRAINTS | {
         "conditional": [
-            StrOptions({"subgroups"}),
-            BaseDecisionTree,
+            StrOptions({"subgroups", "residuals"}),
+            HasMethods(["fit", "predict"]),
             dict,
             "array-like",
             None,
-        ]
+        ],
+        "conditional_fit_rows": ["array-like", None],
     }
 
     def _grid_in_parts(self, problem, entries, grid):
@@ -114,6 +178,13 @@ class ConditionalImportance(ResponseImportance):
             A string or a number where `conditional` is not None.
         """
         self.subgroups_ = self.explained_ = None
+        residuals = asks_for_residuals(self.conditional)
+        if self.conditional_fit_rows is not None and not residuals:
+            raise ValueError(
+                "`conditional_fit_rows` are rows to fit the models of "
+                "conditional='residuals' on, got conditional="
+                f"{self.conditional!r:.60}. Leave them out."
+            )
         if self.conditional is None:
             return grid
         problem.in_one_place("`conditional`")
@@ -122,16 +193,26 @@ class ConditionalImportance(ResponseImportance):
                 "`conditional` takes values from the rows of a part, but `grid` gives "
                 "values of its own. Use grid='all' or another named grid."
             )
+        if residuals:
+            if grid != "all":
+                raise ValueError(
+                    "conditional='residuals' moves each row to values of its own, got "
+                    f"grid={grid!r}. Use grid='all'."
+                )
+            found, self.explained_ = residual_grid(self, problem, entries)
+            return found
         if isinstance(self.conditional, str | BaseDecisionTree):
             given = Predictors.of(problem.table, problem.weights)
         else:
-            given = self._labels(problem, entries)
+            given = parts_by_labels(self.conditional, entries, problem.kept)
         seeds = np.zeros(len(entries), dtype=np.int64)
         if self.random_state is not None:
             seeds = entry_seeds(self.random_state, len(entries)) % 2**31
         arguments = problem, self.conditional, given, self._categorical(problem)
         tasks = list(zip(entries, seeds.tolist()))
-        fitted = in_order(_fitted, tasks, arguments, self.n_jobs, prefer="threads")
+        fitted = in_order(
+            parts_of_entry, tasks, arguments, self.n_jobs, prefer="threads"
+        )
         parts, self.subgroups_, shares = {}, {}, []
         for (entry, _), (of_entry, share) in fitted:
             parts[entry] = of_entry
@@ -142,46 +223,88 @@ class ConditionalImportance(ResponseImportance):
         self.explained_ = np.array(shares)
         return Subgroups(grid, parts)
 
+    def _estimation(self):
+        """`estimation`; donors plus residuals are always drawn."""
+        if not asks_for_residuals(self.conditional):
+            return self.estimation
+        if self.estimation not in ("auto", "sampled"):
+            raise ValueError(
+                "conditional='residuals' draws donors, got estimation="
+                f"{self.estimation!r}. Use estimation='sampled', or "
+                "conditional='subgroups'."
+            )
+        return "sampled"
+
+    def _exact_rows(self, plan):
+        return plan.problem.exact_rows(plan.entries, plan.request)
+
+    def expected_evaluations(self, estimator: AnyEstimator, X: Matrix) -> int:
+        """How many rows a fit would ask the model to predict, at most.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted model.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Rows that `fit` would be given.
+
+        Returns
+        -------
+        int
+            The rows of X and all rows that are moved. With `tol` it is the number if
+            all repeats are made. Models that are read are asked for a few thousand
+            rows more, which check what was read; of smooth models this method itself
+            asks some of them. At most `max_evaluations`.
+
+        Examples
+        --------
+        Ten repeats of two draws of 50 rows, for each of three columns, and X:
+
+        >>> import numpy as np
+        >>> from skvarimp import SensitivityImportance
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> imp = SensitivityImportance(estimation="sampled")
+        >>> imp.expected_evaluations(lambda X: X[:, 0], X)
+        3050
+        """
+        return expected_rows(self, estimator, X, moved_rows)
+
     def _draw_donors(self, plan, draw, scale):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
         problem = plan.problem
         self.response_path_ = problem.drawing().path
         return problem.drawn(plan.entries, plan.request, draw, scale, self)
 
-    def _labels(self, problem, entries):
-        """Entry name -> the part of each row, as the user's labels say."""
-        given, names = self.conditional, [entry.name for entry in entries]
-        if not isinstance(given, Mapping):
-            return dict.fromkeys(names, _codes(given, problem.kept, "`conditional`"))
-        for name in given:
-            check_known(name, names, "conditional")
-        return {
-            name: _codes(labels, problem.kept, f"`conditional` of {name!r}")
-            for name, labels in given.items()
-        }
-
     def _further_columns(self):
         shares = getattr(self, "explained_", None)
         return {} if shares is None else {"explained": shares}
 
 
-def fit_together(measures, estimator, X, y=None, sample_weight=None):
+def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None):
     """Fit engine measures on one model and data, in as few walks as they allow.
 
-    Measures that watch the same response of the same entries share one walk.
+    Measures that watch the same response of the same entries share one walk. Shared
+    work keeps to the smallest `max_evaluations` of all.
     """
+    limits = [getattr(measure, "max_evaluations", None) for measure in measures]
+    with spending(min((most for most in limits if most is not None), default=None)):
+        _fit_together(measures, estimator, X, y, sample_weight, groups)
+
+
+def _fit_together(measures, estimator, X, y, sample_weight, groups):
     for measure in measures:
         if is_dask(X) and not measure._passes_over_partitions:
             raise TypeError(
                 f"{type(measure).__name__} needs all rows in one place, got X in the "
                 "partitions of a Dask collection. Pass X.compute()."
             )
-    rows = as_rows(X, y, sample_weight)
+    rows = as_rows(X, y, sample_weight, groups)
     in_memory = isinstance(rows, Table)
     table = rows if in_memory else rows.head.table
     entries = [m._set_entries(table, m.features, estimator) for m in measures]
     if in_memory:
-        make = partial(make_problem, estimator, table, y, sample_weight)
+        given = estimator, table, y, sample_weight
+        make = partial(make_problem, *given, groups=groups)
     else:
         make = partial(rows.problem, estimator, entries[0])
     methods = dict.fromkeys(m.response_method for m in measures)
@@ -193,9 +316,10 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None):
             problem.in_one_place("keep_rows=True")
         plan = measure._plan(problem, of_measure)
         if plan.request is not None:  # read and probe the model, once
-            problem.response(of_measure)
-        if plan.estimation == "auto":
-            plan.estimation = measure._cheapest(plan)
+            moves = getattr(measure, "_n_moves", 1) * len(of_measure)
+            with budget().reading(kept=moves * problem.n_rows):
+                problem.response(of_measure)
+        settle_estimation(measure, plan)
         key = measure.response_method, tuple(of_measure)
         shared.setdefault(key, []).append((measure, plan))
     within_callbacks(measures, lambda: [_carry_out(pairs) for pairs in shared.values()])
@@ -206,7 +330,9 @@ def _carry_out(pairs):
     walking = [pair for pair in pairs if pair[1].walks]
     found = _walked(*zip(*walking)) if walking else []
     outcomes = {id(plan): outcome for (_, plan), outcome in zip(walking, found)}
+    shared = budget().spent
     for measure, plan in pairs:
+        budget().restart(measure, shared)
         if plan.estimation:
             measure.estimation_ = plan.estimation
         if plan.request:
@@ -217,8 +343,14 @@ def _carry_out(pairs):
 
 
 def _walked(measures, plans):
-    """The outcomes of each plan; curves of requests over one grid are formed once."""
+    """The outcomes of each plan; curves of requests over one grid are formed once.
+
+    The first outcome of a plan has the directions of its mean curves, which another
+    reduction gives where none of the plan's own does.
+    """
     merged, places = {}, []
+    problem, entries = plans[0].problem, plans[0].entries
+    keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
     for request in (plan.request for plan in plans):
         plain = isinstance(request.grid, str | int)
         grid = request.grid if plain else id(request.grid)
@@ -229,12 +361,16 @@ def _walked(measures, plans):
         to.reductions.extend(request.reductions)
         to.scales.extend(request.scales)
         places.append((key, slice(first, len(to.reductions))))
-    problem, entries = plans[0].problem, plans[0].entries
-    keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
+    for key in {key for m, (key, _) in zip(measures, places) if m._follows_mean}:
+        follow_mean(merged[key], problem, keep_rows)
     how = keep_rows, max((m.n_jobs for m in measures), key=effective_n_jobs)
     with Progress(measures, len(entries) * len(merged)) as progress:
         found = problem.run(entries, list(merged.values()), *how, progress)
     found = dict(zip(merged, found))
+    for measure, (key, reductions) in zip(measures, places):
+        mean = found[key][-1 if measure._follows_mean else reductions.stop - 1]
+        first = found[key][reductions.start]
+        first.directions, first.effects = mean.directions, mean.effects
     return [found[key][reductions] for key, reductions in places]
 
 
@@ -242,38 +378,8 @@ def warn_stopped(measure, missing=None):
     """Say so where a stop left entries, those that are NaN, without importance."""
     missing = int(np.isnan(measure.importances_).sum()) if missing is None else missing
     if missing:
+        measure._complete = {"complete": ~np.isnan(measure.importances_)}
         warn(
             f"{type(measure).__name__} was stopped: {missing} of "
             f"{len(measure.importances_)} entries have no importance (NaN)."
         )
-
-
-def _fitted(task, problem, tree, given, categorical):
-    """(part of each row, share of the variance between the parts) of an entry.
-
-    From the `Predictors` of a tree, or from labels.
-    """
-    (entry, seed), table, weights = task, problem.table, problem.weights
-    target = target_of(table, entry, weights, categorical)
-    how = weights, problem.total_weight, seed
-    if isinstance(tree, str):
-        parts = parts_by_tree(given, entry, target, *how)
-    elif isinstance(tree, BaseDecisionTree):
-        codes = None
-        if is_categorical(table, entry, categorical):
-            codes = table.factorize(entry.columns)[0]
-        parts = parts_by_given_tree(tree, given, entry, target, codes, *how)
-    else:  # all rows are one part for an entry without labels
-        parts = given.get(entry.name, np.zeros(table.n_samples, dtype=np.intp))
-    return parts, explained(target, parts, weights)
-
-
-def _codes(labels, kept, name):
-    """Numbers of the labels of the rows of positive weight."""
-    labels = np.asarray(labels)
-    if labels.shape != kept.shape:
-        raise ValueError(
-            f"{name} must hold one label per row of X, shape {kept.shape}, got shape "
-            f"{labels.shape}."
-        )
-    return factorized(numbers_if_possible(labels[kept]))[0]

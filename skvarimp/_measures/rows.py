@@ -12,9 +12,17 @@ import numpy as np
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.statistics import divided
-from skvarimp._data.units import Units, root_of_squares, sum_of_cubes
+from skvarimp._data.statistics import (
+    Units,
+    divided,
+    root_of_squares,
+    sum_of_cubes,
+    t_quantile,
+)
 from skvarimp._running.guards import warn
+
+# Not every fit sets these: the next one forgets them.
+FORGOTTEN = ["_rows", "_complete", "influences_", "row_importances_", "row_effects_"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class Rows:
         Which rows of X these are.
     fingerprint : str
         Equal for fits on the same rows.
+    effects : ndarray of shape (n_entries, n_outputs, n_rows) or None
+        Each row's response minus its mean as the entry moves.
     """
 
     influences: np.ndarray
@@ -38,17 +48,28 @@ class Rows:
     units: Units
     kept: np.ndarray
     fingerprint: str
+    effects: np.ndarray | None = None
 
     @classmethod
-    def of(cls, problem, influences, contributions=None):
+    def of(cls, problem, influences, contributions=None, effects=None):
         """Those of a `Problem`."""
-        seen = fingerprint(problem.table)
-        return cls(influences, contributions, problem.units, problem.kept, seen)
+        seen, units = fingerprint(problem.table), problem.units
+        return cls(influences, contributions, units, problem.kept, seen, effects)
 
     @property
     def weights(self):
         """Of the rows; they sum to 1."""
         return self.units.weights
+
+    @property
+    def are_samples(self):
+        """Whether these stand for bootstrap samples of the rows, see `SampleUnits`."""
+        return isinstance(self.units, SampleUnits)
+
+    @property
+    def weights_of_rows(self):
+        """Of the rows themselves, also where these are samples."""
+        return (self.units.of_rows if self.are_samples else self.units).weights
 
     def terms(self, influences):
         """What each row adds to the sampling error, (n_entries, n_rows)."""
@@ -58,19 +79,44 @@ class Rows:
         """Values of the rows kept at all rows of X, or None."""
         if values is None or self.kept.all():
             return values
-        every = np.full((len(self.kept), values.shape[1]), elsewhere)
+        every = np.full((len(self.kept), *values.shape[1:]), elsewhere)
         every[self.kept] = values
         return every
 
 
+@dataclass(frozen=True)
+class SampleUnits(Units):
+    """Bootstrap samples, whose number adds to what is not known of the errors.
+
+    Attributes
+    ----------
+    of_rows : Units
+        The rows that the samples are made of.
+    """
+
+    of_rows: Units | None = None
+
+    @property
+    def freedom(self):
+        """As errors that are estimated from few samples of few rows have."""
+        return 1.0 / (1.0 / super().freedom + 1.0 / self.of_rows.freedom)
+
+    def same_groups(self, other):
+        return self.of_rows.same_groups(other.of_rows)
+
+
 def store_rows(measure, rows):
-    """Set `influences_` and `row_importances_` of a measure with `keep_rows=True`."""
+    """Set what a measure with `keep_rows=True` has of single rows."""
     measure._rows = rows
     if measure.standard_errors_ is not None:
         of_entries = rows.influences.T, measure.standard_errors_
         measure._skewness = rows.units.skewness(*of_entries)
     measure.influences_ = rows.at_all_rows(rows.influences, np.nan)
     measure.row_importances_ = rows.at_all_rows(rows.contributions, 0.0)
+    if rows.effects is not None:
+        effects = np.moveaxis(rows.effects, 2, 0)
+        effects = effects[:, :, 0] if effects.shape[2] == 1 else effects
+        measure.row_effects_ = rows.at_all_rows(effects, np.nan)
     if getattr(measure, "monte_carlo_errors_", None) is None:
         return
     unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)
@@ -80,6 +126,12 @@ def store_rows(measure, rows):
             "NaN: too few draws were made to know them. Use a larger n_repeats than "
             f"{measure.n_repeats}."
         )
+
+
+def store_directions(measure, per_output):
+    """Set the directions, (n_entries, n_outputs), and those of a single output."""
+    measure.directions_per_output_ = per_output
+    measure.directions_ = per_output[:, 0] if per_output.shape[1] == 1 else None
 
 
 def fingerprint(table):
@@ -207,8 +259,3 @@ def two_sided_p_values(difference, error, skew, freedom):
     p_values = 2.0 * student.sf(np.abs(statistic), freedom)
     p_values = np.where(error == 0, 0.0, p_values)
     return np.where(np.isnan(error), np.nan, np.where(difference == 0, 1.0, p_values))
-
-
-def t_quantile(probability, freedom):
-    """Quantile of Student's distribution."""
-    return float(student.ppf(probability, freedom))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.validation import Interval, StrOptions, grid_constraint
-from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ConditionalImportance
+from skvarimp._data.validation import grid_constraint
+from skvarimp._measures.evaluations import follow_mean
+from skvarimp._measures.problem import Request
+from skvarimp._measures.response_importance import ConditionalImportance, Plan
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.rounds import (
     RowDraws,
@@ -24,6 +24,7 @@ from skvarimp._types import (
     Conditional,
     CustomGrid,
     Features,
+    Matrix,
     NamedGrid,
     RandomState,
     ResponseMethod,
@@ -89,15 +90,27 @@ default="auto"
         Source of the draws ("sampled", "rows") and of ties in the trees of
         `conditional`.
     keep_rows : bool, default=False
-        Whether to keep the numbers of single rows, `influences_` and
+        Whether to keep the numbers of single rows: `row_effects_`, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
         are computed.
-    conditional : "subgroups", tree, array-like of shape (n_samples,), dict or None, \
-default=None
+    conditional : "subgroups", "residuals", tree, regressor, classifier, array-like \
+of shape (n_samples,), dict or None, default=None
         Take new values only from rows of the same part: "subgroups": the leaves of a
         tree that predicts the entry from the other columns; a scikit-learn tree: it is
         cloned and fitted for this; labels of the rows for all entries; or a dict from
         entry names to labels (all rows for other entries). None: from all rows.
+        "residuals": the new value is the prediction from the other columns plus the
+        residual of another row, always drawn; categories are drawn from predicted
+        probabilities. Cross-validation chooses between a ridge and gradient boosting. A
+        regressor or classifier is cloned and fitted for this.
+    conditional_fit_rows : {array-like, frame} of shape (n_rows, n_features), \
+default=None
+        Rows to fit the models of "residuals" on. None: the rows of X, and predictions
+        are then made out of fold.
+    max_evaluations : int, default=None
+        The largest number of rows that the model may be asked to predict, those of X
+        included. Drawing stops there, after the same number of repeats of each entry
+        (with `tol`, of each that is not precise yet). None: no limit.
 
     Attributes
     ----------
@@ -120,13 +133,24 @@ default=None
     row_importances_ : ndarray of shape (n_samples, n_entries)
         With `keep_rows`: each row's own importance (0 where its weight is 0); the
         weighted mean is `importances_`.
+    row_effects_ : ndarray of shape (n_samples, n_entries)
+        With `keep_rows`: each row's response minus its mean as the entry takes the
+        values of other rows, of additive models the Shapley value; NaN where the row's
+        weight is 0, or it was not drawn. Several outputs are a third axis.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    directions_ : ndarray of shape (n_entries,) or None
+        Which way the mean response goes as values rise: 1 where it only rises, -1 where
+        it only falls, near 0 where it turns; see the glossary. NaN for groups and for
+        categories without an order. None for several outputs.
+    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+        Direction for each output.
     subgroups_ : dict or None
-        With `conditional`: entry name -> the part of each row, shape (n_samples,),
-        numbers from 0; -1 for rows with zero weight.
+        With parts: entry name -> the part of each row, shape (n_samples,), numbers
+        from 0; -1 for rows with zero weight.
     explained_ : ndarray of shape (n_entries,) or None
-        With `conditional`: share of each entry's variance that lies between the parts.
+        With `conditional`: share of each entry's variance that lies between the parts,
+        or that the model of "residuals" explains out of fold.
     scale_ : float or ndarray of shape (n_outputs,)
         What the importances were divided by.
     goodness_of_fit_ : float or None
@@ -165,8 +189,15 @@ default=None
     largest change known: after no hit in n draws, the rate is below 3 / n with 95%
     confidence. If the largest importance falls, drawing of resting entries is resumed.
     An entry that makes all `n_repeats` has the numbers that it has without `tol`.
-    "sampled" keeps the sums of each entry: about six numbers per row. "rows" evaluates
-    the earlier rows again in each round, which costs about twice as much as the last.
+    "sampled" keeps the sums of each entry: about seven numbers per row. "rows"
+    evaluates the earlier rows again in each round, which costs about twice as much as
+    the last.
+
+    With F the mean response at the values v of the grid, drawn with their
+    probabilities, a direction is E sign(v - v') (F(v) - F(v')) / E |F(v) - F(v')|. It
+    takes no further predictions. Missing values are in no pair. Drawn responses
+    ("sampled") are averaged in ten bins of equal probability, and `conditional`
+    compares values of the same part.
 
     References
     ----------
@@ -187,12 +218,14 @@ default=None
     array([1.75, 0.  ])
     """
 
-    _passes_over_partitions = True
+    _passes_over_partitions = _has_directions = _follows_mean = True
+
+    @property
+    def _n_moves(self):
+        return 2 if self.contrast == "pairs" else 1
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
-        "tol": [Interval(Real, 0, None, closed="neither"), None],
-        "scale": [StrOptions({"auto"}), None],
     }
 
     contrast: Literal["pairs", "observed", "range"] = "pairs"
@@ -208,9 +241,12 @@ default=None
     random_state: RandomState = None
     keep_rows: bool = False
     conditional: Conditional = None
+    conditional_fit_rows: Matrix | None = None
+    max_evaluations: int | None = None
 
     def _plan(self, problem, entries):
-        if self.estimation == "sampled" and self.contrast == "range":
+        estimation = self._estimation()
+        if estimation == "sampled" and self.contrast == "range":
             raise ValueError(
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
@@ -226,7 +262,11 @@ default=None
             [scale],
             self._categorical(problem),
         )
-        return Plan(problem, entries, request, self.estimation)
+        return Plan(problem, entries, request, estimation)
+
+    @property
+    def _drawn_estimation(self):
+        return "rows" if self.contrast == "range" else "sampled"
 
     def _cheapest(self, plan):
         problem, entries, request = plan.problem, plan.entries, plan.request
@@ -237,11 +277,10 @@ default=None
             response = problem.response(entries)
             drawn = sum(response.evaluations(cap, k) for k in sizes)
         else:
-            n_moves = REDUCTIONS[self.contrast].n_moves
-            drawn = self.n_repeats * n * n_moves * len(entries)
+            drawn = self.n_repeats * n * self._n_moves * len(entries)
         if problem.exact_is_cheap(entries, request, drawn):
             return "exact"
-        return "rows" if self.contrast == "range" else "sampled"
+        return self._drawn_estimation
 
     def _conclude(self, plan, outcomes):
         (scale,) = plan.request.scales
@@ -263,15 +302,24 @@ default=None
         """The `Outcome` of drawn rows."""
         problem, entries, request = plan.problem, plan.entries, plan.request
         problem.in_one_place("estimation='rows'", "use estimation='exact'")
-        n = rows_per_repeat(problem.n_rows, problem.grid_sizes(entries, request))
+        sizes = problem.grid_sizes(entries, request)
+        n = rows_per_repeat(problem.n_rows, sizes)
         response = problem.response(entries)
+        follow_mean(request, problem, self.keep_rows)
         walk = problem.walk(response, entries, [request], self.keep_rows)
         seeds = entry_seeds(self.random_state, len(entries))
         random = np.random.default_rng(int(seeds[0]))
         shape = self.n_repeats, n
-        draws = RowDraws(walk, random.choice(problem.n_rows, shape, p=walk.weights))
-        how = self.tol, self.n_repeats, n, problem.reach(scale)
-        means = RunningMeans(len(entries), len(scale), *how)
+        rows = random.choice(problem.n_rows, shape, p=walk.weights)
+        draws = RowDraws(walk, rows, sizes)
+        means = RunningMeans(
+            len(entries),
+            len(scale),
+            tol=self.tol,
+            n_repeats=self.n_repeats,
+            draws_each=n,
+            size=problem.reach(scale),
+        )
         return draw_in_rounds(means, draws, self)
 
     def _quantity(self):

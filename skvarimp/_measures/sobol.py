@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.partial_dependence import complete_influences
-from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.problem import Request
+from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import interval_ends
 from skvarimp._response.mean_curves import OwnShare, TotalShare
 from skvarimp._types import (
@@ -167,7 +167,7 @@ default="auto"
         constant = spread <= (ROUNDING * size) ** 2  # which outputs
         scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
-        shares = [TotalShare(), OwnShare.over("variance", n_rows, kept)]
+        shares = [TotalShare(), OwnShare.over("variance", n_rows, kept, problem.units)]
         request = Request(self.grid, shares, [scale, scale], self._categorical(problem))
         return Plan(problem, entries, request, own=constant)
 
@@ -221,8 +221,14 @@ default="auto"
         check_is_fitted(self, "importances_")
         if per_output:
             return super().plot(ax=ax, per_output=True, **kwargs)
-        of_errors = self.total_standard_errors_, self._total_skewness
-        ends = interval_ends(self.total_, *of_errors, 0.0, self._freedom, 0.95)
+        ends = interval_ends(
+            self.total_,
+            self.total_standard_errors_,
+            self._total_skewness,
+            0.0,
+            self._freedom,
+            0.95,
+        )
         display = ImportanceDisplay(
             self.total_,
             self.entry_names_,

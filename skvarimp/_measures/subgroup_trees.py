@@ -9,18 +9,21 @@ one is better by rounding, and rounding depends on the order of a sum. So trees 
 targets and counts whose sums are exact in any order, and what is ranked is rounded.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.special import fdtrc
 from sklearn.base import clone, is_classifier
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import BaseDecisionTree, DecisionTreeRegressor
 
 from skvarimp._data.base_table import SparseTable, dense
-from skvarimp._data.values import factorized, is_missing
+from skvarimp._data.table import check_known
+from skvarimp._data.values import factorized, is_missing, numbers_if_possible
+from skvarimp._response.grid import is_categorical
 
-# Measured by benchmarks/conditional_level.py; doc/correlated.rst explains the choice.
+# `benchmarks/coverage.py conditional` measures it; doc/correlated.rst has the choice.
 SMALLEST_PART = 15  # rows: with more, dependence is left; with fewer, no donors
 CANDIDATES = 4  # columns that a tree may split on: those the entry depends on most
 BINS = 8  # of each column, to tell how much an entry depends on it
@@ -260,3 +263,47 @@ def _summable(target, counts):
     squares = counts.sum() * target.shape[1]
     bits = max(16, int(52 - np.ceil(np.log2(squares))) // 2)
     return np.ldexp(np.round(np.ldexp(target, bits)), -bits)
+
+
+def parts_of_entry(task, problem, tree, given, categorical):
+    """(part of each row, share of the variance between the parts) of an entry.
+
+    From the `Predictors` of a tree, or from labels.
+    """
+    (entry, seed), table, weights = task, problem.table, problem.weights
+    target = target_of(table, entry, weights, categorical)
+    how = weights, problem.total_weight, seed
+    if isinstance(tree, str):
+        parts = parts_by_tree(given, entry, target, *how)
+    elif isinstance(tree, BaseDecisionTree):
+        codes = None
+        if is_categorical(table, entry, categorical):
+            codes = table.factorize(entry.columns)[0]
+        parts = parts_by_given_tree(tree, given, entry, target, codes, *how)
+    else:  # all rows are one part for an entry without labels
+        parts = given.get(entry.name, np.zeros(table.n_samples, dtype=np.intp))
+    return parts, explained(target, parts, weights)
+
+
+def parts_by_labels(given, entries, kept):
+    """Entry name -> the part of each row that is kept, as the user's labels say."""
+    names = [entry.name for entry in entries]
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, _codes(given, kept, "`conditional`"))
+    for name in given:
+        check_known(name, names, "conditional")
+    return {
+        name: _codes(labels, kept, f"`conditional` of {name!r}")
+        for name, labels in given.items()
+    }
+
+
+def _codes(labels, kept, name):
+    """Numbers of the labels of the rows of positive weight."""
+    labels = np.asarray(labels)
+    if labels.shape != kept.shape:
+        raise ValueError(
+            f"{name} must hold one label per row of X, shape {kept.shape}, got shape "
+            f"{labels.shape}."
+        )
+    return factorized(numbers_if_possible(labels[kept]))[0]

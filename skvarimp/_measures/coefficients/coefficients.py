@@ -13,7 +13,12 @@ from sklearn.svm import SVC, NuSVC
 
 from skvarimp._data.base_table import column_blocks
 from skvarimp._data.statistics import variance
-from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.validation import (
+    check_sample_weight,
+    check_target,
+    finite_numbers,
+    numeric_target,
+)
 from skvarimp._data.values import as_columns, names_in, target_names
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_transformers import (
@@ -48,6 +53,7 @@ class WeightImportance(BaseImportance):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        groups: None = None,
         feature_names: ArrayLike | None = None,
     ) -> Self:
         """Compute the importances of a fitted model.
@@ -63,6 +69,8 @@ class WeightImportance(BaseImportance):
             Training target, where it is needed.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights the estimator was fitted with, where they are needed.
+        groups : None
+            For measures with standard errors, which this one has not.
         feature_names : array-like of shape (n_features,), default=None
             Names for the columns of an array or a sparse matrix, such as a pipeline's
             ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
@@ -72,9 +80,8 @@ class WeightImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        return super().fit(
-            estimator, X, y, sample_weight=sample_weight, feature_names=feature_names
-        )
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        return super().fit(estimator, X, y, **of_rows, feature_names=feature_names)
 
     def _fit(self, estimator, X, y, sample_weight):
         if has_transformers(estimator):
@@ -229,12 +236,7 @@ class CoefficientImportance(WeightImportance):
                 f"statistic={self.statistic!r} needs the training data X. Use "
                 "statistic='absolute' to read the coefficients alone."
             )
-        X = table.numeric()
-        if X is None:
-            raise ValueError("X must hold numbers: a linear model multiplies them.")
-        values = X.data if sparse.issparse(X) else X
-        if not np.all(np.isfinite(values)):
-            raise ValueError("X contains NaN or infinity. Impute the values first.")
+        X = finite_numbers(table, "Pass the numbers the estimator was fitted with.")
         weights = check_sample_weight(sample_weight, table.n_samples)
         y = check_target(y, table.n_samples)
         if y is None and self.statistic != "standardized":
@@ -299,11 +301,7 @@ def _standardized(estimator, coefficients, X, y, weights):
 
 
 def _numeric_target(y, n_outputs):
-    try:
-        y = y.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("y must hold numbers for a regressor.") from None
-    y = as_columns(y)
+    y = as_columns(numeric_target(y, "Pass the training target."))
     if y.shape[1] != n_outputs:
         raise ValueError(
             f"y has {y.shape[1]} outputs, but the estimator {n_outputs}. Pass the "

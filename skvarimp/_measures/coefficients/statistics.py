@@ -25,7 +25,7 @@ from sklearn.linear_model import (
 from skvarimp._data.statistics import divided
 from skvarimp._data.values import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
-from skvarimp._models.column_sources import is_exactly
+from skvarimp._models.model import is_exactly
 from skvarimp._running.guards import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
@@ -135,13 +135,13 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
     may_lack_maximum = True
     if type(estimator) is LogisticRegression:
         code = positions(y, class_lists(estimator.classes_))[:, 0]
-        roots, residuals = _of_logistic(predictor, code, weights)
+        roots, residuals = _logistic_terms(predictor, code, weights)
         if len(dispersion) > 1:
             coefficients = coefficients - coefficients.mean(axis=1, keepdims=True)
     else:
         power, link = family_of(estimator)
         y = y.reshape(len(y), -1)
-        roots, residuals, chi_square = _of_family(power, link, predictor, y, weights)
+        roots, residuals, chi_square = _family_terms(power, link, predictor, y, weights)
         may_lack_maximum = link == "log" and power < 2
         if power != 1:  # Pearson's estimate; the variance of Poisson is its mean
             dispersion = chi_square / freedom
@@ -152,7 +152,7 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
     return divided(coefficients, errors), errors, dispersion, freedom
 
 
-def _of_family(power, link, predictor, y, weights):
+def _family_terms(power, link, predictor, y, weights):
     """Exponential dispersion families; weights divide the variance of their row.
 
     Returns
@@ -183,10 +183,10 @@ def _of_family(power, link, predictor, y, weights):
     return np.sqrt(information[:, :1, np.newaxis]), residuals, chi_square
 
 
-def _of_logistic(predictor, code, weights):
+def _logistic_terms(predictor, code, weights):
     """Binary (one linear predictor) and multinomial (one per class) models.
 
-    Roots and residuals as those of `_of_family`.
+    Roots and residuals as those of `_family_terms`.
     """
     weights = weights[:, np.newaxis]
     if predictor.shape[1] == 1:
@@ -311,8 +311,8 @@ def increases_of_gcv(estimator, X, y):
     for j in range(X.shape[1]):
         of_column = np.array([j in b.get_involved_variables() for b in basis])
         if of_column.any():
-            left = functions[:, ~of_column], knots[~of_column]
-            result[j] = _criterion(*left, y, estimator.penalty) - whole
+            left, own = functions[:, ~of_column], knots[~of_column]
+            result[j] = _criterion(left, own, y, estimator.penalty) - whole
     return result
 
 

@@ -114,7 +114,7 @@ def conditional_means(codes, scores, name):
     groups = Groups(sizes, means, squares, scores)
     known = groups.without_influence(name)
     if known is None:
-        of_rows = groups.of_rows()
+        of_rows = groups.scaled_to_rows()
         terms = (term.take(codes, axis=0) for term in of_rows.influence_terms())
         constant, slope, curve = terms
         influence = (curve * deviations + slope) * deviations + constant
@@ -139,8 +139,8 @@ def root_of_rows(variance, influence, scores):
     influences : ndarray of shape (n_samples, 1)
         Of each row on the mean of the roots.
     """
-    terms = scores.weights[:, np.newaxis] * influence
-    root, error, shares = root_with_error(variance, terms.T @ terms, scores)
+    terms = scores.units.sums(scores.weights * influence.T)
+    root, error, shares = root_with_error(variance, terms @ terms.T, scores)
     return root, error, influence @ shares[:, np.newaxis]
 
 
@@ -152,7 +152,8 @@ def root_with_error(variance, products, scores):
     variance : ndarray of shape (n_outputs,)
         Estimate of Q^2; below 0 counts as 0.
     products : ndarray of shape (n_outputs, n_outputs)
-        Sums of the products of the rows' weighted influences on the variance.
+        Of the weighted influences on the variance, summed within the units: their
+        products, summed over the units.
     scores : Scores
 
     Returns
@@ -219,9 +220,9 @@ class Groups:
         self.variance = (sizes * self.means**2 - chance).sum(axis=0) / total
         self.root = root_of(self.variance)
 
-    def of_rows(self):
+    def scaled_to_rows(self):
         """The same groups with sizes that add up to the number of rows."""
-        factor = self.scores.units.n / self.total
+        factor = self.scores.n_rows / self.total
         sizes, squares = self.sizes * factor, self.squares * factor
         return Groups(sizes, self.means, squares, self.scores)
 

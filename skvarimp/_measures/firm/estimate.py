@@ -3,14 +3,14 @@
 Scores are a model's response, or the labels themselves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.units import Units
+from skvarimp._data.statistics import Units
+from skvarimp._data.values import is_missing
 from skvarimp._measures.firm.conditional import (
     conditional_means,
     distinct_counts,
@@ -19,6 +19,7 @@ from skvarimp._measures.firm.conditional import (
 )
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import column_sums, slopes, sparse_slopes, two_valued
+from skvarimp._response.directions import direction
 from skvarimp._response.sampling import scaled_influences
 from skvarimp._running.memory import slices
 
@@ -35,12 +36,12 @@ class Scores:
         Scores are mean + scale * values.
     unit : float
         What importances are in: the scale of all outputs, or 1 where `standardized`.
-    weights : ndarray of shape (n_samples,)
-        Sum to 1.
     total : float
         What the weights summed to: the number of rows of the importances.
+    n_rows : int
+        Number of rows of positive weight.
     units : Units
-        The independent rows of the standard errors.
+        The independent rows, or groups of rows, of the standard errors.
     standardized : bool
         Whether the values have standard deviation 1.
     keep_rows : bool
@@ -51,11 +52,16 @@ class Scores:
     mean: np.ndarray
     scale: np.ndarray
     unit: float
-    weights: np.ndarray
     total: float
+    n_rows: int
     units: Units
     standardized: bool
     keep_rows: bool = False
+
+    @property
+    def weights(self):
+        """Weights of the rows, (n_samples,); they sum to 1."""
+        return self.units.weights
 
     @property
     def n_outputs(self):
@@ -78,6 +84,8 @@ class Estimates:
     Attributes
     ----------
     importances, signed : ndarray of shape (n_entries, n_outputs)
+    directions : ndarray of shape (n_entries, n_outputs)
+        Of conditional means.
     errors : ndarray of shape (n_entries,)
     influences : ndarray of shape (n_rows, n_entries) or None
         How much each row moves each importance, where it is kept.
@@ -92,7 +100,8 @@ class Estimates:
 
     def __init__(self, n_entries, scores):
         n_outputs, self.scores = scores.n_outputs, scores
-        self.importances, self.signed = np.full((2, n_entries, n_outputs), np.nan)
+        shape = 3, n_entries, n_outputs
+        self.importances, self.signed, self.directions = np.full(shape, np.nan)
         self.errors = np.full(n_entries, np.nan)
         self.influences = None
         if scores.keep_rows:
@@ -109,6 +118,16 @@ class Estimates:
         self.signed[entries] = found.signed
         self.ends[entries] = found.ends
         self.lines[entries] = found.lines
+
+    def put_means(self, e, root, t, means, masses):
+        """Enter the conditional means at the values t of one entry."""
+        self.put([e], "conditional_mean", *root)
+        self.others[e] = (t, means)
+        if t.ndim > 1:
+            return
+        known = np.array([not is_missing(value) for value in t], dtype=bool)
+        size = np.abs(means).max(axis=0)
+        self.directions[e] = direction(means[known].T, masses[known], size)
 
     def put(self, entries, methods, importances, errors, influences=None):
         """Enter entries; influences, (n_rows, n_entries), get the errors' norm."""
@@ -167,16 +186,12 @@ class Estimator:
     features : list of Entry and FunctionEntry
     values : Values
     scores : Scores
-    method : {"auto", "binary", "conditional_mean", "linear"}
-    n_bins : int
-    score_is_linear : callable
-        Whether the score is linear in X; called when it matters.
+    choice : MethodChoice
     """
 
-    def __init__(self, features, values, scores, method, n_bins, score_is_linear):
+    def __init__(self, features, values, scores, choice):
         self.features, self.values, self.scores = features, values, scores
-        self.method, self.n_bins = method, n_bins
-        self._method = partial(method_of, method, n_bins, score_is_linear)
+        self.choice, self.n_bins = choice, choice.n_bins
         self.results = Estimates(len(features), scores)
 
     def estimate(self, progress):
@@ -214,15 +229,15 @@ class Estimator:
 
     def _stored(self, entries):
         """Do what needs only the stored elements of a sparse X; what is left."""
-        if self.method == "conditional_mean":
+        if self.choice.asked == "conditional_mean":
             return entries
         chosen = np.array([e for e in entries if self.features[e].columns], np.intp)
         columns = np.array([self.features[e].columns[0] for e in chosen], np.intp)
         X = self.values.matrix
         method, take = "binary", two_valued(X)[columns]
-        if self.method == "linear":
+        if self.choice.asked == "linear":
             for e in chosen[column_sums(X, ~np.isfinite(X.data))[columns] > 0]:
-                self._method(self.features[e], 0, False, False)  # says why not
+                self.choice.of(self.features[e], 0, False, False)  # says why not
             method, take = "linear", np.ones(len(chosen), dtype=bool)
         chosen, columns = chosen[take], columns[take]
         if len(chosen):
@@ -237,8 +252,9 @@ class Estimator:
         categorical = np.zeros(len(entries), dtype=bool)
         categorical[list(levels)] = True
         finite = np.isfinite(F).all(axis=0)
-        known = counts.tolist(), finite.tolist(), (finite & ~categorical).tolist()
-        methods = np.array(list(map(self._method, features, *known)), dtype=object)
+        numeric = (finite & ~categorical).tolist()
+        known = zip(features, counts.tolist(), finite.tolist(), numeric)
+        methods = np.array([self.choice.of(*one) for one in known], dtype=object)
         by_slope = np.flatnonzero(methods != "conditional_mean")
         if len(by_slope):
             block = F if len(by_slope) == len(entries) else F[:, by_slope]
@@ -265,8 +281,8 @@ class Estimator:
 
     def _put_means(self, e, codes, t):
         root, means = conditional_means(codes, self.scores, self.features[e].name)
-        self.results.put([e], "conditional_mean", *root)
-        self.results.others[e] = (t, means)
+        masses = np.bincount(codes, self.scores.weights)
+        self.results.put_means(e, root, t, means, masses)
 
     def _group(self, e, feature):
         """A group of columns: its joint values take the part of one feature's."""
@@ -274,7 +290,7 @@ class Estimator:
         codes, donors = table.factorize(feature.columns)
         values = self.values.group(feature)
         usable = values.dtype != object and bool(np.isfinite(values).all())
-        method = self._method(feature, len(donors), True, usable)
+        method = self.choice.of(feature, len(donors), True, usable)
         if method == "conditional_mean":
             if len(donors) > self.n_bins:
                 codes, donors = self._joint_bins(feature)
@@ -321,38 +337,51 @@ class Estimator:
         return codes, donors
 
 
-def method_of(method, n_bins, score_is_linear, entry, n_values, seen, numeric):
-    """The method of an entry, or why the one asked for cannot be.
+@dataclass(frozen=True)
+class MethodChoice:
+    """Which method an entry gets.
 
-    Parameters
+    Attributes
     ----------
-    method : {"auto", "binary", "conditional_mean", "linear"}
+    asked : str
+        A parameter of `FIRMImportance`.
     n_bins : int
     score_is_linear : callable
-        See `Estimator`.
-    entry : Entry or FunctionEntry
-    n_values : int
-        Number of different values, or any number above `n_bins` for more than those.
-    seen : bool
-        Whether no value is missing or infinite.
-    numeric : bool
-        Whether the values are finite numbers.
+        Whether the score is known to be linear in the columns.
     """
-    if method == "binary" and (n_values > 2 or not seen):
-        many = f"more than {n_bins}" if n_values > n_bins else n_values
-        found = f"{many} values" if seen else "missing or infinite values"
-        raise ValueError(
-            f"method='binary' takes features of two values, but {entry.name!r} has "
-            f"{found}. Use method='conditional_mean', or 'auto'."
-        )
-    if method == "linear" and not numeric:
-        raise ValueError(
-            f"method='linear' takes finite numbers, but {entry.name!r} has other "
-            "values. Use method='conditional_mean', or 'auto'."
-        )
-    if method != "auto":
-        return method
-    if seen and n_values <= 2:
-        return "binary"
-    line = numeric and n_values > n_bins and is_linear(entry) and score_is_linear()
-    return "linear" if line else "conditional_mean"
+
+    asked: str
+    n_bins: int
+    score_is_linear: Callable
+
+    def of(self, entry, n_values, seen, numeric):
+        """The method of an entry, or why the one asked for cannot be.
+
+        Parameters
+        ----------
+        entry : Entry or FunctionEntry
+        n_values : int
+            Number of its distinct values, or `n_bins` + 1 of more.
+        seen : bool
+            Whether none is missing or infinite.
+        numeric : bool
+            Whether they are finite numbers.
+        """
+        if self.asked == "binary" and (n_values > 2 or not seen):
+            many = f"more than {self.n_bins}" if n_values > self.n_bins else n_values
+            found = f"{many} values" if seen else "missing or infinite values"
+            raise ValueError(
+                f"method='binary' takes features of two values, but {entry.name!r} has "
+                f"{found}. Use method='conditional_mean', or 'auto'."
+            )
+        if self.asked == "linear" and not numeric:
+            raise ValueError(
+                f"method='linear' takes finite numbers, but {entry.name!r} has other "
+                "values. Use method='conditional_mean', or 'auto'."
+            )
+        if self.asked != "auto":
+            return self.asked
+        if seen and n_values <= 2:
+            return "binary"
+        line = numeric and n_values > self.n_bins and is_linear(entry)
+        return "linear" if line and self.score_is_linear() else "conditional_mean"

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skvarimp._data.base_table import dense
-from skvarimp._data.entries import column_names, column_position
-from skvarimp._data.table import as_table
+from skvarimp._data.base_table import column_names, dense
+from skvarimp._data.table import as_table, column_position
 from skvarimp._running.guards import users_code
 from skvarimp._types import Floats, Matrix
 
@@ -216,14 +215,14 @@ class Values:
             if feature.columns:
                 values = self.table.column(feature.columns[0])
             else:
-                values = self._of_function(feature)
+                values = self._function_values(feature)
             if values.dtype.kind not in "fbiu":
                 codes, donors = self.table.factorize(feature.columns)
                 levels[e], values = values[donors], codes
             F[:, e] = values
         return F, levels
 
-    def _of_function(self, feature):
+    def _function_values(self, feature):
         known = isinstance(feature.function, FeatureFunction)
         with users_code():
             raw = feature.function(self.table if known else self.table.copy())

@@ -11,15 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.rows_apart import as_rows
-from skvarimp._data.units import Units, unit_of
+from skvarimp._data.statistics import Units, unit_of
+from skvarimp._data.table import as_rows
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
     check_length,
     check_not_tiny,
-    check_sample_weight,
+    check_rows,
     check_target,
+    finite_numbers,
 )
 from skvarimp._data.values import (
     as_columns,
@@ -32,15 +33,21 @@ from skvarimp._data.values import (
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.firm.conditional import number_of_bins
-from skvarimp._measures.firm.covariance import NAMED
-from skvarimp._measures.firm.estimate import ConditionalScores, Estimator, Scores
+from skvarimp._measures.firm.covariance import NAMED, make_covariance
+from skvarimp._measures.firm.estimate import (
+    ConditionalScores,
+    Estimator,
+    MethodChoice,
+    Scores,
+)
 from skvarimp._measures.firm.features import Values, resolve_entries
-from skvarimp._measures.firm.gaussian import gaussian_estimates
+from skvarimp._measures.firm.gaussian import WAY_OUT, gaussian_estimates
+from skvarimp._measures.problem import unmoved_response
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import Rows, fingerprint, store_rows
+from skvarimp._measures.rows import Rows, fingerprint, store_directions, store_rows
 from skvarimp._models.gradients import linear_coefficients
 from skvarimp._models.model import Model
-from skvarimp._response.unmoved import unmoved_response
+from skvarimp._response.grid import is_ordered
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, within_callbacks
 from skvarimp._types import FeatureFunctions, Features, ResponseMethod
@@ -124,6 +131,12 @@ default="auto"
         The importance is no mean over rows.
     ranking_ : ndarray of shape (n_entries,)
         1 = most important.
+    directions_ : ndarray of shape (n_entries,) or None
+        Which way the conditional score goes as values rise: 1 where it only rises, -1
+        where it only falls, near 0 where it turns; see the glossary. NaN for groups and
+        for categories without an order. None for several outputs.
+    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+        Direction for each output.
     entry_names_, output_names_ : list of str
         Labels of the entries and the outputs.
     n_features_in_ : int
@@ -203,15 +216,23 @@ default="auto"
             "per column. Use feature_functions=None."
         )
 
-    def _fit(self, estimator, X, y, sample_weight):
-        rows = as_rows(X, y, sample_weight)
+    _takes_groups = True
+
+    def _fit(self, estimator, X, y, sample_weight, groups=None):
+        rows = as_rows(X, y, sample_weight, groups)
         if isinstance(rows, Table):
-            self._fit_rows(estimator, rows, y, sample_weight)
+            self._fit_rows(estimator, rows, y, sample_weight, groups)
         else:
             rows.fit_firm(self, estimator)
 
-    def _store_estimates(self, features, output_names, results):
+    def _store_estimates(self, table, features, output_names, results):
         results = results.in_units()
+        directions, lines = results.directions, np.sign(results.signed)
+        directions = np.where(np.isnan(lines), directions, lines)
+        for e, feature in enumerate(features):
+            if feature.columns and not is_ordered(table, feature, ()):
+                directions[e] = np.nan
+        store_directions(self, directions)
         self.signed_importances_ = results.signed
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
@@ -221,8 +242,8 @@ default="auto"
             results.importances, names, output_names, results.errors, units=units
         )
 
-    def _fit_rows(self, estimator, table, y, sample_weight):
-        weights = check_sample_weight(sample_weight, table.n_samples)
+    def _fit_rows(self, estimator, table, y, sample_weight, groups):
+        weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
         entries = self._set_entries(table, self.features, estimator)
         if self.features is None and self.feature_functions is not None:
             entries = []
@@ -234,18 +255,19 @@ default="auto"
             raw, output_names = label_scores(y, names)
             check_not_tiny(raw)
             raw = raw[weights > 0]
-        kept = weights > 0  # the other rows are ignored
-        if not kept.all():
+        if not kept.all():  # the other rows are ignored
             table, weights = table.take(np.flatnonzero(kept)), weights[kept]
         if model is not None:
             raw = unmoved_response(model, table).T
             output_names = model.output_names
-        scores = make_scores(raw, weights, self.standardize, self.keep_rows)
+        total = weights.sum()
+        units = Units.of(weights / total, labels)
+        scores = make_scores(raw, units, total, self.standardize, self.keep_rows)
         values = Values(table)
         results = within_callbacks(
             [self], lambda: self._estimates(model, values, features, scores, weights)
         )
-        self._store_estimates(features, output_names, results)
+        self._store_estimates(table, features, output_names, results)
         if self.keep_rows:
             self._keep_rows(table, kept, scores, results)
         warn_stopped(self, self.method_.count(None))
@@ -275,12 +297,15 @@ default="auto"
     def _estimates(self, model, values, features, scores, weights):
         start = partial(Progress, [self])
         if self.method == "gaussian":
+            finite_numbers(values.table, f"method='gaussian' needs them. {WAY_OUT}")
+            covariance = make_covariance(self.covariance, values.matrix, weights)
             return gaussian_estimates(
-                model, values, features, self.covariance, scores, weights, start
+                model, values, features, covariance, scores, start
             )
         n_bins = number_of_bins(self.n_bins, scores.total)
         linear = cache(partial(is_linear, model, values.table))
-        estimator = Estimator(features, values, scores, self.method, n_bins, linear)
+        choice = MethodChoice(self.method, n_bins, linear)
+        estimator = Estimator(features, values, scores, choice)
         with start(len(features)) as progress:
             return estimator.estimate(progress)
 
@@ -293,22 +318,22 @@ def is_linear(model, table):
     return model is not None and linear_coefficients(model, table) is not None
 
 
-def make_scores(raw, weights, standardize, keep_rows):
+def make_scores(raw, units, total, standardize, keep_rows):
     """Centre (and standardise) scores.
 
     Parameters
     ----------
     raw : ndarray of shape (n_samples, n_outputs)
-    weights : ndarray of shape (n_samples,)
-        Positive, not normalised.
+    units : Units
+    total : float
+        What the weights summed to.
     standardize, keep_rows : bool
 
     Returns
     -------
     Scores
     """
-    total = weights.sum()
-    weights = weights / total
+    weights = units.weights
     mean = weights @ raw
     values = np.where(np.ptp(raw, axis=0) == 0, 0.0, raw - mean)
     unit = unit_of(values)
@@ -317,10 +342,8 @@ def make_scores(raw, weights, standardize, keep_rows):
         spread = np.sqrt(weights @ values**2)
         spread = np.where(spread > 0, spread, 1.0)
         values, scale, unit = values / spread, scale * spread, 1.0
-    units = Units.of(weights)
-    return Scores(
-        values, mean, scale, unit, weights, total, units, standardize, keep_rows
-    )
+    known = values, mean, scale, unit, total, len(values), units
+    return Scores(*known, standardize, keep_rows)
 
 
 def label_scores(y, names=()):

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from skvarimp._data.base_table import dense
 from skvarimp._data.statistics import divided
-from skvarimp._measures.firm.covariance import make_covariance
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import ends_of
@@ -29,7 +28,7 @@ WAY_OUT = "Use method='conditional_mean'."
 HESSIAN_STEP = 1e-4  # along a row's distance from the mean
 
 
-def gaussian_estimates(model, values, features, covariance, scores, weights, start):
+def gaussian_estimates(model, values, features, covariance, scores, start):
     """FIRM of columns, groups and `Linear` features.
 
     Parameters
@@ -37,10 +36,9 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     model : Model
     values : Values
     features : list of Entry and FunctionEntry
-    covariance : str or estimator
+    covariance : object
+        See `make_covariance`.
     scores : Scores
-    weights : ndarray of shape (n_samples,)
-        Not normalised.
     start : callable
         start(n_steps) -> Progress; a step is a block of rows.
 
@@ -49,13 +47,11 @@ def gaussian_estimates(model, values, features, covariance, scores, weights, sta
     Estimates
     """
     table, X = values.table, values.matrix
-    _require_numbers(table, X)
     linear = {
         e: _coefficients(feature, table)
         for e, feature in enumerate(features)
         if not feature.columns
     }
-    covariance = make_covariance(covariance, X, weights)
     ends = ends_of(X)
     # Shrinkage gives a constant column a variance, but it tells rows apart by nothing.
     covariance.variances = np.where(ends[:, 0] < ends[:, 1], covariance.variances, 0.0)
@@ -108,20 +104,6 @@ def _coefficients(feature, table):
             f"{feature.name!r} is another function. Use method='auto' for it."
         )
     return feature.function.coefficients(table.names, table.n_columns)
-
-
-def _require_numbers(table, X):
-    if X is None:
-        names = enumerate(table.column_names())
-        odd = next(n for j, n in names if table.column(j).dtype.kind not in "fbiu")
-        raise ValueError(
-            f"method='gaussian' needs numeric columns, but feature {odd!r} has other "
-            f"values. {WAY_OUT}"
-        )
-    if not np.all(np.isfinite(X.data if sparse.issparse(X) else X)):
-        raise ValueError(
-            f"method='gaussian' needs finite numbers, but X has others. {WAY_OUT}"
-        )
 
 
 class GaussianScore:
@@ -225,7 +207,9 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
     blocks = even_slices(n_samples, step)
     of_covariance = covariance.influence(score.gradient)
     size = np.abs(np.concatenate([part.signed for part in parts]))
-    squares, kept = np.zeros(len(size)), None
+    units, kept = scores.units, None
+    joined = units.groups is not None
+    sums = np.zeros((units.n, len(size)) if joined else len(size))
     if scores.keep_rows:
         kept = np.empty((X.shape[0], len(size)))
     with start(len(blocks)) as progress:
@@ -241,7 +225,11 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
                 deviation = scores.values[rows] ** 2 - ~scores.constant
                 influence -= 0.5 * deviation[:, np.newaxis] * size
             influence = influence.mean(axis=2)
-            squares += scores.weights[rows] ** 2 @ influence**2
+            if joined:
+                weighted = units.weights[rows, np.newaxis] * influence
+                units.add_rows(sums, rows, weighted)
+            else:
+                sums += units.weights[rows] ** 2 @ influence**2
             if kept is not None:
                 kept[rows] = influence
             if progress.step() and rows.stop < n_samples:
@@ -250,7 +238,8 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
                     f"{n_samples} rows: there are no standard errors."
                 )
                 return None
-    return scores.units.error_of_squares(squares), kept
+    squares = np.sum(sums**2, axis=0) if joined else sums
+    return units.error_of_squares(squares), kept
 
 
 def _products(covariance, changes):
@@ -309,7 +298,7 @@ class _Direction:
 
 
 def group_directions(groups, covariance, slopes):
-    """For each group of columns, a = Sigma_GG^-1 (Sigma g)_G for each output.
+    """Give a = Sigma_GG^-1 (Sigma g)_G of each group of columns, for each output.
 
     Parameters
     ----------

@@ -77,8 +77,7 @@ def slopes(F, scores):
         halves = 0.5 * np.abs(signed) / scores.n_outputs
         influence -= (scores.values**2 - ~scores.constant) @ halves.T
     kept = influence.copy() if scores.keep_rows else None
-    influence *= influence
-    errors = scores.units.error_of_squares(w**2 @ influence)
+    errors = scores.units.error_of_columns(influence)
     steps = ends - ends[:, :1] - mean[:, np.newaxis]
     lines = lines_of(signed, steps, divisor, scores)
     return Slopes(signed, errors, ends, lines, kept)
@@ -124,7 +123,7 @@ def sparse_slopes(X, scores):
     a = signs_of(signed)
     c = 0.5 * np.abs(signed).mean(axis=1)
     b = -0.5 * np.abs(signed) / scores.n_outputs * scores.standardized
-    squares = _square_of_all(z0[:, np.newaxis] * a, b, c * (z0**2 + 1.0), scores)
+    everywhere = _of_all(z0[:, np.newaxis] * a, b, c * (z0**2 + 1.0), scores)
     u = np.zeros(len(z))
     v = np.zeros(len(z))
     for o in range(scores.n_outputs):
@@ -134,7 +133,12 @@ def sparse_slopes(X, scores):
     zero = z0[columns]
     here = u * z + v - c[columns] * (z**2 + 1.0)
     elsewhere = u * zero + v - c[columns] * (zero**2 + 1.0)
-    squares += column_sums(X, w[rows] ** 2 * (here**2 - elsewhere**2))
+    if scores.units.groups is None:
+        squares = _squares(*everywhere)
+        squares += column_sums(X, w[rows] ** 2 * (here**2 - elsewhere**2))
+    else:
+        more = w[rows] * (here - elsewhere)
+        squares = _squares_of_groups(X, more, *everywhere, scores.units)
     errors = scores.units.error_of_squares(np.maximum(squares, 0.0))
     steps = ends - mean[:, np.newaxis]
     return Slopes(signed, errors, ends, lines_of(signed, steps, sd, scores))
@@ -145,8 +149,15 @@ def signs_of(signed):
     return np.where(signed < 0, -1.0, 1.0) / signed.shape[1]
 
 
-def _square_of_all(a, b, constant, scores):
-    """sum_i w_i^2 (sum_o a_o s_io + b_o (s_io^2 - 1) - constant)^2 for each entry."""
+def _of_all(a, b, constant, scores):
+    """w_i (sum_o a_o s_io + b_o (s_io^2 - 1) - constant) of each row and entry.
+
+    Returns
+    -------
+    basis : ndarray of shape (n_rows, n_numbers)
+    coefficients : ndarray of shape (n_entries, n_numbers)
+        Their product is meant.
+    """
     S = scores.values
     ones = np.ones((len(S), 1))
     parts = [(S, a), (ones, -constant[:, np.newaxis])]
@@ -155,8 +166,28 @@ def _square_of_all(a, b, constant, scores):
     basis = np.hstack([part for part, _ in parts])
     coefficients = np.hstack([coefficient for _, coefficient in parts])
     basis *= scores.weights[:, np.newaxis]
+    return basis, coefficients
+
+
+def _squares(basis, coefficients):
+    """Sums over the rows of the squares of basis @ coefficients.T."""
     moments = basis.T @ basis
     return np.einsum("eo,eo->e", coefficients @ moments, coefficients)
+
+
+def _squares_of_groups(X, more, basis, coefficients, units):
+    """The same of sums within groups, where some rows of X hold `more`.
+
+    Only the groups of rows with stored elements differ from the basis.
+    """
+    basis = units.sums(basis.T).T
+    stored = more, units.groups[X.indices], X.indptr.copy()
+    sums = sparse.csc_array(stored, shape=(units.n, X.shape[1]))
+    sums.sum_duplicates()
+    columns = np.repeat(np.arange(X.shape[1]), np.diff(sums.indptr))
+    of_all = np.einsum("so,so->s", basis[sums.indices], coefficients[columns])
+    more = sums.data * (sums.data + 2.0 * of_all)
+    return _squares(basis, coefficients) + column_sums(sums, more)
 
 
 def column_sums(X, values):

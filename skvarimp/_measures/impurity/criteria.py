@@ -3,6 +3,10 @@
 Each criterion is a function of the rows on the two sides of a split. The two sides
 may be any sets of rows, not only the ones the tree chose, so that a surrogate's own
 split can be judged.
+
+The losses of boosting are each known by the residuals of their rows: minus the
+derivative by a raw output, before any link. Their scale is the loss's own: half the
+squared error, the log loss in nats, and so on.
 """
 
 from collections.abc import Callable
@@ -10,9 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import expit, softmax, xlogy
 
+from skvarimp._data.values import numbered
 from skvarimp._measures.impurity.grove import LEAF
+from skvarimp._models.forms import NotReadable
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,9 @@ class ClassCriterion(SumCriterion):
         """Decrease from the statistics of both sides, (n_statistics, n_splits) each."""
         outputs = []
         for a, b in pairwise(np.cumsum([0, *self.n_classes])):
-            sides = left[a:b], right[a:b]
-            gains = self.gain(*sides, *(side.sum(axis=0) for side in sides))
+            to_left, to_right = left[a:b], right[a:b]
+            weights = to_left.sum(axis=0), to_right.sum(axis=0)
+            gains = self.gain(to_left, to_right, weights[0], weights[1])
             outputs.append(gains.sum(axis=0))
         return np.mean(outputs, axis=0)
 
@@ -111,13 +118,11 @@ class MeanCriterion(SumCriterion):
     """Statistics are the weight and the weighted sum of each output."""
 
     def statistics(self, grove):
-        """See `ClassCriterion.statistics`."""
         yield grove.weight
         for column in grove.target.T:
             yield grove.weight * column
 
     def decrease_of_sums(self, left, right):
-        """See `ClassCriterion.decrease_of_sums`."""
         return self.gain(left[1:], right[1:], left[0], right[0]).mean(axis=0)
 
 
@@ -154,12 +159,11 @@ class MeanAbsoluteError:
     of_sums = False
 
     def decrease(self, grove, slots, starts, cuts, ends):
-        """See `SumCriterion.decrease`; sorts the rows, n log n."""
+        """Sorts the rows, n log n."""
         n_splits = len(starts)
         lengths = ends - starts
-        split = np.repeat(np.arange(n_splits), lengths)
-        first = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        position = np.arange(len(split)) - first + starts[split]
+        split, turn = numbered(lengths)
+        position = starts[split] + turn
         rows = slots.ravel()[position]
         side = 2 * split + (position >= cuts[split])
         decrease = np.zeros(n_splits)
@@ -171,12 +175,13 @@ class MeanAbsoluteError:
         return decrease / n_outputs
 
     def primary_decreases(self, grove):
-        """See `SumCriterion.primary_decreases`; sorts the rows of every level."""
+        """Sorts the rows of every level."""
         decrease = np.zeros(len(grove.left))
         slots = np.arange(grove.n_slots)[np.newaxis]
         for nodes, right, _ in grove.upwards.levels:
-            runs = grove.start[nodes], grove.start[right], grove.stop[nodes]
-            decrease[nodes] = self.decrease(grove, slots, *runs)
+            decrease[nodes] = self.decrease(
+                grove, slots, grove.start[nodes], grove.start[right], grove.stop[nodes]
+            )
         return decrease
 
 
@@ -213,3 +218,113 @@ def make_criterion(name, n_classes):
     if name in MEAN_CRITERIA:
         return MeanCriterion(MEAN_CRITERIA[name])
     return MeanAbsoluteError()
+
+
+@dataclass(frozen=True)
+class TreeLoss:
+    """A loss by name.
+
+    Attributes
+    ----------
+    name : str
+        A key of `RESIDUALS`.
+    parameter : float
+        Its one number, such as the quantile; 1 where it has none.
+    """
+
+    name: str
+    parameter: float = 1.0
+
+    def __post_init__(self):
+        if self.name not in RESIDUALS:
+            raise NotReadable(f"the residuals of the loss {self.name} are not known")
+
+    @property
+    def of_single_rows(self):
+        """Whether a row's residual does not depend on the other rows given."""
+        return self.name != "huber at quantile"
+
+    @property
+    def is_squared(self):
+        """Whether a residual is a target minus the raw output."""
+        return self.name in ("squared error", "squared error of roots")
+
+    @property
+    def is_logistic(self):
+        """Whether it is a target minus a logistic function of the raw output."""
+        return self.name in ("log loss", "log loss of shares")
+
+    @property
+    def of_shares(self):
+        """Whether a classifier's target is not labels but shares between 0 and 1."""
+        return self.name == "log loss of shares"
+
+    def settled(self, y, raw):
+        """The loss with a parameter that no longer depends on the rows."""
+        if self.of_single_rows:
+            return self
+        # the corner is a quantile of the sizes of the errors, stage by stage
+        return TreeLoss("huber", float(np.quantile(np.abs(y - raw), self.parameter)))
+
+    def residuals(self, y, raw):
+        """Minus the derivatives by the raw outputs.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_raw, n_rows)
+            Numbers, or indicators of the classes.
+        raw : ndarray of shape (n_raw, n_rows)
+
+        Returns
+        -------
+        ndarray of shape (n_raw, n_rows)
+        """
+        return RESIDUALS[self.name](y, raw, self.parameter)
+
+
+def _tweedie(y, raw, p):
+    return y * np.exp((1.0 - p) * raw) - np.exp((2.0 - p) * raw)
+
+
+def _exponential(y, raw, scale):
+    """exp(-scale sum_k c_k raw_k), c = 1 for the class and -1 / (K - 1) for others."""
+    n_raw = len(raw)
+    codes = 2.0 * y - 1.0 if n_raw == 1 else np.where(y > 0, 1.0, -1.0 / (n_raw - 1))
+    return scale * codes * np.exp(-scale * np.sum(codes * raw, axis=0))
+
+
+def _squared_log(y, raw, _):
+    raw = np.maximum(raw, -1.0 + 1e-6)
+    return (np.log1p(y) - np.log1p(raw)) / (raw + 1.0)
+
+
+def _rate(y, raw, _):
+    """-y log(1 - exp(-r)) + (1 - y) r with the rate r = log(1 + exp(raw))."""
+    odds = 1.0 + np.exp(raw)  # exp of the rate
+    return expit(raw) * (y * odds / np.expm1(np.logaddexp(0.0, raw)) - 1.0)
+
+
+RESIDUALS = {
+    "squared error": lambda y, raw, _: y - raw,
+    "squared error of roots": lambda y, raw, _: np.sign(y) * np.abs(y) ** 0.5 - raw,
+    "absolute error": lambda y, raw, _: np.sign(y - raw),
+    "relative error": lambda y, raw, _: np.sign(y - raw) / np.maximum(1.0, np.abs(y)),
+    "huber": lambda y, raw, delta: np.clip(y - raw, -delta, delta),
+    "huber at quantile": None,  # see `settled`
+    "pseudo-huber": lambda y, raw, d: (y - raw) / np.sqrt(1.0 + ((y - raw) / d) ** 2),
+    "fair": lambda y, raw, c: c * (y - raw) / (np.abs(y - raw) + c),
+    "quantile": lambda y, raw, q: np.where(y >= raw, q, q - 1.0),
+    "expectile": lambda y, raw, q: np.where(y >= raw, q, 1.0 - q) * (y - raw),
+    "log-cosh": lambda y, raw, _: np.tanh(y - raw),
+    "squared log error": _squared_log,
+    "poisson": lambda y, raw, _: y - np.exp(raw),
+    "gamma": lambda y, raw, _: y * np.exp(-raw) - 1.0,
+    "tweedie": _tweedie,
+    "hinge": lambda y, raw, _: np.where((2 * y - 1) * raw < 1.0, 2 * y - 1, 0.0),
+    # expit(s raw) is the probability, of each class or label on its own
+    "log loss": lambda y, raw, s: s * (y - expit(s * raw)),
+    "log loss of shares": lambda y, raw, s: s * (y - expit(s * raw)),
+    "log loss of rates": _rate,
+    "softmax": lambda y, raw, _: y - softmax(raw, axis=0),
+    "exponential": _exponential,
+}

@@ -9,13 +9,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.base_table import Table
-from skvarimp._data.entries import column_names
-from skvarimp._data.fitted import check_fitted
-from skvarimp._data.rows_apart import as_rows
-from skvarimp._data.table import as_table
-from skvarimp._data.units import Units
-from skvarimp._data.validation import Interval, check_sample_weight, check_target
+from skvarimp._data.base_table import Table, column_names
+from skvarimp._data.statistics import Units
+from skvarimp._data.table import as_rows, as_table, check_fitted
+from skvarimp._data.validation import Interval, check_rows, check_target
 from skvarimp._data.values import names_in, target_names
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
@@ -24,14 +21,15 @@ from skvarimp._measures.behind_transformers import (
     has_transformers,
 )
 from skvarimp._measures.impurity.readers import READERS
-from skvarimp._measures.impurity.training import check_training_only, fit_training_rows
-from skvarimp._measures.impurity.tree_reader import not_trees
-from skvarimp._measures.impurity.unseen import (
+from skvarimp._measures.impurity.rows import (
+    check_training_only,
     earns,
+    fit_training_rows,
     not_bagged,
     out_of_bag_rows,
     rows_in_trees,
 )
+from skvarimp._measures.impurity.tree_reader import not_trees
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.registry import unwrapped
 from skvarimp._running.guards import no_overflow, whole_fit
@@ -261,6 +259,10 @@ class ImpurityImportance(BaseImportance):
     def _passes_over_partitions(self):
         return self.rows == "unseen"
 
+    @property
+    def _takes_groups(self):
+        return self.rows != "training"
+
     def _cannot_serve(self, estimator):
         of_training = self.rows == "training"
         if not (type(estimator) in READERS if of_training else earns(estimator)):
@@ -276,6 +278,7 @@ class ImpurityImportance(BaseImportance):
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
         tree_weights: ArrayLike | None = None,
     ) -> Self:
@@ -296,6 +299,9 @@ class ImpurityImportance(BaseImportance):
             rows. Importances treat integer weights as repeated rows. Standard errors do
             not depend on the scale of the weights, so give counts as repeated rows
             where errors matter.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of rows that may depend on each other, such as the visits of one
+            patient, for the standard errors of rows="oob" and rows="unseen".
         tree_weights : array-like of shape (n_trees,), default=None
             Weights of the trees in the average, in place of the ensemble's own; in
             gradient boosting by stage, then class.
@@ -308,13 +314,14 @@ class ImpurityImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        X = self._started(estimator, X, y, sample_weight, feature_names)
-        self._fit(estimator, X, y, sample_weight, tree_weights)
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        X = self._started(estimator, X, y, of_rows, feature_names)
+        self._fit(estimator, X, y, sample_weight, tree_weights, groups)
         return self
 
-    def _fit(self, estimator, X, y, sample_weight, tree_weights=None):
+    def _fit(self, estimator, X, y, sample_weight, tree_weights=None, groups=None):
         if has_transformers(estimator):
-            more = {"tree_weights": tree_weights}
+            more = {"tree_weights": tree_weights, "groups": groups}
             fit_behind_transformers(self, estimator, X, y, sample_weight, **more)
             return
         check_fitted(estimator)
@@ -323,36 +330,37 @@ class ImpurityImportance(BaseImportance):
         if self.rows == "training":
             fit_training_rows(self, estimator, X, y, sample_weight, tree_weights)
         else:
-            self._fit_other_rows(estimator, X, y, sample_weight, tree_weights)
+            check_training_only(self, tree_weights)
+            self._fit_other_rows(estimator, X, y, sample_weight, groups)
 
-    def _fit_other_rows(self, estimator, X, y, sample_weight, tree_weights):
-        check_training_only(self, tree_weights)
+    def _fit_other_rows(self, estimator, X, y, sample_weight, groups):
         if not earns(estimator):
             raise not_trees(type(estimator).__name__)
         if X is None or y is None:
             missing = "X" if X is None else "y"
             raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
-        table = as_rows(X, y, sample_weight) if self.rows == "unseen" else as_table(X)
+        given = y, sample_weight, groups
+        table = as_rows(X, *given) if self.rows == "unseen" else as_table(X)
         if not isinstance(table, Table):
             table.fit_trees(self, estimator, y)
             return
         self._set_entries(table, None, estimator)
         target = check_target(y, table.n_samples)
-        weights = check_sample_weight(sample_weight, table.n_samples)
-        kept = weights > 0
+        weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
         places = np.flatnonzero(kept)
         some = table if kept.all() else table.take(places)
         rows = rows_in_trees(estimator, some, target[places], weights[places])
         if self.rows == "oob":
             rows.outside = out_of_bag_rows(estimator, table, y, sample_weight, kept)
         credit = rows.credit(rows.sums())
-        units = Units.of(rows.weights / rows.weights.sum())
+        units = Units.of(rows.weights / rows.weights.sum(), labels)
         errors = units.error(credit.influences.T)
         self._store_earned(credit.columns, credit.totals, errors, units, y)
         if self.keep_rows:
-            every = np.zeros((2, len(places), table.n_columns))
-            every[:, :, credit.columns] = credit.influences, credit.rows
-            store_rows(self, Rows(*every, units, kept, fingerprint(some)))
+            influences, rows = np.zeros((2, len(places), table.n_columns))
+            influences[:, credit.columns] = credit.influences
+            rows[:, credit.columns] = credit.rows
+            store_rows(self, Rows(influences, rows, units, kept, fingerprint(some)))
 
     def _store_earned(self, columns, totals, errors_of_columns, units, y):
         n_columns, n_outputs = self.n_features_in_, totals.shape[1]

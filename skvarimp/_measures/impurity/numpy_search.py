@@ -44,7 +44,7 @@ def best_cuts(grove, columns, rules):
         block = np.arange(part.start, part.stop)
         search = _Search(grove, columns, block, rules)
         for level in levels(grove, *columns.in_bag(grove, block)):
-            yield from search.of_level(level)
+            yield from search.on_level(level)
 
 
 class _Search:
@@ -56,7 +56,7 @@ class _Search:
         self.allowed = grove.grown_on(len(columns))[:, block]
         self.classes = grove.class_codes() if rules.class_boundary else None
 
-    def of_level(self, level):
+    def on_level(self, level):
         """The surrogates of one level, in parts."""
         level = self._with_observed_primary(level)
         if not len(level.nodes):
@@ -118,7 +118,7 @@ class _Search:
         if not self.exact:
             sides = [np.where(left, weight, 0.0), np.where(left, 0.0, weight)]
             sides = [np.add.reduceat(side, level.starts) for side in sides]
-            lighter = np.minimum(*sides)
+            lighter = np.minimum(sides[0], sides[1])
             weight = weight / np.where(lighter > 0, lighter, 1.0)[level.segment]
         signed = np.zeros(self.grove.n_slots, np.int32 if self.exact else np.float64)
         signed[slots] = np.where(left, 2 * weight, -2 * weight)
@@ -148,7 +148,7 @@ class _Search:
 
 
 def _found(nodes, features, *numbers):
-    """As `best_cuts` yields it; features and numbers are one for each node, or one."""
+    """What `best_cuts` yields; features and numbers are one for each node, or one."""
     nodes, features, *numbers = np.broadcast_arrays(nodes, features, *numbers)
     return nodes.astype(np.int32), features.astype(np.int32), np.stack(numbers, axis=1)
 

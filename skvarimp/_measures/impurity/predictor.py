@@ -294,8 +294,7 @@ def _led_down(tree, splits, matrix):
         absent = np.flatnonzero(np.isnan(value))
         rows = matrix[moving[absent]]
         left[absent] = _by_surrogates(tree, splits, bounds, at[absent], rows)
-        children = tree.children_left[at], tree.children_right[at]
-        node[moving] = np.where(left, *children)
+        node[moving] = np.where(left, tree.children_left[at], tree.children_right[at])
 
 
 def _by_surrogates(tree, splits, bounds, node, X):

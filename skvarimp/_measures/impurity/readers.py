@@ -158,7 +158,7 @@ class HistGradientBoosting(TreeReader):
         self.nominal = estimator.is_categorical_
 
     def matrix(self, table):
-        """As the trees see them: categories by their positions, float64."""
+        """X as the trees see it: categories by their positions, float64."""
         columns = range(table.n_columns)
         numbers = [self.encoding.numbers(j, table.column(j)) for j in columns]
         return np.column_stack(numbers)

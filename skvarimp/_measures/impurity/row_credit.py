@@ -187,9 +187,9 @@ class RowsInTrees:
         sums : tuple
             Those of these rows, or of more.
         """
-        total, _, asked = sums
+        total, reached, asked = sums
         n_outputs, width = len(self.outputs), self.codes.shape[1]
-        change, centre = self._centred(*sums)
+        change, centre = self._centred(total, reached, asked)
         earning = (asked * change)[:, self.below] / total
         of_outputs = [earning[output].sum(axis=0) for output in self.outputs]
         totals = [np.bincount(self.feature, one, width) for one in of_outputs]
@@ -202,7 +202,7 @@ class RowsInTrees:
         return Credit(self.nodes.columns, np.transpose(totals), rows, rows - means)
 
     def _centred(self, total, reached, asked):
-        """By how much each node's value is off the mean over the rows at its parent.
+        """How far each node's value is off the mean over the rows at its parent.
 
         Returns
         -------

@@ -182,7 +182,7 @@ def midpoint(below, above):
 
 
 def compiled_cuts(grove, columns, rules):
-    """See `numpy_search.best_cuts`; all branch nodes of some columns at a time."""
+    """All branch nodes of some columns at a time."""
     from skvarimp._compiled.surrogates import Search
 
     criterion, node = rules.criterion, np.flatnonzero(grove.left != LEAF)

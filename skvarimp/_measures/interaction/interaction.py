@@ -16,24 +16,22 @@ from skvarimp._data.validation import Interval
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_choice, check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.interaction.sets import (
-    all_pairs,
-    check_asked,
-    check_disjoint,
-    check_several,
-    resolve_sets,
-    screened_pairs,
-)
 from skvarimp._measures.interaction.statistics import (
     ConditionalStd,
     JointH,
     MeanCurves,
     OverallInteraction,
+    all_pairs,
     check_affordable,
+    check_asked,
+    check_disjoint,
+    check_several,
+    resolve_sets,
+    screened_pairs,
     together,
 )
-from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.problem import Request
+from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._response.engine import in_order
 from skvarimp._running.tasks import Progress
 from skvarimp._types import (
@@ -176,6 +174,7 @@ default="auto"
     """
 
     _passes_over_partitions = True
+    _takes_groups = False
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "pairs": ["array-like", Interval(Integral, 1, None, closed="left"), None],
@@ -289,11 +288,11 @@ default="auto"
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
         n_jobs = self.n_jobs if problem.partitions is None else None
-        how = (statistic,), n_jobs, response.prefer
+        how = (), n_jobs, response.prefer
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
-            for entry, result in in_order(_alone, used, *how):
+            for entry, result in in_order(statistic.alone, used, *how):
                 alone[entry] = result
                 if progress.step():
                     return strengths
@@ -301,7 +300,8 @@ default="auto"
                 return statistic.left(list(alone.values()))[np.newaxis]
             tasks = ((members, *map(alone.get, members)) for members in sets)
             with progress.until_interrupted():
-                for s, (_, result) in enumerate(in_order(_of_set, tasks, *how)):
+                found = in_order(statistic.strength, tasks, *how)
+                for s, (_, result) in enumerate(found):
                     strengths[s] = result
                     if progress.step():
                         break
@@ -313,8 +313,7 @@ default="auto"
         request = on_grid if self.statistic == "conditional_std" else None
         if problem.partitions is not None:
             return problem.interactions(moved, n_columns, joint, sets, request)
-        rows = problem.table, problem.weights, problem.base
-        curves = MeanCurves(problem.response(moved), *rows, n_columns)
+        curves = MeanCurves.over(problem, moved, n_columns)
         if request is None:
             return JointH(curves)
         return ConditionalStd(curves, partial(problem.move, request=request))
@@ -366,11 +365,3 @@ def _parts(used, joint, sets):
     """All parts of sets of entries, as one entry each: H compares their curves."""
     pairs = chain(*(combinations(members, 2) for members in sets if len(members) > 2))
     return list(dict.fromkeys([*used, *map(together, pairs), *joint]))
-
-
-def _alone(entry, statistic):
-    return statistic.alone(entry)
-
-
-def _of_set(task, statistic):
-    return statistic.of_set(task)

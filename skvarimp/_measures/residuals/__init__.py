@@ -1,0 +1,1 @@
+"""Entries as predicted from the other columns: `conditional="residuals"`."""

@@ -1,0 +1,1 @@
+"""Scores of shuffled columns, and their errors from scores of resampled rows."""

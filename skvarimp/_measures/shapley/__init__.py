@@ -1,0 +1,1 @@
+"""The Shapley values of what a response explains."""
