@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skvarimp._data.fitted import check_fitted
 from skvarimp._data.frames import require_pandas
-from skvarimp._data.validation import check_no_data
+from skvarimp._data.table import check_fitted
+from skvarimp._data.validation import check_no_data, validate_params
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._running.guards import no_overflow, undivided
-from skvarimp._running.private_sklearn import validate_params
 from skvarimp._running.tasks import set_callbacks
 from skvarimp._selection.checks import named
 from skvarimp._types import AnyEstimator, Matrix
@@ -37,6 +36,7 @@ def compare_importances(
     | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     callbacks: Any = None,
 ) -> Comparison:
     """Importances of several fitted models under several measures, in one table.
@@ -59,6 +59,9 @@ def compare_importances(
         Weights of the rows. Importances treat integer weights as repeated rows.
         Standard errors do not depend on the scale of the weights, so give counts as
         repeated rows where errors matter.
+    groups : array-like of shape (n_samples,), default=None
+        Labels of rows that may depend on each other, for the standard errors of the
+        measures that have them.
     callbacks : callback or list of them, default=None
         Such as :class:`sklearn.callback.ProgressBar`; told of each entry of each
         measure's fit. One that stops leaves the other entries of that fit NaN.
@@ -112,7 +115,8 @@ def compare_importances(
         for measure in of_model.values():
             validate_params(measure)
             set_callbacks(measure, callbacks)
-        fit_measures(list(of_model.values()), estimator, X, y, sample_weight)
+        given = estimator, X, y, sample_weight, groups
+        fit_measures(list(of_model.values()), *given)
         for name, measure in of_model.items():
             column = f"{label}/{name}"
             if column in fitted:
@@ -128,18 +132,22 @@ def compare_importances(
 
 @no_overflow()
 @undivided
-def fit_measures(measures, estimator, X, y, sample_weight):
+def fit_measures(measures, estimator, X, y, sample_weight, groups):
     """Fit measures on one model; those on the response engine share its walks.
 
-    A subclass that overrides `fit` is fitted by its own.
+    A subclass that overrides `fit` is fitted by its own. Groups are for measures with
+    standard errors.
     """
     walks = ResponseImportance.fit, ResponseImportance._fit
     sharing = [m for m in measures if (type(m).fit, type(m)._fit) == walks]
     if sharing:
-        fit_together(sharing, estimator, X, y, sample_weight)
+        fit_together(sharing, estimator, X, y, sample_weight, groups)
     for measure in measures:
         if measure not in sharing:
-            measure.fit(estimator, X, y, sample_weight=sample_weight)
+            of_rows = {"sample_weight": sample_weight}
+            if groups is not None and measure._takes_groups:
+                of_rows["groups"] = groups
+            measure.fit(estimator, X, y, **of_rows)
 
 
 def _with_quantities(fitted, labels):

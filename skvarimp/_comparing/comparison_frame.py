@@ -47,7 +47,7 @@ class Comparison(pd.DataFrame):
         fitted = getattr(self, "fitted", None) or {}
         entries = {name for of in fitted.values() for name in of.entry_names_}
         whole = fitted and self.shape == (len(entries), 3 * len(fitted))
-        return comparison_html(fitted) if whole else super()._repr_html_()
+        return comparison_html(self) if whole else super()._repr_html_()
 
     def plot(self, ax=None, **kwargs):
         """Draw the table.

@@ -6,17 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.frames import entry_frame, frame_of
-from skvarimp._data.statistics import holm
-from skvarimp._data.validation import as_array, check_confidence
-from skvarimp._data.values import is_missing
-from skvarimp._measures.base import BaseImportance, ranking
+from skvarimp._data.statistics import holm, ranking, t_quantile
+from skvarimp._data.validation import check_confidence, check_labels
+from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import (
     Rows,
     drawing_errors,
     error_and_skewness,
     interval_bounds,
     rows_of,
-    t_quantile,
     two_sided_p_values,
 )
 from skvarimp._running.guards import warn
@@ -31,7 +29,7 @@ def importance_difference(
     Two importances of the same rows (two models, or two measures on one scale) are
     compared row by row, so that what moves both in the same way cancels. Importances of
     different rows (two groups of customers, two months) are compared as independent
-    samples.
+    samples; groups of rows that have the same label in both are one group.
 
     Parameters
     ----------
@@ -84,7 +82,7 @@ def importance_difference(
     if _same_rows(ours, theirs):
         terms, freedom = ours.terms(psi - other), ours.units.freedom
     else:
-        terms = np.hstack([ours.terms(psi), -theirs.terms(other)])
+        terms = _together(ours, theirs, psi, other)
         freedom = min(ours.units.freedom, theirs.units.freedom)
     drawn = np.hypot(drawing_errors(first), drawing_errors(second)[order])
     error, skew = error_and_skewness(terms, drawn)
@@ -119,15 +117,37 @@ def _matching(names, others):
 def _same_rows(ours, theirs):
     if ours.fingerprint != theirs.fingerprint or len(ours.kept) != len(theirs.kept):
         return False
+    if ours.are_samples != theirs.are_samples:
+        raise ValueError(
+            "The two importances are of the same rows, one by a loss and the other by "
+            "a scorer, whose errors come from bootstrap samples. Fit both with "
+            "`scoring`, or both with `loss`."
+        )
     same = np.array_equal(ours.kept, theirs.kept) and np.allclose(
-        ours.weights, theirs.weights, rtol=1e-12, atol=0
+        ours.weights_of_rows, theirs.weights_of_rows, rtol=1e-12, atol=0
     )
     if not same:
         raise ValueError(
             "The two importances are of the same rows with different weights. Fit both "
             "with the same `sample_weight`."
         )
+    if not ours.units.same_groups(theirs.units):
+        raise ValueError(
+            "The two importances are of the same rows with different groups. Fit both "
+            "with the same `groups`."
+        )
     return True
+
+
+def _together(ours, theirs, psi, other):
+    """Terms of a difference of different rows; groups of one label are one group."""
+    terms, others = ours.terms(psi), -theirs.terms(other)
+    labels, of_others = ours.units.labels, theirs.units.labels
+    if labels is None or of_others is None:
+        return np.hstack([terms, others])
+    _, shared, of_shared = np.intersect1d(labels, of_others, return_indices=True)
+    terms[:, shared] += others[:, of_shared]
+    return np.hstack([terms, np.delete(others, of_shared, axis=1)])
 
 
 def importance_by_cohort(
@@ -168,9 +188,9 @@ def importance_by_cohort(
     A row counts as an evaluated row of its cohort and as a donor to all rows. Its part
     as a donor is known for the mean over all rows; for a cohort it is taken to be
     proportional to the cohort's importance, which is exact for a single cohort. The
-    error of a cohort of one row is not known: its numbers are NaN, with a warning.
-    Statistics are corrected for skewness (Hall 1992). The p-values are not adjusted for
-    the number of cohorts and entries.
+    error of a cohort of one row (or one group) is not known: its numbers are NaN, with
+    a warning. Statistics are corrected for skewness (Hall 1992). The p-values are not
+    adjusted for the number of cohorts and entries.
 
     Examples
     --------
@@ -194,18 +214,20 @@ def importance_by_cohort(
             "cohorts have none. Fit it to the rows of each cohort and use "
             "importance_difference."
         )
-    labels = _labels(cohorts, len(rows.kept))[rows.kept]
+    labels = check_labels(cohorts, len(rows.kept), "cohorts")[rows.kept]
     names, of_row = np.unique(labels, return_inverse=True)
     sizes = np.bincount(of_row)
-    if sizes.min() < 2:
-        alone = ", ".join(map(repr, names[sizes < 2].tolist()))
+    alone = [rows.units.count(of_row == c) < 2 for c in range(len(names))]
+    if any(alone):
+        what = "row of positive weight" if rows.units.groups is None else "group"
+        found = ", ".join(map(repr, names[alone].tolist()))
         warn(
-            f"Cohorts of one row of positive weight have no importance (NaN): {alone}. "
-            "Give them a label together with other rows."
+            f"Cohorts of one {what} have no importance (NaN): {found}. Give them a "
+            "label together with other rows."
         )
     table = []
     for c, name in enumerate(names.tolist()):
-        numbers = _of_cohort(rows, drawn, of_row == c, confidence)
+        numbers = _cohort_numbers(rows, drawn, of_row == c, confidence)
         for e in np.argsort(-numbers["importance"], kind="stable"):
             row = {"cohort": name, "entry": importance.entry_names_[e]}
             row["n_samples"] = int(sizes[c])
@@ -214,25 +236,9 @@ def importance_by_cohort(
     return frame_of(columns, importance._frame_library)
 
 
-def _labels(cohorts, n_samples):
-    labels = as_array(cohorts, "cohorts")
-    if labels.shape != (n_samples,):
-        raise ValueError(
-            f"`cohorts` must have one label per row of X, shape ({n_samples},), got "
-            f"shape {labels.shape}."
-        )
-    if any(is_missing(label) for label in labels.tolist()):
-        raise ValueError(
-            "`cohorts` holds missing values. Give these rows a label of their own, "
-            "such as 'unknown'."
-        )
-    kinds = {isinstance(label, str) for label in labels.tolist()}
-    return labels.astype(str) if len(kinds) == 2 else labels
-
-
-def _of_cohort(rows: Rows, drawn, inside, confidence):
+def _cohort_numbers(rows: Rows, drawn, inside, confidence):
     """Importance, error, interval, difference and p-value of each entry in a cohort."""
-    n_inside, share = inside.sum(), rows.weights[inside].sum()
+    n_inside, share = rows.units.count(inside), rows.weights[inside].sum()
     names = "importance", "standard_error", "lower", "upper", "difference", "p_value"
     numbers = dict.fromkeys(names, np.full(len(drawn), np.nan))
     if n_inside < 2:
@@ -246,7 +252,7 @@ def _of_cohort(rows: Rows, drawn, inside, confidence):
     lower, upper = interval_bounds(theta, error, skew, quantile)
     numbers |= {"importance": theta, "standard_error": error}
     numbers |= {"lower": lower, "upper": upper}
-    n_others = len(inside) - n_inside
+    n_others = rows.units.count(~inside)
     if n_others < 2:
         return numbers
     others, psi_others = _mean_of(rows, ~inside, everyone, as_donor)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import norm
 
-from skvarimp._data.statistics import divided, holm
-from skvarimp._data.units import unit_of
+from skvarimp._data.statistics import divided, holm, t_quantile, unit_of
 from skvarimp._data.validation import check_confidence
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import (
@@ -15,7 +14,6 @@ from skvarimp._measures.rows import (
     error_and_skewness,
     interval_bounds,
     rows_of,
-    t_quantile,
 )
 from skvarimp._running.memory import slices
 from skvarimp._types import Frame
@@ -76,7 +74,8 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     .. [1] M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for Ranks
        with Applications to Mobility across Neighbourhoods and Academic Achievement
        across Countries", Review of Economic Studies 91 (2024), section 3.
-    .. [2] P. Hall, "On the removal of skewness by transformation", JRSS B 54 (1992).
+    .. [2] P. Hall, "On the removal of skewness by transformation",
+       JRSS B 54 (1992).
 
     Examples
     --------
@@ -103,8 +102,9 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     known = np.flatnonzero(np.isfinite(errors))
     greater, quantile = np.zeros((n, n), dtype=bool), np.nan
     if len(known):
-        of_known = estimates[known], terms[known], drawn[known]
-        pairs, quantile = _tested(*of_known, rows.units.freedom, confidence)
+        pairs, quantile = _tested(
+            estimates[known], terms[known], drawn[known], rows.units.freedom, confidence
+        )
         greater[np.ix_(known, known)] = pairs
     lower, upper = interval_bounds(estimates, errors, skew, quantile)
     columns = {
@@ -175,7 +175,7 @@ def _differences(estimates, terms, drawn):
 
 
 def _joint_quantile(terms, drawn, draws, errors, freedom, confidence):
-    """Of the largest corrected statistic of all entries."""
+    """The quantile of the largest corrected statistic of all entries."""
     if terms.shape[1] <= RESAMPLED_ROWS:
         return np.quantile(_largest_resampled(terms, drawn), confidence)
     largest = np.abs(divided(draws, errors)).max(axis=1, initial=0.0)

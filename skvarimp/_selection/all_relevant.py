@@ -15,9 +15,15 @@ from skvarimp._display.selection import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._running.tasks import Progress, in_order
-from skvarimp._selection.refits import RefittingSelector, cloned, generator, seeds_of
+from skvarimp._selection.refits import (
+    Importance,
+    RefittingSelector,
+    cloned,
+    generator,
+    seeds_of,
+)
 from skvarimp._selection.removal import Removal, check_copies_reach, with_lists
-from skvarimp._types import AnyEstimator, Axes, Importance, RandomState
+from skvarimp._types import AnyEstimator, Axes, RandomState
 
 TENTATIVE, SELECTED, REJECTED = 0, 1, -1
 FEWEST_COPIES = 5  # the largest of fewer is too easily exceeded
@@ -171,8 +177,9 @@ class AllRelevantSelector(RefittingSelector):
             while not progress.stopped and (n_more := decisions.next_batch()):
                 left = decisions.left()
                 tasks = [(seed, left) for seed in seeds[decisions.n_rounds :][:n_more]]
-                for _, found in in_order(_of_round, tasks, shared, self.n_jobs):
-                    decisions.add(left, *found)
+                rounds = in_order(_one_round, tasks, shared, self.n_jobs)
+                for _, (values, largest_copy) in rounds:
+                    decisions.add(left, values, largest_copy)
                     if progress.step():
                         break
                 decisions.decide()
@@ -213,7 +220,7 @@ class AllRelevantSelector(RefittingSelector):
         return AllRelevantDisplay.from_selector(self, ax=ax, **kwargs)
 
 
-def _of_round(task, refits, removal):
+def _one_round(task, refits, removal):
     """Importances of the columns left, and the largest of their copies.
 
     Parameters

@@ -12,7 +12,8 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import has_fit_parameter
 
-from skvarimp._data.validation import StrOptions, as_array, check_sample_weight
+from skvarimp._data.table import as_array
+from skvarimp._data.validation import StrOptions, check_sample_weight, validate_params
 from skvarimp._measures.accumulated_local_effects import ALEImportance
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.coefficients.coefficients import CoefficientImportance
@@ -27,8 +28,8 @@ from skvarimp._measures.interaction.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._measures.shapley.shapley import ShapleyImportance
 from skvarimp._measures.sobol import SobolImportance
-from skvarimp._running.private_sklearn import validate_params
 
 MEASURES = {
     "ale": ALEImportance,
@@ -42,6 +43,7 @@ MEASURES = {
     "partial_dependence": PartialDependenceImportance,
     "permutation": PermutationImportance,
     "sensitivity": SensitivityImportance,
+    "shapley": ShapleyImportance,
     "sobol": SobolImportance,
 }
 

@@ -1,4 +1,4 @@
-"""Meta-estimators that hand X on unchanged and answer like the model they fitted."""
+"""Selectors answer like the model that they fitted on the selected columns."""
 
 from __future__ import annotations
 
@@ -6,23 +6,10 @@ from copy import deepcopy
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.table import as_table, checked_frame
-from skvarimp._data.validation import (
-    check_class_labels,
-    check_in_memory,
-    check_target,
-    is_structured,
-)
 from skvarimp._types import Matrix
 
 
@@ -36,55 +23,7 @@ def estimator_has(method):
     return check
 
 
-class TakesAnyContainer(MetaEstimatorMixin):
-    """Takes the X that its `estimator` takes: frames unchanged, arrays checked."""
-
-    def _validated(self, X, reset):
-        """X checked as scikit-learn does it; frames unchanged."""
-        if checked_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return X
-        check_in_memory(X, "X")
-        return validate_data(
-            self,
-            X,
-            dtype=None,
-            accept_sparse=["csr", "csc"],
-            ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan
-            or "allow-nan",
-            reset=reset,
-        )
-
-    def _checked(self, X, y):
-        """X as a table and y as an array, checked as scikit-learn does."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None."
-            )
-        check_in_memory(y, "y")
-        table = as_table(self._validated(X, reset=True))
-        if not is_structured(y):
-            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        check_target(y, table.n_samples, structured=True)
-        if is_classifier(self.estimator):
-            check_class_labels(y)
-        return table, y
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.target_tags = deepcopy(inner.target_tags)
-        tags.target_tags.required = True
-        tags.input_tags.sparse = inner.input_tags.sparse
-        frame = hasattr(self, "feature_names_in_")  # goes to the estimator unchecked
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
-        return tags
-
-
-class Delegating(TakesAnyContainer):
+class Delegating:
     """Answers like the estimator refitted on the selected columns, `estimator_`."""
 
     def _ask(self, method, X, *args, **params):

@@ -28,21 +28,14 @@ from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.html import selector_html
 from skvarimp._display.selection import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.scores import is_finite_number
+from skvarimp._measures.scorers.lost import is_finite_number
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._selection.checks import router_of
 from skvarimp._selection.delegation import Delegating
-from skvarimp._selection.refits import Refits, RefittingSelector
+from skvarimp._selection.refits import Importance, Refits, RefittingSelector
 from skvarimp._selection.removal import Removal
-from skvarimp._types import (
-    AnyEstimator,
-    Axes,
-    CrossValidation,
-    Importance,
-    RandomState,
-    Scoring,
-)
+from skvarimp._types import AnyEstimator, Axes, CrossValidation, RandomState, Scoring
 
 ONE_SPLIT = "one_split"
 ONE_STANDARD_ERROR = "one_standard_error"
@@ -202,12 +195,12 @@ class PathSelector(Delegating, RefittingSelector):
                 "example cv=5."
             )
         removal = Removal.of(self.removal, self.estimator, table)
-        how = self._scorer(), splits, self.n_jobs, self._changes
-        path = Path(refits, removal, *how)
+        scorer, changes = self._scorer(), self._changes
+        path = Path(refits, removal, scorer, splits, self.n_jobs, changes)
         most = self._most_steps(table.n_columns)
         with Progress([self], most, "step") as progress, progress.until_interrupted():
-            for step in self._walk(path):
-                path.visit(*step)
+            for columns, changed, with_importance in self._walk(path):
+                path.visit(columns, changed, with_importance)
                 if progress.step():
                     break
         self._keep(path.steps)

@@ -5,29 +5,38 @@ Seeds and splits are the same for any order of the work.
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from skvarimp._data.table import Table
-from skvarimp._data.validation import CONSTRAINTS
+from skvarimp._data.table import Table, as_table, check_in_memory, checked_frame
+from skvarimp._data.validation import (
+    CONSTRAINTS,
+    check_class_labels,
+    check_target,
+    is_structured,
+    validate_params,
+)
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.guards import users_code, whole_fit
-from skvarimp._running.private_sklearn import (
-    CallbackSupportMixin,
-    validate_params,
-    with_callbacks,
-)
+from skvarimp._running.private_sklearn import CallbackSupportMixin, with_callbacks
 from skvarimp._selection.checks import (
     Passed,
     check_one_a_column,
@@ -36,8 +45,10 @@ from skvarimp._selection.checks import (
     routed,
     router_of,
 )
-from skvarimp._selection.delegation import TakesAnyContainer
 from skvarimp._types import Matrix
+
+# A measure, its name for default parameters, or a function of one's own.
+Importance: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -90,18 +101,24 @@ class Refits:
         reads = getattr(self.importance, "_reads_training_rows", False)
         return train if reads else rows
 
-    @users_code()
     def measured(self, estimator, random=None):
         """The importances of an estimator; NaN and infinity raise."""
+        return Measured.of(self._found(estimator, random), self.table)
+
+    @users_code()
+    def _found(self, estimator, random):
+        """The measure fitted on an estimator, or what the user's function returns."""
         X, found = self.table.native, self.importance
-        if isinstance(found, BaseImportance):
-            found = cloned(found, random)
-            found.fit(estimator, X, self.y, **self.passed.importance)
-        else:
-            found = found(estimator, X, self.y)
-        return Measured.of(found, self.table)
+        if not isinstance(found, BaseImportance):
+            return found(estimator, X, self.y)
+        found = cloned(found, random)
+        return found.fit(estimator, X, self.y, **self.passed.importance)
 
     def refitted(self, train, rows, random):
+        """The importances after `found_after_refit`."""
+        return Measured.of(self.found_after_refit(train, rows, random), self.table)
+
+    def found_after_refit(self, train, rows, random):
         """Fit on the rows `train`, measure on `rows` (None: all of them).
 
         Every `random_state` that is None gets a seed from `random`, see `cloned`.
@@ -111,7 +128,7 @@ class Refits:
         if self.estimator is not None:
             estimator = self.part(train).fitted(random)
         rows = self.rows_to_measure(train, rows)
-        return self.part(rows).measured(estimator, random)
+        return self.part(rows)._found(estimator, random)
 
     def splits(self, splitter, random=None, weighted=True):
         """(train, held-out) positions of each split.
@@ -183,7 +200,7 @@ class Measured:
 
     @classmethod
     def of(cls, found, table):
-        """From a fitted measure, or one number per column of a table."""
+        """The importances of a fitted measure, or one number per column of a table."""
         if isinstance(found, BaseImportance):
             values, per_output = found.importances_, found.importances_per_output_
             result = cls(found.entry_names_, found.output_names_, values, per_output)
@@ -261,10 +278,11 @@ def _positions(rows, n_samples):
     return rows
 
 
-class RefitsEstimator(TakesAnyContainer, BaseEstimator):
+class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
     """Something that refits its `estimator` and measures importances.
 
-    A subclass implements `_fit(refits)`.
+    It takes the X that its estimator takes: frames unchanged, arrays checked. A
+    subclass implements `_fit(refits)`.
     """
 
     _doc_link_module = "skvarimp"
@@ -310,6 +328,50 @@ class RefitsEstimator(TakesAnyContainer, BaseEstimator):
             To the estimator's and the importance's fit.
         """
         return router_of(self, self.estimator, self.importance)
+
+    def _validated(self, X, reset):
+        """X checked as scikit-learn does it; frames unchanged."""
+        if checked_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return X
+        check_in_memory(X, "X")
+        return validate_data(
+            self,
+            X,
+            dtype=None,
+            accept_sparse=["csr", "csc"],
+            ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan
+            or "allow-nan",
+            reset=reset,
+        )
+
+    def _checked(self, X, y):
+        """X as a table and y as an array, checked as scikit-learn does."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None."
+            )
+        check_in_memory(y, "y")
+        table = as_table(self._validated(X, reset=True))
+        if not is_structured(y):
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        check_target(y, table.n_samples, structured=True)
+        if is_classifier(self.estimator):
+            check_class_labels(y)
+        return table, y
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.target_tags = deepcopy(inner.target_tags)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = inner.input_tags.sparse
+        frame = hasattr(self, "feature_names_in_")  # goes to the estimator unchecked
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
+        return tags
 
     def _default_importance(self):
         """What serves where `importance` is None."""

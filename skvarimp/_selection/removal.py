@@ -108,8 +108,11 @@ def with_lists(estimator, instead):
         return estimator
     estimator = clone(estimator)
     for inside in _column_transformers(estimator):
-        edited = (_edited(*part, instead) for part in inside.transformers)
-        inside.transformers = [part for parts in edited for part in parts]
+        inside.transformers = [
+            part
+            for name, transformer, columns in inside.transformers
+            for part in _edited(name, transformer, columns, instead)
+        ]
     return estimator
 
 

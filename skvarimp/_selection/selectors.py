@@ -17,13 +17,12 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._selection.checks import importance_constraint
 from skvarimp._selection.delegation import Delegating
 from skvarimp._selection.path import PathSelector
-from skvarimp._selection.refits import RefitsEstimator
 
 # Signatures of the two selectors name these, too, with the fields that they inherit.
+from skvarimp._selection.refits import Importance, RefitsEstimator  # noqa: F401
 from skvarimp._types import (  # noqa: F401
     AnyEstimator,
     CrossValidation,
-    Importance,
     RandomState,
     Scoring,
 )

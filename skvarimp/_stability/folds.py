@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
+from sklearn.base import clone
 
-from skvarimp._data.frames import entry_frame, frame_library
-from skvarimp._data.validation import StrOptions
-from skvarimp._display.stability import FoldsDisplay
-from skvarimp._measures.base import ranking
+from skvarimp._data.frames import frame_library
+from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._selection.refits import check_comparable
-from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
-from skvarimp._types import (
-    AnyEstimator,
-    Axes,
-    CrossValidation,
-    Floats,
-    Frame,
-    Importance,
-    Integers,
-    Matrix,
-    RandomState,
+from skvarimp._selection.refits import Importance, Measured, check_comparable
+from skvarimp._stability.folds_result import (
+    FoldImportances,
+    Pooled,
+    not_poolable,
+    part_of_fold,
 )
+from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
+from skvarimp._types import AnyEstimator, CrossValidation, Matrix, RandomState
 
 
 def importance_across_folds(
@@ -91,8 +85,8 @@ def importance_across_folds(
     Returns
     -------
     FoldImportances
-        Importances of every fold, their mean, spread and ranks; `to_frame()` and
-        `plot()`.
+        Importances of every fold, their mean, spread and ranks; pooled importances
+        with intervals and p-values; `to_frame()`, `plot()` and `plot_pooled()`.
 
     See Also
     --------
@@ -101,15 +95,27 @@ def importance_across_folds(
 
     Notes
     -----
+    Where the folds hold out every row exactly once and the measure has influences of
+    single rows, the held-out rows are pooled: the importance is the mean of the folds,
+    weighted by their rows, and a row's influence on it is that on its own fold plus the
+    fold's deviation from the mean. `standard_errors`, `interval`, one-sided `pvalues`
+    and their adjustments follow. They hold the fitted models fixed: they say how far
+    the importance would change with other held-out rows, not with other training rows.
+    With ``PermutationImportance(conditional="residuals")`` the p-value tests whether a
+    column adds anything, given the others [2]_ [3]_. Each row is held out of one fold
+    and trains the others. Where the model uses a column that tells nothing in many
+    small ways, the errors of the folds add up, and the variance is up to twice what the
+    standard error says.
+
     The spread over folds is *not* a standard error. The training sets overlap: any two
     of five folds share three quarters of their rows, so that the folds agree with each
-    other more than with a new sample. In simulations (``benchmarks/fold_spread.py``)
+    other more than with a new sample. In simulations (``benchmarks/coverage.py folds``)
     the spread divided by the square root of the number of folds was 1.1 to 4.5 times
     too small for the error of the mean, and more repeats made it worse. Nadeau and
     Bengio's correction for test errors [1]_ does not help enough: an importance varies
     more with the fit than a test error does, and half of the error was still missing
-    in some cases. Therefore no standard error is given. To know how far an importance
-    may change in a new sample, draw new samples.
+    in some cases. Therefore no standard error of refits is given. To know how far an
+    importance of a refitted model may change in a new sample, draw new samples.
 
     Cost: one refit and one importance per fold.
 
@@ -117,6 +123,10 @@ def importance_across_folds(
     ----------
     .. [1] C. Nadeau and Y. Bengio, "Inference for the Generalization Error", Machine
        Learning 52 (2003), section 3.
+    .. [2] D. S. Watson and M. N. Wright, "Testing Conditional Independence in
+       Supervised Learning Algorithms", Machine Learning 110 (2021).
+    .. [3] A. Chamma, D. A. Engemann and B. Thirion, "Statistically Valid Variable
+       Importance Assessment through Conditional Permutations", NeurIPS 36 (2023).
 
     Examples
     --------
@@ -143,125 +153,37 @@ def importance_across_folds(
         (train, train if rows == "training" else held_out, seed)
         for train, held_out, seed in refits.seeded_splits(splitter, random_state)
     ]
-    folds = run_refits(_of_fold, tasks, (refits,), n_jobs, callbacks)
-    warn_if_stopped(caller, len(folds), len(tasks), "folds")
+    held_out, n_samples = [r for _, r, _ in tasks], refits.table.n_samples
+    reason = not_poolable(refits.importance, rows, held_out, n_samples)
+    if reason is None:
+        keeping = clone(refits.importance).set_params(keep_rows=True)
+        refits = replace(refits, importance=keeping)
+    arguments = refits, reason is None
+    found = run_refits(_one_fold, tasks, arguments, n_jobs, callbacks)
+    warn_if_stopped(caller, len(found), len(tasks), "folds")
+    folds, parts = zip(*found)
     check_comparable(folds)
+    if len(found) < len(tasks):
+        reason = "not all folds are done"
+    pooled = None
+    if reason is None:
+        weights = refits.passed.importance.get("sample_weight")
+        groups = refits.passed.groups if groups is None else groups
+        weights = check_weights(weights, n_samples)
+        pooled = Pooled.of(parts, held_out, weights, groups)
     return FoldImportances(
         folds[0].entry_names,
         np.array([fold.importances for fold in folds]),
         np.array([fold.per_output for fold in folds]),
         folds[0].output_names,
         frame_library(refits.table.native),
+        pooled,
+        reason or "",
     )
 
 
-def _of_fold(task, refits):
-    return refits.refitted(*task)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FoldImportances:
-    """Importances of an estimator refitted on every fold.
-
-    Made by :func:`importance_across_folds`.
-
-    Attributes
-    ----------
-    entry_names : list of str
-        Names of the entries.
-    importances : ndarray of shape (n_folds, n_entries)
-        Importances of each fold, in the measure's unit.
-    importances_per_output : ndarray of shape (n_folds, n_entries, n_outputs)
-        The same for each output of the estimator.
-    output_names : list of str
-        Names of the outputs.
-    frame_library : str, default="pandas"
-        Library of the frames that `to_frame` makes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from skvarimp import importance_across_folds
-    >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> folds = importance_across_folds(LinearRegression(), X, X[:, 0])
-    >>> folds.ranks[:, 0]
-    array([1., 1., 1., 1., 1.])
-    """
-
-    entry_names: list[str]
-    importances: Floats
-    importances_per_output: Floats
-    output_names: list[str]
-    frame_library: str = "pandas"
-
-    def __repr__(self) -> str:
-        n_folds, n_entries = np.shape(self.importances)
-        return f"<importances of {n_entries} entries over {n_folds} folds: to_frame()>"
-
-    @property
-    def mean(self) -> Floats:
-        """Mean over the folds, of shape (n_entries,)."""
-        return self.importances.mean(axis=0)
-
-    @property
-    def sd(self) -> Floats:
-        """Standard deviation over the folds, divisor n_folds - 1; NaN for one fold.
-
-        Not a standard error, see `importance_across_folds`.
-        """
-        if len(self.importances) < 2:
-            return np.full(self.importances.shape[1], np.nan)
-        return self.importances.std(axis=0, ddof=1)
-
-    @property
-    def ranks(self) -> Floats:
-        """Rank in each fold, 1 = most important, of shape (n_folds, n_entries).
-
-        Equal importances share the mean of their ranks.
-        """
-        return rankdata(-self.importances, axis=1)
-
-    @property
-    def ranking(self) -> Integers:
-        """Rank of the mean importances, 1 = most important, of shape (n_entries,)."""
-        return ranking(self.mean)
-
-    def to_frame(self) -> Frame:
-        """Table of the entries, the largest mean first.
-
-        Returns
-        -------
-        frame of shape (n_entries, 8)
-            Columns entry, mean, sd, lowest and highest importance, mean_rank,
-            best_rank and worst_rank over the folds, in the frame library X came in
-            (pandas for arrays).
-        """
-        ranks, values = self.ranks, self.importances
-        columns = {
-            "mean": self.mean,
-            "sd": self.sd,
-            "lowest": values.min(axis=0),
-            "highest": values.max(axis=0),
-            "mean_rank": ranks.mean(axis=0),
-            "best_rank": ranks.min(axis=0),
-            "worst_rank": ranks.max(axis=0),
-        }
-        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
-
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> FoldsDisplay:
-        """Draw the folds' importances as boxes, the largest mean on top.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
-        **kwargs : dict
-            Passed to `FoldsDisplay.from_folds`.
-
-        Returns
-        -------
-        display : FoldsDisplay
-            Holds `ax_` and `figure_`.
-        """
-        return FoldsDisplay.from_folds(self, ax=ax, **kwargs)
+def _one_fold(task, refits, pools):
+    """`Measured` of a fold, and its `part_of_fold` where folds are pooled."""
+    found = refits.found_after_refit(*task)
+    part = part_of_fold(found) if pools else None
+    return Measured.of(found, refits.table), part

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.linear_model import LinearRegression, Ridge
 
-from skvarimp._data.entries import resolve_features
 from skvarimp._data.frames import frame_library
+from skvarimp._data.table import resolve_features
 from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._data.values import as_columns
 from skvarimp._models.model import Model
@@ -143,7 +143,7 @@ callable, default="auto"
     at the interval's level rejects 0, and m - z s, which is then not positive,
     elsewhere. In simulations of least squares with 200 rows such intervals held the
     importance of needed columns in 93% to 97% of samples, and an unneeded column's 0
-    nearly always (``benchmarks/leave_out_coverage.py``).
+    nearly always (``benchmarks/coverage.py leave_out``).
 
     `LinearRegression` and `Ridge` on numeric arrays and frames are refitted once per
     fold; the losses without each entry follow in closed form, after a comparison with
@@ -207,8 +207,9 @@ callable, default="auto"
     batches = [left_out] if together else [[one] for one in left_out]
     tasks = [(*split, batch) for split in splits for batch in batches]
     arguments = (refits, loss, removed)
-    how = n_jobs, callbacks, len(batches)
-    found = iter(run_refits(_losses_of_task, tasks, arguments, *how))
+    least = len(batches)
+    found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks, least)
+    found = iter(found)
     by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
     return LeaveOutImportances._of(

@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import false_discovery_control, t
+from scipy.stats import t
 
 from skvarimp._data.frames import entry_frame
-from skvarimp._data.statistics import divided, holm
-from skvarimp._data.units import Units
+from skvarimp._data.statistics import Units, divided, ranking
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import leave_out_html
-from skvarimp._measures.base import ranking
+from skvarimp._stability.folds_result import AdjustedPvalues, one_sided_pvalues
 from skvarimp._types import Axes, Floats, Frame, Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveOutImportances:
+class LeaveOutImportances(AdjustedPvalues):
     """Increase of the held-out loss without each entry, with its error.
 
     Made by :func:`leave_out_importances`, whose notes say how intervals and p-values
@@ -98,16 +97,19 @@ class LeaveOutImportances:
         total = weight.sum()
         if total == 0.0:  # stopped before the end of the first fold
             unknown = np.full(len(entry_names), np.nan)
-            nothing = entry_names, unknown, unknown, differences, np.nan
-            return cls(*nothing, frame_library=frame_library)
-        weight = weight / total
-        mean, codes = weight @ values, np.arange(len(weight))
-        if groups is not None:
-            _, codes = np.unique(np.asarray(groups)[used], return_inverse=True)
-        sums = np.zeros((codes.max() + 1, len(entry_names)))
-        np.add.at(sums, codes, weight[:, np.newaxis] * (values - mean))
-        errors, freedom = Units(len(sums)).error_of_sums(sums.T), len(sums) - 1.0
-        baseline = float(weight @ losses[used, 0])
+            return cls(
+                entry_names,
+                unknown,
+                unknown,
+                differences,
+                np.nan,
+                frame_library=frame_library,
+            )
+        labels = None if groups is None else np.asarray(groups)[used]
+        units = Units.of(weight / total, labels)
+        mean = units.weights @ values
+        errors, freedom = units.error((values - mean).T), units.n - 1.0
+        baseline = float(units.weights @ losses[used, 0])
         return cls(
             entry_names, mean, errors, differences, baseline, freedom, frame_library
         )
@@ -128,20 +130,8 @@ class LeaveOutImportances:
 
         Where the error is 0, 0 for a positive importance and 1 for others.
         """
-        errors, positive = self.standard_errors, self.importances > 0
-        ratio = np.where(positive, np.inf, -np.inf) + 0.0 * errors  # NaN stays
-        np.divide(self.importances, errors, out=ratio, where=errors > 0)
-        return t.sf(ratio, self.degrees_of_freedom)
-
-    @property
-    def holm_pvalues(self) -> Floats:
-        """Adjusted by Holm: the chance of any false discovery is at most alpha."""
-        return _adjusted(self.pvalues, holm)
-
-    @property
-    def fdr_pvalues(self) -> Floats:
-        """Adjusted by Benjamini and Hochberg: the share of false discoveries."""
-        return _adjusted(self.pvalues, false_discovery_control)
+        of_errors = self.standard_errors, self.degrees_of_freedom
+        return one_sided_pvalues(self.importances, *of_errors)
 
     @property
     def ranking(self) -> Integers:
@@ -229,11 +219,3 @@ class LeaveOutImportances:
             label=label,
         )
         return display.plot(ax, **kwargs)
-
-
-def _adjusted(pvalues, method):
-    """p-values adjusted for their number; those that are NaN stay so."""
-    known, adjusted = ~np.isnan(pvalues), np.full(len(pvalues), np.nan)
-    if known.any():
-        adjusted[known] = method(pvalues[known])
-    return adjusted

@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from skvarimp._data.frames import entry_frame, frame_library
-from skvarimp._data.statistics import divided
+from skvarimp._data.statistics import divided, ranking
 from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._data.values import encoded
+from skvarimp._display.html import null_html
 from skvarimp._display.stability import NullDisplay
-from skvarimp._measures.base import ranking
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._running.guards import warn
-from skvarimp._selection.refits import check_comparable, generator, seeds_of
+from skvarimp._selection.refits import Importance, check_comparable, generator, seeds_of
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import (
     AnyEstimator,
@@ -28,7 +28,6 @@ from skvarimp._types import (
     CrossValidation,
     Floats,
     Frame,
-    Importance,
     Integers,
     Matrix,
     RandomState,
@@ -196,7 +195,7 @@ def null_importances(
     seeds = seeds_of(generator(random_state), 1 + n_permutations)
     tasks = [(number > 0, seed) for number, seed in enumerate(seeds)]
     arguments = (refits, splitter, blocks, n_repeats)
-    found = run_refits(_of_permutation, tasks, arguments, n_jobs, callbacks, least=2)
+    found = run_refits(_one_permutation, tasks, arguments, n_jobs, callbacks, least=2)
     warn_if_stopped(caller, len(found) - 1, n_permutations, "permutations")
     names, actual = found[0]
     null = np.array([values for _, values in found[1:]]).reshape(-1, len(names))
@@ -240,7 +239,7 @@ def _blocks(strata, sample_weight, n_samples):
     return blocks
 
 
-def _of_permutation(task, refits, splitter, blocks, n_repeats):
+def _one_permutation(task, refits, splitter, blocks, n_repeats):
     """Names and importances for y, or for one permutation of it."""
     shuffled, seed = task
     random = np.random.default_rng(seed)
@@ -299,6 +298,9 @@ class NullImportances:
             f"<importances of {n_entries} entries, and for {n_shuffled} shuffled "
             "targets: to_frame()>"
         )
+
+    def _repr_html_(self) -> str:
+        return null_html(self)
 
     @property
     def pvalues(self) -> Floats:

@@ -7,21 +7,20 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 
-from skvarimp._data.entries import resolve_features
-from skvarimp._data.table import as_table
-from skvarimp._data.validation import (
-    CONSTRAINTS,
-    check_class_labels,
-    check_target,
-    has_tags,
-)
+from skvarimp._data.table import as_table, has_tags, resolve_features
+from skvarimp._data.validation import CONSTRAINTS, check_class_labels, check_target
 from skvarimp._measures.base import BaseImportance
 from skvarimp._running.guards import warn
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
     validate_parameter_constraints,
 )
-from skvarimp._running.tasks import set_callbacks, tasks_done, within_callbacks
+from skvarimp._running.tasks import (
+    Progress,
+    set_callbacks,
+    tasks_done,
+    within_callbacks,
+)
 from skvarimp._selection.checks import (
     check_refittable,
     checked_instance,
@@ -85,7 +84,8 @@ def run_refits(function, tasks, arguments, n_jobs, callbacks, least=1):
     """
     runner = Refitting()
     set_callbacks(runner, callbacks)
-    done = tasks_done([runner], function, tasks, arguments, n_jobs, "refit", least)
+    progress = Progress([runner], len(tasks), "refit")
+    done = tasks_done(progress, function, tasks, arguments, n_jobs, least)
     return within_callbacks([runner], lambda: [result for _, result in done])
 
 

@@ -1,0 +1,383 @@
+"""`FoldImportances`: what `importance_across_folds` returns, and how it is pooled.
+
+Fold k measures theta_k on its held-out rows, whose share of the weight is W_k. Where
+the folds hold out every row once, the pooled importance is sum_k W_k theta_k, and row i
+of fold k has the influence psi_i + theta_k - theta on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control, rankdata, t
+
+from skvarimp._data.frames import entry_frame
+from skvarimp._data.statistics import Units, holm, ranking
+from skvarimp._data.validation import check_confidence
+from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.html import folds_html
+from skvarimp._display.stability import FoldsDisplay
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.rows import drawing_errors, interval_ends
+from skvarimp._types import Axes, Floats, Frame, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Pooled importances and their errors.
+
+    Attributes
+    ----------
+    importances : ndarray of shape (n_entries,)
+    standard_errors : ndarray of shape (n_entries,)
+        Sampling errors with the fitted models held fixed.
+    drawing_errors : ndarray of shape (n_entries,)
+        Of random draws; 0 where nothing was drawn.
+    skewness : ndarray of shape (n_entries,)
+        Of the sampling errors.
+    freedom : float
+        Degrees of freedom of Student's distribution.
+    may_be_negative : bool
+        Whether an importance of nothing has mean 0, so that it can be tested.
+    """
+
+    importances: np.ndarray
+    standard_errors: np.ndarray
+    drawing_errors: np.ndarray
+    skewness: np.ndarray
+    freedom: float
+    may_be_negative: bool
+
+    @classmethod
+    def of(cls, folds, held_out, weights, groups):
+        """From the parts that `part_of_fold` gives for each fold.
+
+        Parameters
+        ----------
+        folds : list of (ndarray, ndarray, ndarray, bool)
+        held_out : list of ndarray of int
+            The rows of each fold.
+        weights : ndarray of shape (n_samples,)
+        groups : array-like of shape (n_samples,) or None
+            Labels of rows that depend on each other.
+        """
+        theta = np.stack([of_fold for of_fold, *_ in folds])
+        drawn = np.stack([errors for _, _, errors, _ in folds])
+        shares = np.array([weights[rows].sum() for rows in held_out])
+        shares = shares / shares.sum()
+        pooled = shares @ theta
+        weights = weights / np.concatenate([weights[r] for r in held_out]).sum()
+        kept = weights > 0
+        psi = np.zeros((len(weights), len(pooled)))
+        for (of_fold, influences, *_), rows in zip(folds, held_out):
+            psi[rows] = influences + (of_fold - pooled)
+        labels = None if groups is None else np.asarray(groups)[kept]
+        units, psi = Units.of(weights[kept], labels), psi[kept].T
+        errors = units.error(psi)
+        skewness = units.skewness(psi, errors)
+        drawn = np.sqrt(shares**2 @ drawn**2)
+        return cls(pooled, errors, drawn, skewness, units.freedom, folds[0][-1])
+
+    def ends(self, confidence):
+        """Lower and upper ends of intervals, (n_entries,) each; see `interval_ends`."""
+        of_errors = self.standard_errors, self.skewness, self.drawing_errors
+        return interval_ends(self.importances, *of_errors, self.freedom, confidence)
+
+    @property
+    def pvalues(self):
+        """One-sided p-values of "not positive", (n_entries,)."""
+        errors = np.hypot(self.standard_errors, self.drawing_errors)
+        return one_sided_pvalues(self.importances, errors, self.freedom)
+
+
+def not_poolable(importance, rows, held_out, n_samples):
+    """Why the importances of folds cannot be pooled; None where they can.
+
+    Parameters
+    ----------
+    importance : object
+    rows : {"held_out", "training"}
+    held_out : list of ndarray of int
+        The rows of each fold.
+    n_samples : int
+    """
+    name = type(importance).__name__
+    if not isinstance(importance, BaseImportance):
+        return "only measures of skvarimp tell what single rows add"
+    if rows == "training" or importance._reads_training_rows:
+        return "the importances are those of training rows"
+    if "keep_rows" not in importance.get_params(deep=False):
+        return f"{name} has no influences of single rows"
+    if getattr(importance, "scoring", None) is not None:
+        return "a score is no mean over rows: use `loss`"
+    if importance._without_rows:
+        return f"{name}: {importance._without_rows}"
+    if importance.get_params(deep=False).get("n_repeats") == 1:
+        return "one draw of each row tells no error: use a larger `n_repeats`"
+    times = np.bincount(np.concatenate(held_out), minlength=n_samples)
+    if not np.all(times == 1):
+        return "the folds do not hold out every row exactly once"
+    return None
+
+
+def part_of_fold(measure):
+    """What a measure fitted with `keep_rows` says of its fold, see `Pooled.of`."""
+    influences = np.nan_to_num(measure.influences_)  # NaN where a row has weight 0
+    how = drawing_errors(measure), measure._may_be_negative
+    return measure.importances_, influences, *how
+
+
+def one_sided_pvalues(importances, errors, freedom):
+    """Of "not positive", by Student's distribution.
+
+    Where the error is 0, 0 for a positive importance and 1 for others; NaN stays.
+    """
+    ratio = np.where(importances > 0, np.inf, -np.inf) + 0.0 * errors
+    np.divide(importances, errors, out=ratio, where=errors > 0)
+    return t.sf(ratio, freedom)
+
+
+class AdjustedPvalues:
+    """Adjustments of `pvalues`, (n_entries,), for the number of entries; NaN stays."""
+
+    @property
+    def holm_pvalues(self) -> Floats:
+        """Adjusted by Holm: the chance of any false discovery is at most alpha."""
+        return self._adjusted(holm)
+
+    @property
+    def fdr_pvalues(self) -> Floats:
+        """Adjusted by Benjamini and Hochberg: the share of false discoveries."""
+        return self._adjusted(false_discovery_control)
+
+    def _adjusted(self, method):
+        pvalues = self.pvalues
+        known, adjusted = ~np.isnan(pvalues), np.full(len(pvalues), np.nan)
+        if known.any():
+            adjusted[known] = method(pvalues[known])
+        return adjusted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldImportances(AdjustedPvalues):
+    """Importances of an estimator refitted on every fold.
+
+    Made by :func:`importance_across_folds`.
+
+    Attributes
+    ----------
+    entry_names : list of str
+        Names of the entries.
+    importances : ndarray of shape (n_folds, n_entries)
+        Importances of each fold, in the measure's unit.
+    importances_per_output : ndarray of shape (n_folds, n_entries, n_outputs)
+        The same for each output of the estimator.
+    output_names : list of str
+        Names of the outputs.
+    frame_library : str, default="pandas"
+        Library of the frames that `to_frame` makes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skvarimp import importance_across_folds
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> folds = importance_across_folds(LinearRegression(), X, X[:, 0])
+    >>> folds.ranks[:, 0]
+    array([1., 1., 1., 1., 1.])
+    """
+
+    entry_names: list[str]
+    importances: Floats
+    importances_per_output: Floats
+    output_names: list[str]
+    frame_library: str = "pandas"
+    _pooled: Pooled | None = None
+    _not_pooled: str = "they were not made by `importance_across_folds`"
+
+    def __repr__(self) -> str:
+        n_folds, n_entries = np.shape(self.importances)
+        return f"<importances of {n_entries} entries over {n_folds} folds: to_frame()>"
+
+    def _repr_html_(self) -> str:
+        return folds_html(self)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over the folds, of shape (n_entries,)."""
+        return self.importances.mean(axis=0)
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation over the folds, divisor n_folds - 1; NaN for one fold.
+
+        Not a standard error, see `importance_across_folds`.
+        """
+        if len(self.importances) < 2:
+            return np.full(self.importances.shape[1], np.nan)
+        return self.importances.std(axis=0, ddof=1)
+
+    @property
+    def ranks(self) -> Floats:
+        """Rank in each fold, 1 = most important, of shape (n_folds, n_entries).
+
+        Equal importances share the mean of their ranks.
+        """
+        return rankdata(-self.importances, axis=1)
+
+    @property
+    def ranking(self) -> Integers:
+        """Rank of the mean importances, 1 = most important, of shape (n_entries,)."""
+        return ranking(self.mean)
+
+    @property
+    def pooled_importances(self) -> Floats:
+        """Mean of the folds, weighted by their held-out rows, of shape (n_entries,).
+
+        This and what follows exists where the folds hold out every row exactly once
+        and the measure has influences of single rows; else they raise ValueError.
+        """
+        return self._inference().importances
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Of `pooled_importances`, with the fitted models held fixed, (n_entries,).
+
+        The error of random draws is not in it, but in intervals and p-values.
+        """
+        return self._inference().standard_errors
+
+    @property
+    def pvalues(self) -> Floats:
+        """One-sided p-values of "not positive", of shape (n_entries,).
+
+        For a measure that may be negative, such as `PermutationImportance`. Where the
+        error is 0, 0 for a positive importance and 1 for others.
+        """
+        pooled = self._inference()
+        if not pooled.may_be_negative:
+            raise ValueError(
+                "There is no p-value: the importance is positive even for a column "
+                "that tells nothing. Use PermutationImportance()."
+            )
+        return pooled.pvalues
+
+    def interval(self, confidence: float = 0.95) -> Frame:
+        """Confidence intervals of `pooled_importances`, the most important first.
+
+        Corrected for skewness as `BaseImportance.interval`.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability that the interval of one entry holds its population value, with
+            the fitted models held fixed.
+
+        Returns
+        -------
+        frame of shape (n_entries, 4)
+            Columns entry, importance, lower and upper, in the frame library X came in
+            (pandas for arrays).
+        """
+        check_confidence(confidence)
+        pooled = self._inference()
+        lower, upper = pooled.ends(confidence)
+        columns = {"importance": pooled.importances, "lower": lower, "upper": upper}
+        ranks = ranking(pooled.importances)
+        return entry_frame(self.entry_names, ranks, columns, self.frame_library)
+
+    def _inference(self):
+        if self._pooled is None:
+            raise ValueError(
+                f"There are no pooled importances: {self._not_pooled}. Use for example "
+                "PermutationImportance() and cv=5."
+            )
+        return self._pooled
+
+    def to_frame(self) -> Frame:
+        """Table of the entries, the largest mean first.
+
+        Returns
+        -------
+        frame of shape (n_entries, n_columns)
+            Columns entry, mean, sd, lowest and highest importance, mean_rank,
+            best_rank and worst_rank over the folds, in the frame library X came in
+            (pandas for arrays). Where the folds are pooled, also pooled importance,
+            standard_error, lower and upper (95% interval), and p_value, holm_p_value
+            and fdr_p_value where there are any.
+        """
+        ranks, values = self.ranks, self.importances
+        columns = {
+            "mean": self.mean,
+            "sd": self.sd,
+            "lowest": values.min(axis=0),
+            "highest": values.max(axis=0),
+            "mean_rank": ranks.mean(axis=0),
+            "best_rank": ranks.min(axis=0),
+            "worst_rank": ranks.max(axis=0),
+        }
+        if self._pooled is not None:
+            columns |= self._columns_of_pooled()
+        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+
+    def _columns_of_pooled(self):
+        pooled = self._pooled
+        columns = {
+            "pooled": pooled.importances,
+            "standard_error": pooled.standard_errors,
+        }
+        columns["lower"], columns["upper"] = pooled.ends(0.95)
+        if pooled.may_be_negative:
+            columns["p_value"] = self.pvalues
+            columns["holm_p_value"] = self.holm_pvalues
+            columns["fdr_p_value"] = self.fdr_pvalues
+        return columns
+
+    def plot_pooled(
+        self, ax: Axes | None = None, *, label: str = "importance", **kwargs: Any
+    ) -> ImportanceDisplay:
+        """Draw the pooled importances as bars with their 95% intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        label : str, default="importance"
+            What the lengths are, below the bars.
+        **kwargs : dict
+            Passed to `ImportanceDisplay.plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            Holds `ax_` and `figure_`.
+        """
+        pooled = self._inference()
+        ends = np.column_stack(pooled.ends(0.95))
+        given = {"intervals": ends, "label": label}
+        display = ImportanceDisplay(pooled.importances, self.entry_names, **given)
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> FoldsDisplay:
+        """Draw the folds' importances as boxes, the largest mean on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `FoldsDisplay.from_folds`.
+
+        Returns
+        -------
+        display : FoldsDisplay
+            Holds `ax_` and `figure_`.
+
+        See Also
+        --------
+        plot_pooled : Bars with the intervals of the pooled importances.
+        """
+        return FoldsDisplay.from_folds(self, ax=ax, **kwargs)
