@@ -15,9 +15,10 @@ from skvarimp._display.drawing import (
     add_legend,
     check_choice,
     columns_of,
+    directions_by_name,
     drawable,
 )
-from skvarimp._display.named_rows import NamedRows, write_spans
+from skvarimp._display.named_rows import NamedRows, mark_directions, write_spans
 from skvarimp._display.text import ink
 from skvarimp._types import Axes
 
@@ -49,6 +50,9 @@ class ImportanceDisplay(NamedRows):
         What the intervals are, said below the bars.
     ranks : array-like of shape (n_entries, 2), default=None
         Lowest and highest rank of each entry, written on the right.
+    directions : array-like of shape (n_entries,), default=None
+        Which way the response goes as values rise, as `directions_`: a triangle behind
+        the name from 0.8 and from -0.8 on, a diamond in between; NaN and 0: none.
 
     Attributes
     ----------
@@ -81,6 +85,7 @@ class ImportanceDisplay(NamedRows):
     own: ArrayLike | None = None
     lines: str = "95% intervals"
     ranks: ArrayLike | None = None
+    directions: ArrayLike | None = None
 
     @classmethod
     def from_importance(
@@ -108,6 +113,7 @@ class ImportanceDisplay(NamedRows):
             importance.entry_names_,
             label=importance._quantity() if label is None else label,
             intervals=np.column_stack(importance._ends()),
+            directions=directions_by_name(importance, importance.entry_names_),
         )
         return display.plot(**kwargs)
 
@@ -196,7 +202,11 @@ class ImportanceDisplay(NamedRows):
         if self.ranks is not None:
             best, worst = drawable(self.ranks, (len(values), 2), "ranks")[shown].T
             write_spans(ax, best, worst, "rank")
-        return [] if self.errors_ is None else [f"lines: {self.lines}"]
+        notes = [] if self.errors_ is None else [f"lines: {self.lines}"]
+        if self.directions is None:
+            return notes
+        known = drawable(self.directions, values.shape, "directions")[shown]
+        return notes + mark_directions(ax, known[:, np.newaxis])
 
 
 def _draw(ax, at, values, as_dots, style):

@@ -17,10 +17,18 @@ from skvarimp._display.drawing import (
     axes_for,
     check_choice,
     columns_of,
+    directions_by_name,
     drawable,
+    ends_by_name,
     with_fitting_text,
 )
-from skvarimp._display.named_rows import NamedRows, finish_rows, fit_names, row_size
+from skvarimp._display.named_rows import (
+    NamedRows,
+    finish_rows,
+    fit_names,
+    mark_directions,
+    row_size,
+)
 from skvarimp._display.text import fit_labels
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
@@ -41,6 +49,8 @@ class ComparisonDisplay(NamedRows):
     intervals : dict, default=None
         Measure -> {model -> array of shape (n_entries, 2)}, lower and upper ends, drawn
         as lines; models may be missing.
+    directions : array-like of shape (n_entries, n_models), default=None
+        See `ImportanceDisplay`; an entry whose models differ has a diamond.
 
     Attributes
     ----------
@@ -79,6 +89,7 @@ class ComparisonDisplay(NamedRows):
     entry_names: Sequence[str]
     _: KW_ONLY
     intervals: Mapping[str, Mapping[str, ArrayLike]] | None = None
+    directions: ArrayLike | None = None
 
     _in_units, _n_lines = False, 6
 
@@ -101,7 +112,7 @@ class ComparisonDisplay(NamedRows):
         fitted = getattr(frame, "fitted", None) or {}
         labels = getattr(frame, "labels", None) or {}
         names = [str(name) for name in frame.index]
-        importances, intervals = {}, {}
+        importances, intervals, directions = {}, {}, []
         for column in frame.columns:
             name, _, what = column.rpartition("/")
             if name in frame.columns and what in {"standard_error", "rank"}:
@@ -111,16 +122,17 @@ class ComparisonDisplay(NamedRows):
             of_measure = importances.setdefault(measure, {})
             of_measure[model] = frame[column].to_numpy(dtype=np.float64)
             if column in fitted:
-                ends = np.column_stack(fitted[column]._ends())
-                by_name = dict(zip(fitted[column].entry_names_, ends))
-                of_column = [by_name.get(name, np.full(2, np.nan)) for name in names]
-                intervals.setdefault(measure, {})[model] = np.array(of_column)
+                ends = ends_by_name(fitted[column], names)
+                intervals.setdefault(measure, {})[model] = ends
+                directions.append(directions_by_name(fitted[column], names))
         if not importances:
             raise ValueError(
                 "The table has no column of importances to draw. Pass the table that "
                 "compare_importances returned."
             )
-        return cls(importances, names, intervals=intervals).plot(**kwargs)
+        directions = np.transpose(directions) if directions else None
+        display = cls(importances, names, intervals=intervals, directions=directions)
+        return display.plot(**kwargs)
 
     @classmethod
     def from_outputs(cls, importance: Any, **kwargs: Any) -> Self:
@@ -244,6 +256,9 @@ class ComparisonDisplay(NamedRows):
             add_legend(self.ax_, ax is None, handles, models, end)
         for panel, measure in zip(self.axes_, self.importances):
             panel.set_xlabel(measure)
+        if self.directions is not None:
+            known = np.asarray(self.directions, dtype=np.float64)[shown]
+            below[1:1] = mark_directions(self.ax_, known)
         if any(self.errors_.values()):
             below.insert(1, "lines: 95% intervals")
         self.ax_.set_xlabel("\n".join(below))

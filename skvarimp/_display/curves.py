@@ -9,7 +9,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skvarimp._data.statistics import t_quantile
 from skvarimp._display.drawing import (
+    DIVERGING,
     add_legend,
     axes_for,
     check_choice,
@@ -41,7 +43,7 @@ class CurvesDisplay:
     A numeric input is drawn as a line, with ticks above the axis at the deciles of its
     observed values. A categorical input is drawn as one point per level, also of single
     rows. If values are missing, a square to the right of the line shows the response
-    there.
+    there. Intervals are drawn as a band, or as a line at each level.
 
     Parameters
     ----------
@@ -54,6 +56,9 @@ class CurvesDisplay:
     individual : dict, default=None
         Title -> (values of shape (k,), responses of shape (n_rows, k, n_outputs)),
         single rows' curves drawn behind the averages.
+    intervals : dict, default=None
+        Title -> lower and upper ends of shape (2, n_cells, n_outputs). They are not
+        drawn beside single rows' curves, nor if curves are centred.
     surfaces : list of ((str, str), ndarray, ndarray, ndarray), default=()
         Names of two inputs, their values, and averages of shape (n_first, n_second,
         n_outputs), drawn as colours.
@@ -77,6 +82,7 @@ class CurvesDisplay:
     output_names: Sequence[str]
     deciles: Mapping[str, ArrayLike] | None = None
     individual: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None
+    intervals: Mapping[str, ArrayLike] | None = None
     surfaces: Sequence[tuple[tuple[str, str], ArrayLike, ArrayLike, ArrayLike]] = ()
 
     @classmethod
@@ -111,7 +117,11 @@ class CurvesDisplay:
             )
         given = curves, _outputs(importance), importance.deciles_
         individual = getattr(importance, "individual_curves_", None)
-        return cls(*given, individual).plot(**kwargs)
+        intervals, reach = {}, t_quantile(0.975, importance._freedom)
+        for name, _, averages in curves if hasattr(importance, "curve_errors_") else []:
+            errors = reach * importance.curve_errors_[name].reshape(averages.shape)
+            intervals[name] = averages - errors, averages + errors
+        return cls(*given, individual, intervals).plot(**kwargs)
 
     @classmethod
     def from_surfaces(cls, importance: Any, **kwargs: Any) -> Self:
@@ -240,12 +250,17 @@ class CurvesDisplay:
             )
 
     def _drawn(self, curve, kind, centred, band):
-        """Name, grid, averages, and values and responses of rows or ends of bands."""
+        """Name, grid, averages, ends, and values and responses of rows or of a band."""
         name, grid, averages = curve
         shape = (len(grid), len(self.output_names))
         averages = drawable(averages, shape, f"curves of {name!r}")
         nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
         values, rows = map(np.asarray, (self.individual or {}).get(name, nothing))
+        ends = np.empty((0, *shape))
+        if self.intervals and not len(rows) and not centred:
+            ends = drawable(self.intervals[name], (2, *shape), f"intervals of {name!r}")
+        if not np.any(ends[1:] - ends[:1] > 1e-9 * np.abs(averages)):  # rounding of 0
+            ends = ends[:0]
         if kind == "average":
             rows = rows[:0]
         elif kind == "individual":
@@ -255,7 +270,7 @@ class CurvesDisplay:
             rows = rows - rows[:, :1]
         if band is not None and len(rows):
             rows = np.quantile(rows, [(1 - band) / 2, (1 + band) / 2], axis=0)
-        return name, np.asarray(grid), averages, values, rows
+        return name, np.asarray(grid), averages, ends, values, rows
 
     def _marks(self, name):
         """Deciles of an input, empty where they are not known; None of levels."""
@@ -263,10 +278,10 @@ class CurvesDisplay:
 
     def _draw_curves(self, drawn, band):
         """Draw all panels on one scale; lines that say what their marks are."""
-        limits, notes = _limits(drawn), {}
-        for ax, (name, grid, averages, values, rows) in zip(self.axes_, drawn):
+        limits, notes, marked = _limits(drawn), {}, set()
+        for ax, (name, grid, averages, ends, values, rows) in zip(self.axes_, drawn):
             marks = self._marks(name)
-            places, as_levels = draw_averages(ax, name, grid, averages, marks)
+            places, as_levels = draw_averages(ax, name, grid, averages, ends, marks)
             shown = [k for k, value in enumerate(values.tolist()) if value in places]
             at = [places[values.tolist()[k]] for k in shown]
             draw_rows(ax, at, rows[:, shown], band is not None, as_levels)
@@ -274,8 +289,12 @@ class CurvesDisplay:
             if rows.size:
                 what = f"band: {band:.0%} of rows" if band else "thin: single rows"
                 notes[what] = True
+            if ends.size:
+                marked.add("lines" if as_levels else "bands")
             if np.size(marks):
                 notes["ticks: deciles"] = True
+        if marked:
+            notes[f"{' and '.join(sorted(marked))}: 95% intervals"] = True
         return [", ".join(notes)] if notes else []
 
     def _draw_surfaces(self, axes, panels, effect, label):
@@ -288,7 +307,7 @@ class CurvesDisplay:
         style = {"cmap": "cividis", "vmin": low, "vmax": high}
         if effect == "interaction":
             largest, label = max(high, -low), label.replace(LABEL, "interaction")
-            style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
+            style = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}
         for ax, ((names, first, second, _), o), surface in zip(axes, panels, surfaces):
             marks = [self._marks(name) for name in names]
             values = np.asarray(first), np.asarray(second)
@@ -323,7 +342,7 @@ def _grid(figsize, panel):
 
 def _limits(drawn):
     """One vertical scale for all panels: flat curves look flat."""
-    parts = [part for _, _, averages, _, rows in drawn for part in (averages, rows)]
+    parts = [part for _, _, *numbers, _, rows in drawn for part in (*numbers, rows)]
     values = np.concatenate([part.ravel() for part in parts])
     values = values[~np.isnan(values)]
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)

@@ -17,6 +17,7 @@ FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080"]
+DIVERGING = "RdBu_r"  # of values of both signs, for colour-blind readers, too
 
 
 def pyplot():
@@ -203,3 +204,25 @@ def check_has(importance, attribute, measure):
 def columns_of(frame):
     """The columns of a frame of any library, name -> list."""
     return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
+
+
+def beside_axes(ax, points):
+    """The transform of places so many points to the right of the left end, by row."""
+    pyplot()
+    from matplotlib.transforms import offset_copy
+
+    at_end = ax.get_yaxis_transform()
+    return offset_copy(at_end, ax.figure, x=points, units="points")
+
+
+def directions_by_name(measure, names):
+    """Directions of a fitted measure, (n_names,); NaN where it has none."""
+    known = getattr(measure, "directions_", None)
+    by_name = {} if known is None else dict(zip(measure.entry_names_, known))
+    return np.array([by_name.get(name, np.nan) for name in names], dtype=np.float64)
+
+
+def ends_by_name(measure, names):
+    """Ends of a fitted measure's intervals, (n_names, 2); NaN where it has none."""
+    by_name = dict(zip(measure.entry_names_, np.column_stack(measure._ends())))
+    return np.array([by_name.get(name, np.full(2, np.nan)) for name in names])

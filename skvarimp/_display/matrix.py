@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
+    DIVERGING,
     check_count,
     check_has,
     drawable,
@@ -44,7 +45,8 @@ class MatrixDisplay:
     """Heat map of a matrix with one row and one column per entry.
 
     Of a symmetric matrix one triangle is drawn. Colours of values that are not negative
-    are those of their square roots, so that small values can be told apart.
+    are those of their square roots, so that small values can be told apart. With
+    negative values, colours run from blue to red, and 0 is white.
 
     Parameters
     ----------
@@ -121,7 +123,8 @@ class MatrixDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
         cmap : str or matplotlib Colormap, default=None
-            Colours; None: from white to blue in even steps of lightness.
+            Colours; None: from white to blue in even steps of lightness, and from blue
+            over white to red with negative values.
         max_entries : int, default=None
             The most entries drawn, those with the largest sums of their rows; a note
             says how many are not. None: 20, or as many as fit into `ax` or `figsize`.
@@ -150,7 +153,7 @@ class MatrixDisplay:
         ]
         ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
-        cells = _draw_cells(ax, matrix, light_to_dark() if cmap is None else cmap)
+        cells = _draw_cells(ax, matrix, cmap)
         bar = self.figure_.colorbar(cells, ax=ax, label=self.label, shrink=0.8)
         size_texts(bar.ax)
         flat = n * max(map(len, names)) < 0.8 * inches(ax)[0] / character_inches()
@@ -185,14 +188,24 @@ class MatrixDisplay:
 
 def _draw_cells(ax, matrix, cmap):
     """The lower triangle of a symmetric matrix, all cells of others; grey is NaN."""
-    from matplotlib.colors import ListedColormap, Normalize, PowerNorm
+    from matplotlib.colors import (
+        LinearSegmentedColormap,
+        ListedColormap,
+        Normalize,
+        PowerNorm,
+    )
 
     n, known = len(matrix), matrix[~np.isnan(matrix)]
     hidden = np.zeros((n, n), dtype=bool)
     if np.array_equal(matrix, matrix.T, equal_nan=True):
         hidden = np.triu(np.ones((n, n), dtype=bool), k=1)
     low, high = known.min(initial=0.0), known.max(initial=0.0) or 1.0
-    norm = Normalize(low, high) if low < 0 else PowerNorm(0.5, low, high)
+    norm = PowerNorm(0.5, low, high)
+    colors = LinearSegmentedColormap.from_list("light to dark", WHITE_TO_BLUE)
+    if low < 0:
+        most = max(-low, high)
+        norm, colors = Normalize(-most, most), DIVERGING
+    cmap = colors if cmap is None else cmap
     edges, style = np.arange(n + 1) - 0.5, {"edgecolors": ink(0.2), "linewidth": 0.4}
     unknown = np.isnan(matrix)
     blank = np.ma.array(np.zeros((n, n)), mask=hidden | ~unknown)
@@ -201,13 +214,6 @@ def _draw_cells(ax, matrix, cmap):
     cells = ax.pcolor(edges, edges, values, cmap=cmap, norm=norm, **style)
     ax.set(xlim=edges[[0, -1]], ylim=edges[[-1, 0]], aspect="equal")
     return cells
-
-
-def light_to_dark():
-    """Colours from white to blue that differ equally."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("light to dark", WHITE_TO_BLUE)
 
 
 def pair_matrix(names, pairs, values):

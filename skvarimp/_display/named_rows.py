@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from skvarimp._display.drawing import (
+    beside_axes,
     check_count,
     first_axes,
     inches,
@@ -29,6 +30,7 @@ from skvarimp._display.text import (
 from skvarimp._types import Axes
 
 LONGEST_LINE = 45  # of a name
+STEADY = 0.8  # a direction, from which on a response counts as rising or falling
 BOXES = "boxes: middle half, whiskers: lowest to highest"
 
 
@@ -63,7 +65,8 @@ class NamedRows:
             Axes to draw into; None makes a figure that is large enough.
         max_entries : int, default=None
             Entries shown, the most important; a note says how many are not. None: 30,
-            or 20 in `RowsDisplay`, or as many as fit into `ax` or `figsize`.
+            or 20 in `RowsDisplay` and 40 in `DendrogramDisplay`, or as many as fit
+            into `ax` or `figsize`.
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None
@@ -182,6 +185,35 @@ def row_size(names, height, n_lines, n_panels=1):
     return width, 0.5 + line_inches() * n_lines + row_inches(names, height) * max(
         len(names), 1
     )
+
+
+def mark_directions(ax, directions):
+    """Mark the names of rows along whose values the response rises, falls, or both.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    directions : ndarray of shape (n_rows, n_models)
+        A row whose models differ has the mark of both; NaN: not known.
+
+    Returns
+    -------
+    list of str
+        The line that says so, if there are marks.
+    """
+    low, high = (f.reduce(directions, axis=1) for f in (np.fmin, np.fmax))
+    rises, falls = low >= STEADY, high <= -STEADY
+    both = ~(rises | falls | np.isnan(low) | ((low == 0) & (high == 0)))
+    if not np.any(rises | falls | both):
+        return []
+    style = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
+    ax.tick_params(axis="y", pad=10.0)
+    beside = beside_axes(ax, -6.0)
+    for marker, which in {"^": rises, "v": falls, "d": both}.items():
+        at = np.flatnonzero(which)
+        known = {"transform": beside, "clip_on": False, "marker": marker}
+        ax.plot(np.zeros(len(at)), at, **style, **known)
+    return ["triangles: rising or falling, diamonds: both"]
 
 
 def draw_boxes(ax, rows, colors, keywords):

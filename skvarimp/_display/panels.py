@@ -23,8 +23,8 @@ MOST_LEVELS = 12
 ROWS_DRAWN = 25  # single rows' curves
 
 
-def draw_averages(ax, name, grid, averages, marks):
-    """Draw mean curves of one input, or its axis alone.
+def draw_averages(ax, name, grid, averages, ends, marks):
+    """Draw mean curves of one input and their intervals, or its axis alone.
 
     Parameters
     ----------
@@ -32,6 +32,7 @@ def draw_averages(ax, name, grid, averages, marks):
     name : str
     grid : ndarray of shape (n_cells,)
     averages : ndarray of shape (n_cells, n_outputs)
+    ends : ndarray of shape (2 or 0, n_cells, n_outputs)
     marks : array-like or None
         Deciles of the input; None: its values are levels.
 
@@ -58,6 +59,13 @@ def draw_averages(ax, name, grid, averages, marks):
         style = {"color": color, "ms": 0.5 * points()}
         ax.plot(at, averages[~missing, o], line, **style)
         ax.plot([beyond] * missing.sum(), averages[missing, o], "s", **style)
+        if len(ends):
+            of_known, of_missing = ends[:, ~missing, o], ends[:, missing, o]
+            if as_levels:
+                ax.vlines(at, *of_known, color=color, lw=1)
+            else:
+                ax.fill_between(at, *of_known, color=color, alpha=0.25, lw=0, zorder=1)
+            ax.vlines([beyond] * missing.sum(), *of_missing, color=color, lw=1)
     if as_levels:
         ticks = [*at, beyond] if missing.any() else at
         _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])

@@ -1,10 +1,10 @@
-"""`RowsDisplay`: each row's own importance as a point; draws with matplotlib."""
+"""`RowsDisplay`: each row's effect or importance as a point."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import as_table
 from skvarimp._data.values import is_missing, numbers_if_possible
-from skvarimp._display.drawing import COLORS, drawable, inches, pyplot
+from skvarimp._display.drawing import COLORS, check_choice, drawable, inches, pyplot
 from skvarimp._display.named_rows import NamedRows
 from skvarimp._display.text import (
     SMALLEST,
@@ -28,28 +28,36 @@ from skvarimp._types import Matrix
 COLORMAP = "viridis"
 N_BINS, MOST_NAMED = 100, 4  # categories of an entry that are named
 LONGEST_LEVEL = 14
+EFFECT = "effect of the row's own value on the response"
 HEIGHT = 0.8  # of the points of an entry, where they are densest
 
 
 @dataclass(eq=False, repr=False)
 class RowsDisplay(NamedRows):
-    """A point per row and entry at the row's own importance, coloured by its value.
+    """A point per row and entry at the row's effect, coloured by the entry's value.
 
-    Where many rows have nearly the same importance, their points spread vertically.
-    Numbers are coloured by their rank, from the smallest to the largest. The most
-    frequent categories have colours of their own, named on the right. Missing values
+    Of a fitted importance the effect is the row's response minus its mean as the entry
+    takes the values of other rows: how much the row's own value lifts the response. Of
+    additive models it is the row's Shapley value.
+
+    Where many rows have nearly the same effect, their points spread vertically. Numbers
+    are coloured by their rank, from the smallest to the largest. The most frequent
+    categories have colours of their own, named on the right. Missing values
     are grey.
 
     Parameters
     ----------
     row_importances : array-like of shape (n_samples, n_entries)
-        Each row's own importance; rows of NaN are left out.
+        Each row's own importance or effect; rows of NaN are left out.
     entry_names : sequence of str
         Names of the entries.
     values : sequence of (array-like of shape (n_samples,) or None), default=None
         Values of each entry in the rows; None: points of one colour, as for groups.
     label : str, default="importance of the row"
         What the points are, below them.
+    signed : bool, default=False
+        Whether points are effects of either sign. Entries are then in the order of the
+        mean size of their points.
 
     Attributes
     ----------
@@ -77,6 +85,7 @@ class RowsDisplay(NamedRows):
     _: KW_ONLY
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
+    signed: bool = False
 
     _most = 20
 
@@ -90,15 +99,25 @@ class RowsDisplay(NamedRows):
         return max(1.6, 0.4 + 0.45 * most)
 
     @classmethod
-    def from_importance(cls, importance: Any, X: Matrix, **kwargs: Any) -> Self:
+    def from_importance(
+        cls,
+        importance: Any,
+        X: Matrix,
+        *,
+        what: Literal["auto", "effect", "importance"] = "auto",
+        **kwargs: Any,
+    ) -> Self:
         """Draw the rows of a fitted importance.
 
         Parameters
         ----------
         importance : importance instance
-            Fitted with ``keep_rows=True``; its importance must be a mean over rows.
+            Fitted with ``keep_rows=True``.
         X : {array-like, frame, sparse} of shape (n_samples, n_features)
             The rows it was fitted on, for the colours.
+        what : {"auto", "effect", "importance"}, default="auto"
+            "effect": `row_effects_`, of one output. "importance": `row_importances_`,
+            where the importance is a mean over rows. "auto": effects if there are any.
         **kwargs : dict
             Passed to `plot`.
 
@@ -108,7 +127,17 @@ class RowsDisplay(NamedRows):
             The drawn display.
         """
         check_is_fitted(importance, "importances_")
-        contributions = getattr(importance, "row_importances_", None)
+        check_choice("what", what, ["auto", "effect", "importance"])
+        effects = getattr(importance, "row_effects_", None)
+        signed = effects is not None and effects.ndim == 2 and what != "importance"
+        if what == "effect" and not signed:
+            raise ValueError(
+                f"{type(importance).__name__} has no `row_effects_` of one output to "
+                "draw. Fit SensitivityImportance, PermutationImportance or "
+                "ShapleyImportance with keep_rows=True, on a model with one output."
+            )
+        own = getattr(importance, "row_importances_", None)
+        contributions = effects if signed else own
         if contributions is None:
             raise ValueError(
                 f"{type(importance).__name__} has no `row_importances_` to draw. Fit a "
@@ -127,7 +156,9 @@ class RowsDisplay(NamedRows):
             table.column(columns[0]) if len(columns) == 1 else None
             for columns in importance._entry_columns
         ]
-        return cls(contributions, importance.entry_names_, values=values).plot(**kwargs)
+        names, label = importance.entry_names_, EFFECT if signed else cls.label
+        display = cls(contributions, names, values=values, label=label, signed=signed)
+        return display.plot(**kwargs)
 
     def _rows(self, most, longest):
         given = np.asarray(self.row_importances, dtype=np.float64)
@@ -135,7 +166,8 @@ class RowsDisplay(NamedRows):
         given = drawable(given, shape, "row_importances")
         known = ~np.isnan(given).all(axis=1)
         rows = given[known]
-        means = rows.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
+        sizes = np.abs(rows) if self.signed else rows
+        means = sizes.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
         return *self._largest(means, most, longest, self.label), rows, known
 
     def _mark(self, ax, own_figure, keywords, shown, rows, known):

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.entries import column_names
+from skvarimp._data.base_table import column_names
 from skvarimp._display.drawing import (
     COLORS,
     add_legend,
@@ -137,6 +137,7 @@ class SelectionPathDisplay:
             ax.axhline(self.needed, color=ink(0.6), lw=0.8, ls="--", label=label)
         if n.max() / n.min() >= 50:
             ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:.0f}")
         else:
             ax.xaxis.get_major_locator().set_params(integer=True)
         self.ax_, self.figure_ = ax, ax.figure
