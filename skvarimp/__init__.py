@@ -1,12 +1,14 @@
 """Which inputs matter to a fitted model, how much, and which can go."""
 
+from skvarimp._comparing.associations import correlated_groups
 from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_by_cohort, importance_difference
 from skvarimp._comparing.ranks import rank_intervals
-from skvarimp._data.rows_apart import ROWS_APART
+from skvarimp._data.table import ROWS_APART
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
+from skvarimp._display.dendrogram import DendrogramDisplay
 from skvarimp._display.matrix import AssociationDisplay, MatrixDisplay
 from skvarimp._display.points import RowsDisplay
 from skvarimp._display.selection import AllRelevantDisplay, SelectionPathDisplay
@@ -25,6 +27,7 @@ from skvarimp._measures.interaction.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
+from skvarimp._measures.shapley.shapley import ShapleyImportance
 from skvarimp._measures.sobol import SobolImportance
 from skvarimp._partitions.partitions import Partitions
 from skvarimp._selection.all_relevant import AllRelevantSelector
@@ -33,7 +36,8 @@ from skvarimp._selection.selectors import (
     ForwardSelector,
     ImportanceEstimator,
 )
-from skvarimp._stability.folds import FoldImportances, importance_across_folds
+from skvarimp._stability.folds import importance_across_folds
+from skvarimp._stability.folds_result import FoldImportances
 from skvarimp._stability.leave_out import leave_out_importances
 from skvarimp._stability.leave_out_result import LeaveOutImportances
 from skvarimp._stability.null_importances import NullImportances, null_importances
@@ -46,6 +50,7 @@ __all__ = [
     "SensitivityImportance",
     "DerivativeImportance",
     "PartialDependenceImportance",
+    "ShapleyImportance",
     "SobolImportance",
     "InteractionImportance",
     "ALEImportance",
@@ -65,11 +70,13 @@ __all__ = [
     "NullDisplay",
     "RowsDisplay",
     "AllRelevantDisplay",
+    "DendrogramDisplay",
     "BackwardEliminationSelector",
     "ForwardSelector",
     "AllRelevantSelector",
     "ImportanceEstimator",
     "SurrogateTreePredictor",
+    "correlated_groups",
     "compare_importances",
     "rank_intervals",
     "importance_difference",

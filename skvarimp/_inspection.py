@@ -1,6 +1,7 @@
 """What scikit-learn's inspection functions compute, from fast responses."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -8,32 +9,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.entries import Entry, column_position
-from skvarimp._data.table import SparseTable
-from skvarimp._measures.scores import SMOOTH, Permuted, Responses
+from skvarimp._data.table import Entry, SparseTable, column_position
+from skvarimp._measures.scorers.formulas import OF_PREDICTIONS
+from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Responses, StandIn
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 
-
-def _mean(values, weight):
-    return np.average(values, axis=-1, weights=weight)
-
-
-def _squared_error(y, outputs, weight):
-    return _mean((1.0 * y - outputs) ** 2, weight)
-
-
-# The scores (n_repeats,) of outputs (n_repeats, n_samples), of y and weights. Labels
-# may be bool, which NumPy does not subtract.
-FORMULAS = {
-    "accuracy": lambda y, f, w: _mean(y == f, w),
-    "neg_mean_absolute_error": lambda y, f, w: -_mean(np.abs(1.0 * y - f), w),
-    "neg_mean_squared_error": lambda y, f, w: -_squared_error(y, f, w),
-    "neg_root_mean_squared_error": lambda y, f, w: -np.sqrt(_squared_error(y, f, w)),
-    "r2": lambda y, f, w: (
-        1.0 - _squared_error(y, f, w) / _squared_error(y, _mean(y, w), w)
-    ),
-}
 OWN_SCORES = {RegressorMixin.score: "r2", ClassifierMixin.score: "accuracy"}
 
 
@@ -89,13 +70,14 @@ def _by_formula(name, permuted, y, weight, first):
     What a formula leaves out, such as a constant y, is the same for all repeats.
     """
     y = np.asarray(y)
-    if name not in FORMULAS or y.ndim > 1 or not permuted.is_finite():
+    if name not in OF_PREDICTIONS or y.ndim > 1 or not permuted.is_finite():
         return None
     outputs = permuted.outputs("predict")
     if np.shape(outputs) != (len(outputs), *y.shape):
         return None
     with np.errstate(all="ignore"):
-        found = FORMULAS[name](y, outputs, weight)
+        mean = partial(np.average, axis=-1, weights=weight)
+        found = OF_PREDICTIONS[name](y, outputs, mean)
     return found if np.isclose(found[0], first, rtol=1e-11, atol=1e-13) else None
 
 
@@ -137,7 +119,7 @@ def moved_entry(features, table):
     return Entry("moved", columns, len(columns) > 1)
 
 
-class Unmoved:
+class Unmoved(StandIn):
     """Stands for a fitted estimator where scikit-learn makes a grid and checks input.
 
     Whatever the rows, its outputs are those of the first row of X.
@@ -149,28 +131,17 @@ class Unmoved:
     """
 
     def __init__(self, estimator, table):
-        self._estimator, self._first = estimator, table.take(np.arange(1)).native
+        super().__init__(estimator)
+        self._first = table.take(np.arange(1)).native
 
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = getattr(self._estimator, name)
-        if name not in ("predict", "predict_proba", "decision_function"):
-            return value
-
-        def of_first(X):
-            return np.repeat(outputs, X.shape[0], axis=0)
-
-        outputs = value(self._first)
-        of_first.__name__ = name  # scikit-learn asks for it
-        return of_first
+    def output(self, method, X):
+        """The first row's, as often as X has rows."""
+        found = getattr(self._estimator, method)(self._first)
+        return np.repeat(found, X.shape[0], axis=0)
 
     def __sklearn_is_fitted__(self):
         check_is_fitted(self._estimator)
         return True
-
-    def __sklearn_tags__(self):
-        return self._estimator.__sklearn_tags__()
 
 
 def points_of(values):
@@ -228,7 +199,7 @@ def curves_on(grid, problem, response, entry, kind, sample_weight):
         return means[:, back], None
     curves = np.empty((len(base), n, len(values)))
     for part in even_slices(n, max(1, HELD // len(values))):
-        some = problem.table, rows[part], move, base[:, part]
-        curves[:, part] = response.curves(*some)
+        some = base[:, part]
+        curves[:, part] = response.curves(problem.table, rows[part], move, some)
     means = np.einsum("onk,n->ok", curves, weights)
     return means[:, back], curves[:, :, back]

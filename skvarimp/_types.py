@@ -16,10 +16,8 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from skvarimp._measures.base import BaseImportance
 else:
-    Axes = BaseImportance = Any
+    Axes = Any
 
 
 class SupportsArray(Protocol):
@@ -57,12 +55,14 @@ CustomGrid: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
 ResponseMethod: TypeAlias = Literal[
     "auto", "predict_proba", "decision_function", "predict"
 ]
-# A measure, its name for default parameters, or a function of one's own.
-Importance: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
 Scoring: TypeAlias = str | Callable[..., float] | None
-# "subgroups", labels, labels of each entry, or a scikit-learn tree.
+# "subgroups", "residuals", labels, labels of each entry, or an estimator.
 Conditional: TypeAlias = (
-    Literal["subgroups"] | ArrayLike | Mapping[str, ArrayLike] | AnyEstimator | None
+    Literal["subgroups", "residuals"]
+    | ArrayLike
+    | Mapping[str, ArrayLike]
+    | AnyEstimator
+    | None
 )
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 

@@ -11,8 +11,8 @@ from typing import Any
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import check_target
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.problem import Plan, Request
-from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._measures.problem import Request
+from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.forms import Form, NotReadable
 from skvarimp._models.links import Link

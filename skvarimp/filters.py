@@ -27,7 +27,13 @@ from sklearn.utils.multiclass import type_of_target
 
 from skvarimp._data.base_table import column_blocks
 from skvarimp._data.table import as_table
-from skvarimp._data.validation import Interval, StrOptions, check_target
+from skvarimp._data.validation import (
+    Interval,
+    StrOptions,
+    check_target,
+    finite_numbers,
+    numeric_target,
+)
 from skvarimp._data.values import encoded
 from skvarimp._lowess import lowess_fit
 from skvarimp._running.guards import no_overflow
@@ -36,6 +42,11 @@ from skvarimp._types import Floats, Matrix
 
 __all__ = ["auc", "group_statistic", "lowess_r2"]
 
+COMPLETE = (
+    "Filters, like all score functions of SelectKBest, take complete columns of "
+    "numbers: impute missing values and encode others first, or use group_statistic "
+    "with groups='X'."
+)
 LOWESS_CONSTRAINTS = {
     "frac": [Interval(Real, 0, 1, closed="right")],
     "n_iter": [Interval(Integral, 0, 1000, closed="both")],
@@ -236,7 +247,7 @@ def _target_between_levels(X, y):
     for j, name in enumerate(table.column_names()):
         levels = table.column(j)
         if levels.dtype.kind == "f" and np.isnan(levels).any():
-            raise ValueError(_missing_values([name]))
+            raise ValueError(f"X contains NaN in {[name]}. {COMPLETE}")
         level = table.factorize([j])[0]
         if level.any():  # a constant column makes no groups
             ((f[j],), (p[j],)) = _f_test(y[:, np.newaxis], level, f"column {name!r}")
@@ -285,45 +296,13 @@ def _check_data(X, y):
     """X as a table and as float64 without missing values, y as a 1-d array."""
     table = as_table(X)
     y = _check_rows(table, y)
-    numeric = table.numeric()
-    if numeric is None:
-        names = _columns(table, lambda values: values.dtype.kind not in "fbiu")
-        raise ValueError(
-            f"X must hold numbers, but columns {names} do not. Encode them, or use "
-            "group_statistic with groups='X'."
-        )
-    values = numeric.data if sparse.issparse(numeric) else numeric
-    if np.isnan(values).any():
-        names = _columns(table, lambda values: np.isnan(values).any())
-        raise ValueError(_missing_values(names))
-    if np.isinf(values).any():
-        raise ValueError("X contains infinity. Replace it by a large number.")
-    return table, numeric, y
-
-
-def _columns(table, is_bad):
-    """Names of the columns whose values are bad."""
-    names = enumerate(table.column_names())
-    return [name for j, name in names if is_bad(table.column(j))]
-
-
-def _missing_values(names):
-    return (
-        f"X contains NaN in {names}. Filters, like all score functions of SelectKBest, "
-        "take complete columns: impute the missing values first."
-    )
+    return table, finite_numbers(table, COMPLETE), y
 
 
 def _check_numeric_target(y):
-    try:
-        y = y.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "y must hold numbers, got labels. Use auc or group_statistic to compare "
-            "columns between classes."
-        ) from None
-    if not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity. Leave those rows out.")
+    y = numeric_target(
+        y, "Use auc or group_statistic to compare columns between classes."
+    )
     if np.all(y == y[:1]):
         raise ValueError("y is constant: there is no variance to explain.")
     return y

@@ -32,8 +32,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from skvarimp._data.entries import resolve_features
-from skvarimp._data.table import as_table
+from skvarimp._data.table import as_table, resolve_features
 from skvarimp._inspection import (
     Permutations,
     Unmoved,
@@ -44,7 +43,7 @@ from skvarimp._inspection import (
     points_of,
     shuffles,
 )
-from skvarimp._measures.scores import Responses
+from skvarimp._measures.scorers.stand_ins import Responses
 from skvarimp._running.private_sklearn import check_arguments
 from skvarimp._types import AnyEstimator, Matrix
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import Interval
+from skvarimp._data.validation import Interval, validate_params
 from skvarimp._running.guards import no_overflow, whole_fit
-from skvarimp._running.private_sklearn import validate_params
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame
 from skvarimp.sequence._background import markov_chain
 from skvarimp.sequence._conditional import conditional_scores

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.drawing import drawable, single_axes
+from skvarimp._display.drawing import DIVERGING, drawable, single_axes
 from skvarimp._types import Axes
 from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order
@@ -183,7 +183,7 @@ class OligomerHeatmapDisplay:
             values.T,
             aspect="auto",
             interpolation="nearest",
-            cmap="PuOr_r",  # diverging, safe for colour-blind readers
+            cmap=DIVERGING,
             vmin=-limit,
             vmax=limit,
         )

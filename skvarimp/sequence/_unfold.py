@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from skvarimp._data.fitted import check_fitted
+from skvarimp._data.table import check_fitted
 from skvarimp._models.affine import NotAffine, chained
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.readers.linear import linear_form

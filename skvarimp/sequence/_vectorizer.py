@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.validation import Interval, StrOptions
-from skvarimp._running.private_sklearn import validate_params
+from skvarimp._data.validation import Interval, StrOptions, validate_params
 from skvarimp.sequence._sequences import (
     check_alphabet,
     check_order,
