@@ -31,6 +31,7 @@ def mapped(tmp_path_factory):
     return np.memmap(path, np.float64, "r", shape=(N_ROWS, N_COLUMNS))
 
 
+@pytest.mark.thorough
 def test_workers_get_the_name_of_the_map(mapped):
     """The table stays a view of the map, which joblib sends as the file's name."""
     view = as_table(mapped).native

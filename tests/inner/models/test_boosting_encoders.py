@@ -6,7 +6,7 @@ from boosting_models import CAT, frame
 
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
-from skvarimp._models.readers.tree_columns import Band, Marked, Positions, Recoded
+from skvarimp._models.trees import Band, Marked, Positions, Recoded
 from skvarimp._response.lowering import lowered
 
 

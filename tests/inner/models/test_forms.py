@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
+from registry_models import OURS, X, fitted
 from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
-from test_registry import OURS, X, fitted
 
 from skvarimp import DerivativeImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import NoGradient
 from skvarimp._models.model import RESPONSE_METHODS, Model
-from skvarimp._models.readers import kernel_machines
+from skvarimp._models.readers import smooth
 from skvarimp._models.registry import read, reader_of, unwrapped
 from skvarimp.exceptions import ResponseWarning
 
@@ -82,7 +82,7 @@ def test_an_attribute_that_was_renamed_ends_in_the_black_box(estimator, monkeypa
     estimator.fit(X, Y)
     measures = SensitivityImportance(scale=None, grid=3), DerivativeImportance()
     right = [measure.fit(estimator, X).importances_ for measure in measures]
-    monkeypatch.setattr(kernel_machines, "private", lambda model, _: model._renamed)
+    monkeypatch.setattr(smooth, "private", lambda model, _: model._renamed)
     for measure, expected in zip(measures, right):
         with pytest.warns(ResponseWarning, match="no attribute '_renamed'") as caught:
             measure.fit(estimator, X)

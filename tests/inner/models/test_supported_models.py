@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from registry_models import OURS, X, fitted
+from site_pages import DOC
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import all_estimators
-from test_documentation import DOC
-from test_registry import OURS, X, fitted
 
 from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table

@@ -1,6 +1,6 @@
 """Compiled kernels of trees against the NumPy path."""
 
-import os
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,29 +23,23 @@ from skvarimp import (
     SensitivityImportance,
 )
 from skvarimp._compiled import built, use_compiled
-from skvarimp._data.entries import resolve_features
-from skvarimp._data.table import as_table
+from skvarimp._data.table import as_table, resolve_features
 from skvarimp._measures.problem import make_problem
+from skvarimp._models import tree_table
 from skvarimp._models.model import Model
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._models.trees import Encoding, Tree
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import response
-from skvarimp._response.responses.trees.curves import Member, steps_of_rows
+from skvarimp._response.responses.trees import compiled_trees, response
+from skvarimp._response.responses.trees.curves import Member
+from skvarimp._response.responses.trees.plain import steps_of_rows
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes.steps import Steps
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
-
-
-def compiled_trees():
-    """The module that only a package with kernels can import."""
-    from skvarimp._response.responses.trees import compiled_trees as module
-
-    return module
 
 
 def outcomes(model, X, method, features, weights, y=None):
@@ -151,7 +145,7 @@ def test_grids_of_one_feature_share_a_strip():
             )
     curves, n_strips = ([], []), []
     for apart in (False, True):
-        plan = compiled_trees().Strips(trees.trees, members, apart=apart)
+        plan = compiled_trees.Strips(trees.trees, members, apart=apart)
         n_strips.append(len(set(plan.strip_of)))
         for _, pieces, _ in plan.pieces(codes):
             for m in range(len(members)):
@@ -170,7 +164,7 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
         with monkeypatch.context() as small:
             small.setattr(TreeWalker, "TASK_VISITS", 200)
             small.setattr(TreeResponse, "TASK_PATHS", 40)
-            small.setattr(compiled_trees(), "CACHE", 1)
+            small.setattr(compiled_trees, "CACHE", 1)
             _, parts = walked(model, X, method)
         for a, b in zip(reference, parts):
             np.testing.assert_allclose(a.importances, b.importances, rtol=1e-13)
@@ -182,7 +176,7 @@ def test_small_trees_remembered_or_not(monkeypatch):
     X, y = make_friedman1(200, random_state=0)
     model = GradientBoostingRegressor(n_estimators=8).fit(X, y)
     _, remembered = walked(model, X, features=None)
-    monkeypatch.setattr(compiled_trees(), "QUESTIONS", 0)
+    monkeypatch.setattr(tree_table, "QUESTIONS", 0)
     _, walked_down = walked(model, X, features=None)
     for a, b in zip(remembered, walked_down):
         np.testing.assert_array_equal(a.importances, b.importances)
@@ -225,17 +219,18 @@ def test_workers_are_threads(monkeypatch):
     """Kernels need no lock: `n_jobs` means threads, and changes nothing."""
     X, y, _ = data(300)
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
+    monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     monkeypatch.setattr(TreeWalker, "TASK_VISITS", 2000)
     seen, run = set(), TreeWalker.run
 
     def noting(self, task):
-        seen.add(os.getpid())
+        seen.add(threading.get_ident())
         return run(self, task)
 
-    monkeypatch.setattr(TreeWalker, "run", noting)
     _, one = walked(model, X)
+    monkeypatch.setattr(TreeWalker, "run", noting)  # not in other processes
     _, two = walked(model, X, n_jobs=2)
-    assert seen == {os.getpid()}
+    assert seen and threading.get_ident() not in seen
     for a, b in zip(one, two):
         np.testing.assert_array_equal(a.importances, b.importances)
         np.testing.assert_array_equal(a.standard_errors, b.standard_errors)
@@ -281,7 +276,7 @@ def check_chain(n):
         Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis]) for u in used
     ]
     plain, raw = zip(*steps_of_rows(table, codes, members, True))
-    compiled = compiled_trees().steps_of_rows(table, codes, members, True)
+    compiled = compiled_trees.steps_of_rows(table, codes, members, True)
     fast, own = zip(*compiled)
     own, raw = (np.concatenate(parts, axis=1) for parts in (own, raw))
     np.testing.assert_allclose(own, raw, rtol=1e-12)

@@ -12,22 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
+from skvarimp._data.table import Entry, as_table
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
-from skvarimp._response.contract import Walker
-from skvarimp._response.engine import run_walk
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.engine import Walker, run_walk
 from skvarimp._response.grid import make_move
-from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.reductions import (
-    IndividualFlatness,
-    Loss,
-    Observed,
-    Pairs,
-    Range,
-)
-from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
+from skvarimp._response.reductions import Loss, Observed, Pairs, Range
 from skvarimp._running.memory import CALL_ROWS
 
 

@@ -11,11 +11,10 @@ from roundoff import roundoff
 from scipy import sparse
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table, is_frame
+from skvarimp._data.table import Entry, as_table, is_frame
 from skvarimp._data.values import is_missing
-from skvarimp._response.grid import distinct_values, make_move, product_move
-from skvarimp._response.responses.black_box import moved_rows
+from skvarimp._response.further_moves import product_move
+from skvarimp._response.grid import distinct_values, make_move
 
 N = 17
 RANDOM = np.random.RandomState(0)
@@ -414,7 +413,7 @@ def test_two_entries_move_at_once(container, second_grid):
     )
     both = product_move(first, second)
     rows, cells = (a.ravel() for a in np.indices((n, both.n_cells)))
-    moved = as_table(moved_rows(table, rows, both, cells))
+    moved = as_table(table.moved(*both.replaced(rows, cells)))
     k, l = np.divmod(cells, second.n_cells)
     values = first.rows_of_values(k), second.rows_of_values(l)
     expected = {j: table.column(j)[rows] for j in range(table.n_columns)}

@@ -24,7 +24,7 @@ from sklearn.metrics import (
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from skvarimp._data.entries import Entry
+from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.losses import (
     CallableLoss,

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skvarimp import PartialDependenceImportance
-from skvarimp._data.entries import Entry
+from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move

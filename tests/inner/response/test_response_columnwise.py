@@ -45,16 +45,16 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models import registry as _registry
 from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import Form
-from skvarimp._models.readers import kernel_machines as _readers
+from skvarimp._models.readers import smooth as _readers
 from skvarimp._response import lowering as _lowering
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.responses import black_box as _black_box
 
 
 class StandIn(Form):
@@ -63,7 +63,7 @@ class StandIn(Form):
 
 def stand_in(model, form, table):
     """The response of a `StandIn`."""
-    response = _black_box.BlackBoxResponse(model, model(table.native).shape[1])
+    response = BlackBoxResponse(model, model(table.native).shape[1])
     response.path = "stand-in"
     return response
 
@@ -75,7 +75,7 @@ def neighbours_lowered(monkeypatch):
     monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
     neighbours = _registry.REGISTRY["sklearn.neighbors"]
     for name in ("KNeighborsRegressor", "KNeighborsClassifier"):
-        monkeypatch.setitem(neighbours, name, "kernel_machines._stand_in")
+        monkeypatch.setitem(neighbours, name, "smooth._stand_in")
 
 
 def frame(n=60):

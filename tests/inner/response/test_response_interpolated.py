@@ -45,12 +45,12 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import DerivativeImportance, SensitivityImportance
-from skvarimp._data.entries import Entry
+from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.engine import run_walk
 from skvarimp._response.reductions import Pairs
-from skvarimp._response.responses.interpolated import SIZES, InterpolatedResponse
+from skvarimp._response.responses.nodes import SIZES, InterpolatedResponse
 
 N = 150
 RANDOM = np.random.default_rng(0)
@@ -135,6 +135,7 @@ def test_regressors_equal_the_black_box(name):
     assert interpolated_columns(response) >= 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_classifiers_equal_the_black_box(name, y):

@@ -15,8 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from skvarimp import DerivativeImportance, SensitivityImportance
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
+from skvarimp._data.table import Entry, as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import (
     Gaussian,
@@ -26,8 +25,9 @@ from skvarimp._models.kernels import (
 )
 from skvarimp._models.label_links import LargestScore, PairwiseVotes
 from skvarimp._models.links import Then
-from skvarimp._response.grid import make_move, product_move
-from skvarimp._response.responses.black_box import BlackBoxResponse
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.further_moves import product_move
+from skvarimp._response.grid import make_move
 
 N = 40
 
@@ -94,6 +94,7 @@ def test_equals_black_box(case, weights):
     assert response.path in ("linear", "kernel")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "kind", one_per(lambda kind: "sparse", zip([sparse.csr_matrix, sparse.csc_array]))
 )
@@ -132,6 +133,7 @@ def test_values_far_apart():
         problem_of(machine.fit(rows, y[:, 0]), rows)
 
 
+@pytest.mark.thorough
 def test_small_working_memory():
     """Blocks of rows and cells, and nothing remembered, change no number."""
     model = SVR().fit(X, Y)

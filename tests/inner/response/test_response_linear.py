@@ -36,8 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC, LinearSVR
 
 from skvarimp import SensitivityImportance
-from skvarimp._data.entries import Entry
-from skvarimp._data.table import as_table
+from skvarimp._data.table import Entry, as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
 from skvarimp._response.grid import Move, make_move

@@ -12,11 +12,6 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
 from skvarimp._models.forms import NotReadable
-from skvarimp._response.responses.many_columns import (
-    few_value_batches,
-    few_values,
-    n_distinct,
-)
 from skvarimp._response.responses.projection import kinked_curves
 
 N = 40
@@ -90,7 +85,7 @@ SPARSE[:, 7] = RANDOM.randn(N)
     ),
 )
 def test_sparse(case, kind):
-    """Columns of few values go together: binary, negative, without zeros, empty."""
+    """Columns that are binary, negative, without zeros, or empty."""
     model, y = case
     S = kind(SPARSE)
     S.data[::13] = 0.0  # explicit zeros
@@ -101,28 +96,8 @@ def test_sparse(case, kind):
     check_equal(fitted, S, method="predict", features=features)
 
 
-def test_distinct_values_of_sparse_columns():
-    """Counts and values as np.unique finds them, explicit zeros included."""
-    S = sparse.csc_array(SPARSE)
-    S.data[::5] = 0.0
-    D = S.toarray()
-    counts = n_distinct(S)
-    assert counts.tolist() == [len(np.unique(c)) for c in D.T]
-    seen = []
-    for which in few_value_batches(S, np.arange(8), 5, 1):
-        few = few_values(S, which, WEIGHTS / WEIGHTS.sum())
-        seen += which.tolist()
-        for b, j in enumerate(which):
-            values, codes = np.unique(D[:, j], return_inverse=True)
-            np.testing.assert_array_equal(few.values[b], values)
-            np.testing.assert_array_equal(few.codes[b], codes)
-            masses = np.bincount(codes, WEIGHTS) / WEIGHTS.sum()
-            np.testing.assert_allclose(few.probabilities[b], masses)
-    assert sorted(seen) == list(range(8))
-
-
-def test_sparse_columns_many_batches():
-    """More binary columns than one batch holds, each as if alone."""
+def test_many_sparse_columns():
+    """Each of many binary columns has the importance that the model's own rows give."""
     random = np.random.RandomState(0)
     S = sparse.csr_array((random.rand(200, 700) < 0.03).astype(float))
     y = S[:, :20].sum(axis=1) + random.rand(200) > 1

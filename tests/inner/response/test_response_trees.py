@@ -196,6 +196,7 @@ def test_data_of_another_distribution():
     check_equal(model, X[:1].repeat(3, axis=0), None, "auto", [0, [0, 4]])
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(data=st.data())
 def test_random_trees(data):

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp._response.reductions import Finished
 from skvarimp._response.rounds import RunningMeans, rows_per_repeat
-from skvarimp._response.states import Finished
 from skvarimp.exceptions import ImportanceWarning
 
 N = 400
@@ -383,6 +383,7 @@ def test_draws_do_not_depend_on_memory(tol):
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("estimation", "tol"),
     [("sampled", None), ("sampled", 0.03), ("rows", None), ("rows", 0.05)],

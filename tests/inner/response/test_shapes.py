@@ -5,7 +5,6 @@ import pytest
 from mixed_columns import fitted_quietly
 from own_reduction import SquaredPairs
 from response_oracle import beside_black_box, problem_of
-from scipy import sparse
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.neural_network import MLPClassifier
@@ -13,24 +12,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVR
 
-from skvarimp._data.entries import Entry
+from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     LogLoss,
     SquaredErrorLoss,
     values_of,
 )
-from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.reductions import (
-    IndividualFlatness,
-    Loss,
-    Observed,
-    Pairs,
-    Range,
-)
-from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.many_columns import few_value_batches
+from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
+from skvarimp._response.reductions import Loss, Observed, Pairs, Range
 from skvarimp._response.shapes.basis import Basis
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.shape import Chunk, Dense, Margins, Shape, reduced
@@ -189,13 +181,3 @@ def test_steep_curves_keep_no_wide_basis():
     (state,) = reduced([PartialDependence.over("std", 400, 50)], shape)
     assert state.basis is None
     assert state.sketch.shape[-2:] == (50, 400)
-
-
-@pytest.mark.parametrize("n_samples", [1000, 200_000, 3_000_000])
-def test_sparse_columns_stay_together_in_many_rows(n_samples):
-    """Binary columns go in batches of several, whatever the number of rows."""
-    every = np.arange(64)
-    column = sparse.csc_array((np.ones(64), (every, every)), shape=(n_samples, 64))
-    parts = list(few_value_batches(column, every, n_units=1, n_outputs=1))
-    assert np.array_equal(np.sort(np.concatenate(parts)), every)
-    assert n_samples > 1_000_000 or max(map(len, parts)) > 1

@@ -24,8 +24,8 @@ from skvarimp._response import grid as _grid
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
+from skvarimp._response.responses.trees import curves, plain
 from skvarimp._response.responses.trees import curves as _tree_curves
-from skvarimp._response.responses.trees import descent as _tree_walk
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes import steps as _steps
@@ -34,9 +34,7 @@ from skvarimp._response.shapes import steps as _steps
 @pytest.mark.parametrize("by_rows", [True, False])
 def test_groups_either_way(by_rows, monkeypatch):
     """Rows that reach leaves and cells that reach leaves give the same curves."""
-    monkeypatch.setattr(
-        _tree_walk.Group, "_rows_reach_fewer", lambda self, codes: by_rows
-    )
+    monkeypatch.setattr(plain.Group, "_rows_reach_fewer", lambda self, codes: by_rows)
     groups = [[0, 4], [0, 1, 3, 4], [1, 2, 5], [4, 3]]
     for name in ("forest", "hist, poisson", "forest, impure labels"):
         model, X, method = fitted(name, missing=True)
@@ -77,10 +75,11 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     _, reference = walked(model, X, method, some)
     monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
     monkeypatch.setattr(TreeWalker, "TASK_EVALUATIONS", 100)
-    monkeypatch.setattr(_tree_walk, "CACHE", 11)
+    monkeypatch.setattr(curves, "CACHE", 11)
     monkeypatch.setattr(_tree_curves, "BLOCK", 50)
-    monkeypatch.setattr(_tree_walk, "HELD", 50)
-    monkeypatch.setattr(_tree_walk, "BLOCK", 60)
+    monkeypatch.setattr(curves, "HELD", 50)
+    monkeypatch.setattr(plain, "HELD", 50)
+    monkeypatch.setattr(curves, "BLOCK", 60)
     monkeypatch.setattr(_steps, "CACHE", 10)
     with config_context(working_memory=4e-3):
         _, small = walked(model, X, method, some)
@@ -118,7 +117,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
     X, y, _ = data(200)
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
     visited = []
-    leaves = _tree_walk.Descent.leaves
+    leaves = curves.Descent.leaves
 
     def counting(self, moving, together):
         for path, leaf, edge in leaves(self, moving, together):
@@ -127,7 +126,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
 
     monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
     monkeypatch.setattr(TreeResponse, "visits", (1.0, 1.0))
-    monkeypatch.setattr(_tree_walk.Descent, "leaves", counting)
+    monkeypatch.setattr(curves.Descent, "leaves", counting)
     each = []
     for features in [[0], [1], [3], [4], [5], None]:
         visited.clear()
@@ -140,6 +139,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
     PartialDependenceImportance().fit(model, X)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("built", ["0", "1"])
 def test_more_tasks_make_no_more_moves(built, monkeypatch):
     """A column of many rows is sorted a few times in all, not once per task.

@@ -27,9 +27,9 @@ from skvarimp._measures.impurity import search as _impurity_search
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response import lowering as _lowering
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.black_box import BlackBoxResponse
-from skvarimp._response.responses.kernel import KernelResponse
+from skvarimp._response.responses.nodes import KernelResponse
 from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
 

@@ -12,11 +12,10 @@ import pytest
 from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 
-from skvarimp._data.entries import resolve_features
+from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import make_problem
 from skvarimp._running.memory import BLOCK, Memo, at_once, slices
-from skvarimp._running.shared import Shared
-from skvarimp._running.tasks import in_order
+from skvarimp._running.tasks import Shared, in_order
 
 IDLE_WORKERS_LEAVE = """
 import time

@@ -1,6 +1,7 @@
 """What workers share and warn of."""
 
 import os
+import time
 import warnings
 
 import joblib
@@ -9,7 +10,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import skvarimp
-from skvarimp._running.shared import Shared
+from skvarimp._running.tasks import Shared, in_order
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:60, :3], Y[:60] / 100
@@ -48,3 +49,29 @@ def _warned(shared, filters):
             Warns().predict(X)
         except RuntimeWarning as error:  # as pytest is told
             return str(error)
+
+
+class SlowlyPickled:
+    """Lets other threads run while it is pickled."""
+
+    def __reduce__(self):
+        time.sleep(0.02)
+        return SlowlyPickled, ()
+
+
+def test_parts_may_change_while_tasks_are_made():
+    """What making a task stores in the parts does not meet the pickling of them."""
+    parts = {k: SlowlyPickled() for k in range(5)}
+
+    def tasks():
+        for k in range(20):
+            time.sleep(0.002)
+            parts[f"task {k}"] = k
+            yield k
+
+    done = dict(in_order(_part_of, tasks(), (parts,), n_jobs=2))
+    assert done == {k: k in range(5) for k in range(20)}
+
+
+def _part_of(task, parts):
+    return task in parts

@@ -1,0 +1,816 @@
+"""Rows in partitions of a Dask collection give the numbers of the rows in memory."""
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVR
+
+from skvarimp import (
+    FIRMImportance,
+    ImpurityImportance,
+    InteractionImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+    SobolImportance,
+    compare_importances,
+)
+from skvarimp._partitions import donors, partitions
+from skvarimp._partitions.moments import Moments
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+import interrupted_partitions  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+CUTS = [0, 100, 101, 101, 240, 400]  # unequal, one of a single row, one empty
+
+
+def in_parts(values, cuts=CUTS):
+    """A Dask collection of unequal partitions."""
+    if values is None:
+        return None
+    parts = [values[a:b] for a, b in pairwise(cuts)]
+    if isinstance(values, np.ndarray):
+        return da.concatenate([da.from_array(p, chunks=p.shape) for p in parts])
+    return dd.from_delayed([dask.delayed(p) for p in parts], meta=values.iloc[:0])
+
+
+def assert_alike(measure, model, X, y, weight=None, rtol=1e-12, cuts=CUTS):
+    """The importances, standard errors and curves of partitions and of memory."""
+    expected = clone(measure).fit(model, X, y, sample_weight=weight)
+    rows, target, weights = (in_parts(values, cuts) for values in (X, y, weight))
+    found = clone(measure).fit(model, rows, target, sample_weight=weights)
+    size = max(np.abs(expected.importances_).max(), 1e-4)
+    np.testing.assert_allclose(
+        found.importances_, expected.importances_, rtol=0, atol=rtol * size
+    )
+    if expected.standard_errors_ is not None:
+        np.testing.assert_allclose(
+            found.standard_errors_, expected.standard_errors_, rtol=0, atol=rtol * size
+        )
+    drawn = getattr(expected, "monte_carlo_errors_", None)
+    if drawn is not None:
+        np.testing.assert_allclose(found.monte_carlo_errors_, drawn, rtol=1e-9)
+    directions = getattr(expected, "directions_per_output_", None)
+    if directions is not None:
+        found_ones = found.directions_per_output_
+        np.testing.assert_allclose(found_ones, directions, rtol=0, atol=1e-9)
+    for name in ("response_path_", "method_", "estimation_"):
+        assert getattr(found, name, None) == getattr(expected, name, None)
+    for name, (values, curve) in getattr(expected, "curves_", {}).items():
+        assert list(found.curves_[name][0]) == pytest.approx(list(values), nan_ok=True)
+        np.testing.assert_allclose(found.curves_[name][1], curve, rtol=1e-9)
+    return found
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Numbers, some of them missing, integers, truths, categories and texts."""
+    X, y = make_friedman1(400, n_features=5, random_state=0)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(X, columns=list("abcde"))
+    X.loc[::9, "b"] = np.nan
+    X["count"] = rng.integers(0, 5, len(X))
+    X["kind"] = pd.Categorical(rng.choice(list("uvw"), len(X)), categories=list("wuv"))
+    X["flag"] = rng.random(len(X)) < 0.3
+    y = pd.Series(y + 5 * (X["kind"] == "u") * X["flag"], name="y")
+    weight = pd.Series(rng.integers(0, 4, len(X)).astype(float))
+    return X, y, weight
+
+
+@pytest.fixture(scope="module")
+def numbers(frame):
+    """Columns of numbers without gaps, as an array."""
+    X, y, weight = frame
+    columns = ["a", "c", "d", "e", "count"]
+    return X[columns].to_numpy(), y.to_numpy(), weight.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def half_boosted(frame):
+    """Boosted trees of the first half of the rows."""
+    X, y, _ = frame
+    boosting = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    )
+    return boosting.fit(X[:200], y[:200])
+
+
+MEASURES = [
+    SensitivityImportance(estimation="exact"),
+    SensitivityImportance(contrast="observed", estimation="exact"),
+    SensitivityImportance(contrast="range", estimation="exact"),
+    SensitivityImportance(estimation="exact", grid=7),
+    PartialDependenceImportance(statistic="std"),
+    PartialDependenceImportance(statistic="range", kind="individual", grid="deciles"),
+    PermutationImportance(estimation="exact"),
+    PermutationImportance(estimation="exact", loss="absolute_error", relative=True),
+    SobolImportance(),
+    SobolImportance(order="first", grid=9),
+    FIRMImportance(),
+    FIRMImportance(method="conditional_mean", standardize=True, n_bins=6),
+    SensitivityImportance(estimation="sampled", n_repeats=2, random_state=0),
+    SensitivityImportance(
+        contrast="observed", estimation="sampled", n_repeats=3, random_state=0, grid=7
+    ),
+    PermutationImportance(estimation="sampled", n_repeats=3, random_state=0),
+    PermutationImportance(
+        estimation="sampled",
+        loss="absolute_error",
+        relative=True,
+        n_repeats=2,
+        random_state=0,
+    ),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_a_frame_with_gaps_and_categories(measure, frame, half_boosted):
+    """Boosted trees, with and without weights, some of them 0."""
+    X, y, weight = (values[:200] for values in frame)
+    cuts = [0, 60, 61, 61, 140, 200]
+    assert_alike(measure, half_boosted, X, y, cuts=cuts)
+    assert_alike(measure, half_boosted, X, y, weight, cuts=cuts)
+
+
+MODELS = [
+    (RandomForestRegressor(5, max_depth=5, random_state=0), "two"),
+    (HistGradientBoostingClassifier(max_iter=4), "classes"),
+    (LogisticRegression(max_iter=1000), "classes"),
+    (Ridge(), "one"),
+    (SVR(), "one"),
+]
+
+
+def target_of(kind, X, y):
+    """One number, two numbers, or three classes."""
+    if kind == "two":
+        return np.column_stack([y, X[:, 0]])
+    return np.digitize(y, np.quantile(y, [0.3, 0.6])) if kind == "classes" else y
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("model", "kind"), MODELS, ids=str)
+def test_models_of_all_kinds(model, kind, numbers):
+    """Trees, several outputs, lines, kernels: arrays with weights."""
+    X, y, weight = numbers
+    y = target_of(kind, X, y)
+    fitted = clone(model).fit(X, y)
+    loss = PermutationImportance(estimation="exact", loss="squared_error")
+    for measure in (*MEASURES[:5], *MEASURES[8:15], loss):
+        assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
+
+
+def test_errors_of_small_shares(numbers):
+    """The error of an index near 0 keeps its digits beside those of large ones."""
+    X, y, weight = numbers
+    model, kind = MODELS[0]
+    fitted = clone(model).fit(X, target_of(kind, X, y))
+    expected = SobolImportance().fit(fitted, X, sample_weight=weight)
+    rows, weights = in_parts(X), in_parts(weight)
+    found = SobolImportance().fit(fitted, rows, sample_weight=weights)
+    errors = found.standard_errors_, expected.standard_errors_
+    assert errors[1].min() < 0.05 * errors[1].max()
+    np.testing.assert_allclose(*errors, rtol=1e-12)
+
+
+def black_box(X):
+    """Two outputs."""
+    X = np.asarray(X, dtype=float)
+    return np.column_stack([X[:, 0] * X[:, 1], np.sin(X[:, 2])])
+
+
+@pytest.mark.parametrize("measure", MEASURES[:5], ids=str)
+def test_a_black_box(measure, numbers):
+    """A function of its own, with outputs that are no y."""
+    X, _, weight = numbers
+    measure = clone(measure).set_params(features=[0, 1, 4])
+    if "scale" in measure.get_params():
+        measure.set_params(scale=None)
+    assert_alike(measure, black_box, X, None, weight)
+
+
+def test_groups(frame):
+    """Columns that move together: of numbers, and with categories among them."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    features = {"ab": ["a", "b"], "kinds": ["kind", "flag"], "d": ["d"]}
+    assert_alike(
+        SensitivityImportance(estimation="exact", features=features),
+        model,
+        X,
+        y,
+        weight,
+    )
+
+
+def test_pairs(frame, numbers):
+    """Of trees by masses, with categories by the model, of lines and kernels."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    pairs = [("a", "b"), ("a", "kind"), ("kind", "flag"), ("count", "d")]
+    assert_alike(InteractionImportance(pairs=pairs), model, X, y, weight)
+    X, y, weight = numbers
+    for model in (SVR(), LogisticRegression(max_iter=1000)):
+        kind = "classes" if isinstance(model, LogisticRegression) else "one"
+        fitted = model.fit(X, target_of(kind, X, y))
+        measure = InteractionImportance(features=[0, 1, 4], grid=4)
+        assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
+
+
+FRIEDMAN = [
+    InteractionImportance(statistic="h", features=[0, 1, 4]),
+    InteractionImportance(statistic="h", triples=[(0, 1, 2), (1, 2, 4)]),
+    InteractionImportance(statistic="h_total"),
+    InteractionImportance(statistic="h_overall"),
+    InteractionImportance(statistic="h", pairs=2),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("measure", FRIEDMAN, ids=str)
+def test_friedman_h(measure, frame, numbers):
+    """At the rows of all partitions: trees, categories, several outputs, a function."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    of_frame = clone(measure)
+    if measure.triples is not None:
+        of_frame.set_params(triples=[("a", "b", "d"), ("a", "kind", "flag")])
+    assert_alike(of_frame, model, X, y, weight, rtol=1e-11)
+    X, y, weight = numbers
+    for model, kind in (MODELS[0], MODELS[1], MODELS[-1]):
+        fitted = clone(model).fit(X, target_of(kind, X, y))
+        assert_alike(measure, fitted, X, None, weight, rtol=1e-10)
+    assert_alike(measure, black_box, X[:150], None, weight[:150], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (RandomForestRegressor(5, max_depth=4, random_state=0), "two"),
+        (HistGradientBoostingClassifier(max_iter=4), "classes"),
+        (GradientBoostingRegressor(loss="absolute_error", n_estimators=5), "one"),
+    ],
+    ids=str,
+)
+def test_impurity_on_unseen_rows(model, kind, numbers):
+    """What splits earn, in averages and in boosting."""
+    X, y, weight = numbers
+    y = target_of(kind, X, y)
+    measure = ImpurityImportance(rows="unseen")
+    fitted = clone(model).fit(X[:150], y[:150])
+    expected = clone(measure).fit(fitted, X, y, sample_weight=weight)
+    found = clone(measure).fit(
+        fitted, in_parts(X), in_parts(y), sample_weight=in_parts(weight)
+    )
+    np.testing.assert_allclose(found.importances_, expected.importances_, atol=1e-12)
+    np.testing.assert_allclose(
+        found.standard_errors_, expected.standard_errors_, rtol=1e-10
+    )
+
+
+def test_values_and_names_of_the_user(numbers):
+    """Values to move through, and names for the columns of an array."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    measure = SensitivityImportance(
+        grid={"first": [0.1, 0.5, 0.5]}, features=["first"], scale=None
+    )
+    names = ["first", *"bcde"]
+    expected = clone(measure).fit(model, X, feature_names=names)
+    found = clone(measure).fit(model, in_parts(X), feature_names=names)
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+    assert found.feature_names_in_.tolist() == names
+
+
+@pytest.fixture
+def few_values(monkeypatch):
+    """As if a column of more than 50 values had too many to be counted."""
+    monkeypatch.setattr(donors, "MOST_VALUES", 50)
+
+
+def test_cells_of_trees_have_no_limit(few_values, numbers):
+    """All pairs of rows, whatever the number of values."""
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    for measure in (MEASURES[0], MEASURES[6]):
+        assert_alike(measure, model, X, y, weight)
+
+
+def test_too_many_values_are_refused_by_name(few_values, numbers):
+    """What counts each value, and models that are no trees."""
+    X, y, _ = numbers
+    boosting, svr = HistGradientBoostingRegressor(max_iter=5).fit(X, y), SVR().fit(X, y)
+    with pytest.raises(ValueError, match=r"value counts once.*'x0', 'x1'"):
+        PartialDependenceImportance(grid="all").fit(boosting, in_parts(X))
+    with pytest.raises(ValueError, match=r"no tree.*'x0'"):
+        MEASURES[0].fit(svr, in_parts(X), in_parts(y))
+    with pytest.raises(ValueError, match=r"'x0:x1'.*There are more.*conditional_std"):
+        InteractionImportance(statistic="h").fit(svr, in_parts(X))
+    with pytest.raises(ValueError, match=r"no tree.*'x0'"):
+        InteractionImportance(statistic="h_total").fit(svr, in_parts(X))
+
+
+@pytest.fixture
+def few_donors(few_values, monkeypatch):
+    """A pool of 50 donors."""
+    monkeypatch.setattr(donors, "N_DONORS", 50)
+
+
+def literal_draws(X, y, weight, seed, n_repeats):
+    """Mean squared error gained by drawn donors of a pool, column by column."""
+    n, (p,) = len(X), X.shape[1:]
+    seeds = np.random.RandomState(seed).randint(2**32, size=p, dtype=np.uint32)
+    share = weight / weight.sum()
+    points = np.random.default_rng([seeds[0], 1]).random(50)
+    pool = [int(np.argmax(u < np.cumsum(share))) for u in sorted(points)]
+    gained = np.zeros(p)
+    for j in range(p):
+        # a column of few values is drawn from by their weights in all rows
+        few = len(set(X[:, j])) <= 50
+        donors, chances = (range(n), share) if few else (pool, np.full(50, 1 / 50))
+        order = sorted(zip(X[donors, j], chances))
+        upper = np.cumsum([chance for _, chance in order])
+        random = np.random.default_rng(seeds[j]).random(n_repeats * n)
+        for t, u in enumerate(random):
+            i = t % n
+            moved = X[i].copy()
+            moved[j] = order[min(np.searchsorted(upper, u), len(order) - 1)][0]
+            before, after = one_output(np.stack([X[i], moved]))
+            gain = (y[i] - after) ** 2 - (y[i] - before) ** 2
+            gained[j] += share[i] * gain / n_repeats
+    return gained
+
+
+def one_output(X):
+    """A function of three columns."""
+    return np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * X[:, 4]
+
+
+def test_donors_of_many_values_come_from_a_pool(few_donors, numbers):
+    """The same rows and donors, however the rows are cut."""
+    X, y, weight = numbers
+    X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    measure = PermutationImportance(n_repeats=2, random_state=3, estimation="sampled")
+    expected = literal_draws(X, y, weight, seed=3, n_repeats=2)
+    for cuts in ([0, 100, 101, 101, 240, len(X)], [0, 17, len(X)]):
+        parts = (in_parts(values, cuts) for values in (X, y, weight))
+        rows, target, weights = parts
+        found = clone(measure).fit(one_output, rows, target, sample_weight=weights)
+        np.testing.assert_allclose(found.importances_, expected, rtol=0, atol=1e-11)
+        assert found.estimation_ == "sampled"
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        PermutationImportance(estimation="sampled", n_repeats=4, relative=True),
+        SensitivityImportance(estimation="sampled", n_repeats=4, scale=None),
+    ],
+    ids=str,
+)
+def test_errors_of_drawing_from_a_pool(measure, few_donors, numbers):
+    """They are those that repeated fits show, and the importances have no bias."""
+    X, y, _ = numbers
+    n_fits, cuts = 40, [0, 150, 400]
+    exact = clone(measure).set_params(estimation="exact").fit(one_output, X, y)
+    fits = [
+        clone(measure)
+        .set_params(random_state=seed, features=[0, 1])
+        .fit(one_output, in_parts(X, cuts), in_parts(y, cuts))
+        for seed in range(n_fits)
+    ]
+    found = np.array([fit.importances_ for fit in fits])
+    spread = found.std(axis=0, ddof=1)
+    gap = found.mean(axis=0) - exact.importances_[:2]
+    assert np.all(np.abs(gap) < 3.5 * spread / np.sqrt(n_fits))
+    claimed = np.sqrt(np.mean([fit.monte_carlo_errors_**2 for fit in fits], axis=0))
+    np.testing.assert_allclose(claimed, spread, rtol=0.35)
+    errors = np.mean([fit.standard_errors_ for fit in fits], axis=0)
+    np.testing.assert_allclose(errors, exact.standard_errors_[:2], rtol=0.15)
+
+
+def test_bins_of_many_values_are_near(few_values, numbers):
+    """Quantiles are off by less than one part in the number of groups per merge."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    measure = SensitivityImportance(grid=10, estimation="exact")
+    expected = clone(measure).fit(model, X, y).importances_
+    found = clone(measure).fit(model, in_parts(X), in_parts(y)).importances_
+    np.testing.assert_allclose(found, expected, rtol=0.1)
+
+
+def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
+    """Gini's mean difference and the median of y, by sorting bins."""
+    monkeypatch.setattr(donors, "BIN_VALUES", 90)
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
+    for weights in (None, weight):
+        expected = clone(MEASURES[0]).fit(model, X, y, sample_weight=weights)
+        found = assert_alike(MEASURES[0], model, X, y, weights)
+        assert found.scale_ == pytest.approx(expected.scale_, rel=1e-12)
+        assert found.goodness_of_fit_ == pytest.approx(
+            expected.goodness_of_fit_, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("measure", "n_passes"),
+    [
+        (SensitivityImportance(scale=None), 2),
+        (PartialDependenceImportance(grid=5), 3),
+        (PermutationImportance(), 3),
+        (PermutationImportance(estimation="sampled"), 3),
+        (InteractionImportance(grid=3), 2),
+        (InteractionImportance(statistic="h"), 3),
+        (ImpurityImportance(rows="unseen"), 2),
+    ],
+    ids=str,
+)
+def test_passes_over_the_partitions(measure, n_passes, numbers, monkeypatch):
+    """As many as the user's guide says: each reads all rows anew."""
+    X, y, _ = numbers
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    passed_over, passes = partitions.passed_over, []
+
+    def counted(parts, *arguments):
+        passes.append(len(parts))
+        return passed_over(parts, *arguments)
+
+    monkeypatch.setattr(partitions, "passed_over", counted)
+    needs_y = isinstance(measure, PermutationImportance | ImpurityImportance)
+    clone(measure).fit(model, in_parts(X), in_parts(y) if needs_y else None)
+    assert len(passes) - 1 == n_passes  # the first looks at one partition
+
+
+def test_compared_in_one_walk(numbers):
+    """Several measures of several models."""
+    X, y, _ = numbers
+    models = {
+        "few": HistGradientBoostingRegressor(max_iter=3).fit(X, y),
+        "more": HistGradientBoostingRegressor(max_iter=6).fit(X, y),
+    }
+    bins = PartialDependenceImportance(grid=5)
+    measures = {"s": MEASURES[0], "p": MEASURES[6], "d": MEASURES[4], "b": bins}
+    expected = compare_importances(models, X, y, measures)
+    found = compare_importances(models, in_parts(X), in_parts(y), measures)
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-12)
+    # on a grid of its own, exact beside others though a sketch has fewer groups
+    compared = found["few/b/standard_error"].sort_index()
+    errors = clone(bins).fit(models["few"], X).standard_errors_
+    np.testing.assert_allclose(compared, errors, rtol=1e-10)
+
+
+def test_moments_are_those_of_the_rows():
+    """Merged and as points: weights, means and scatter."""
+    rng = np.random.default_rng(0)
+    numbers, weights = rng.standard_normal((3, 50)), rng.random(50)
+    cells = rng.integers(0, 4, 50)
+    first, second = slice(0, 20), slice(20, 50)
+    merged = Moments.of(numbers[:, first], weights[first], cells[first], 5).merged(
+        Moments.of(numbers[:, second], weights[second], cells[second], 5)
+    )
+    points, masses, at = merged.points()
+    for c in range(4):
+        assert masses[at == c].sum() == pytest.approx(weights[cells == c].sum())
+        mean = numbers[:, cells == c] @ weights[cells == c]
+        np.testing.assert_allclose(points[:, at == c] @ masses[at == c], mean)
+    factor = rng.standard_normal(3)
+    added = rng.standard_normal(5)
+    psi, of_points = factor @ numbers + added[cells], factor @ points + added[at]
+    assert masses @ of_points**2 == pytest.approx(weights @ psi**2)
+
+
+class Unhurried:
+    """Two outputs, after a while that differs from call to call."""
+
+    random = np.random.default_rng(0)
+
+    def predict(self, X):
+        """Of numbers and a category."""
+        time.sleep(0.002 * self.random.random())
+        a, b = X["a"].to_numpy(), np.nan_to_num(X["b"].to_numpy(), nan=0.3)
+        is_u = (X["kind"] == "u").to_numpy()
+        return np.column_stack([a * b, np.sin(3 * b) + a * is_u])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(3))
+def test_any_partitions_in_any_order(seed, frame):
+    """How many they are, how large, which has weight, and which is done first."""
+    random = np.random.default_rng(seed)
+    X, y, weight = frame
+    rows = random.permutation(len(X))[: random.integers(40, 120)]
+    X, y, weight = (values.iloc[rows].reset_index(drop=True) for values in frame)
+    n_cuts = random.integers(0, 12)
+    cuts = [0, *np.sort(random.integers(0, len(X), n_cuts)), len(X)]
+    weight = [None, weight, weight * random.random(len(X))][seed % 3]
+    trees = HistGradientBoostingRegressor(max_iter=4, categorical_features="from_dtype")
+    for model, names, rtol in (
+        (trees.fit(X, y), list(X.columns), 1e-12),
+        (Unhurried(), ["a", "b", "kind"], 1e-10),
+    ):
+        chosen = random.choice(len(MEASURES), 3, replace=False)
+        for measure in (clone(MEASURES[m]) for m in chosen):
+            scaled = "scale" in measure.get_params()
+            if model is not trees and scaled:
+                measure.set_params(scale=None)
+            if model is not trees and "loss" in measure.get_params():
+                measure.set_params(loss=first_output)
+            measure.set_params(features=names)
+            assert_alike(measure, model, X, y, weight, rtol, cuts)
+
+
+def first_output(y, outputs):
+    """Its distance from y."""
+    return np.abs(y - outputs[:, 0])
+
+
+# Failures
+
+
+def of_parts(*parts):
+    """A Dask DataFrame whose partitions need not be alike."""
+    delayed = [dask.delayed(part) for part in parts]
+    return dd.from_delayed(delayed, meta=parts[0].iloc[:0], verify_meta=False)
+
+
+def test_unlike_partitions_are_named(frame):
+    """Other columns, types and levels."""
+    X, y, _ = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=3, categorical_features="from_dtype"
+    ).fit(X, y)
+    first, last = X[:200], X[200:]
+    measure = SensitivityImportance(scale=None)
+    levels = last.assign(kind=last["kind"].cat.remove_categories(["w"]))
+    for odd, message in (
+        (last.drop(columns="c"), "Partition 1 of X: it has the columns"),
+        (last.rename(columns={"c": "z"}), "Partition 1 of X: it has the columns .*'z'"),
+        (last.astype({"a": "float32"}), "column 'a' has the type float32"),
+        (
+            levels,
+            "Partition 1 of X: column 'kind' has the type category with the levels",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure.fit(model, of_parts(first, odd))
+
+
+def test_bad_rows_are_named(numbers):
+    """NaN that the model refuses, y of another length, bad weights."""
+    X, y, weight = numbers
+    model = SVR().fit(X, y)
+    measure = SensitivityImportance(scale=None, grid=5, estimation="exact")
+    for row, number in ((0, 0), (300, 3)):
+        bad = X.copy()
+        bad[row, 2] = np.nan
+        with pytest.raises(ValueError, match=rf"(?s)Partition {number} of X: .*NaN"):
+            measure.fit(model, in_parts(bad))
+    weight = np.where(np.arange(len(X)) == 100, -1.0, weight)
+    with pytest.raises(ValueError, match=r"Partition 1 of X: .*non-negative"):
+        measure.fit(model, in_parts(X), sample_weight=in_parts(weight))
+
+
+def test_targets_must_be_partitioned_alike(numbers):
+    """In Dask too, with as many partitions; arrays are cut as X is."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    measure = SensitivityImportance(estimation="exact")
+    with pytest.raises(TypeError, match="`y` must be a Dask collection"):
+        measure.fit(model, in_parts(X), y)
+    with pytest.raises(ValueError, match="has 2 partitions, but X has 5"):
+        measure.fit(model, in_parts(pd.DataFrame(X)), da.from_array(y, chunks=200))
+    unlike = in_parts(pd.Series(y), [0, 50, 101, 102, 240, 400])
+    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 entries"):
+        measure.fit(model, in_parts(pd.DataFrame(X)), unlike)
+    recut = measure.fit(model, in_parts(X), da.from_array(y, chunks=150))
+    expected = clone(measure).fit(model, X, y)
+    np.testing.assert_allclose(recut.importances_, expected.importances_, rtol=1e-12)
+
+
+def test_what_needs_all_rows_says_so(numbers):
+    """Scores, out-of-bag rows, kept rows, drawn rows."""
+    X, y, _ = numbers
+    model = RandomForestRegressor(3, max_depth=3).fit(X, y)
+    for measure in (
+        PermutationImportance(scoring="r2"),
+        PermutationImportance(rows="oob"),
+        SensitivityImportance(estimation="exact", keep_rows=True),
+        SensitivityImportance(contrast="range", estimation="rows"),
+        SensitivityImportance(estimation="sampled", tol=0.1),
+        SensitivityImportance(estimation="sampled", keep_rows=True),
+        PartialDependenceImportance(grid=3, pairs=[(0, 1)]),
+        ImpurityImportance(rows="unseen", keep_rows=True),
+        FIRMImportance(method="gaussian"),
+        FIRMImportance(features={"two": [0, 1]}),
+    ):
+        with pytest.raises(ValueError, match=r"in one place"):
+            measure.fit(model, in_parts(X), in_parts(y))
+
+
+@pytest.mark.parametrize("measure", [MEASURES[0], MEASURES[2], MEASURES[6]], ids=str)
+def test_a_missing_y_is_no_fault_of_a_partition(measure, numbers):
+    """The message is that of rows in one place."""
+    X, y, _ = numbers
+    model = Ridge().fit(X, y)
+    messages = []
+    for rows in (X, in_parts(X)):
+        with pytest.raises(ValueError, match=r"\by\b") as caught:
+            clone(measure).fit(model, rows)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_parquet_files_are_read_together(numbers, tmp_path):
+    """Dask joins the partitions of a single column, were it read by itself."""
+    X, y, _ = numbers
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
+    for number, (a, b) in enumerate(pairwise([0, 90, 200, 310, 400])):
+        frame[a:b].to_parquet(tmp_path / f"{number}.parquet")
+    model = HistGradientBoostingRegressor(max_iter=3).fit(frame[list("abcde")], y)
+    read = dd.read_parquet(tmp_path, split_row_groups=False)
+    found = clone(MEASURES[0]).fit(model, read[list("abcde")], read["y"])
+    expected = clone(MEASURES[0]).fit(model, frame[list("abcde")], y)
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("measure", [*MEASURES[:8:7], FIRMImportance()], ids=str)
+def test_fewer_than_two_rows(measure, numbers):
+    """They are refused in the words of rows in memory, whatever the measure."""
+    X, y, weight = numbers
+    model = Ridge().fit(X, y)
+    one = np.arange(len(X)) == 240
+    for rows, target, weights in (
+        (X[:0], y[:0], None),
+        (X[:1], y[:1], None),
+        (X, y, 0.0 * weight),
+        (X, y, 2.0 * one),
+    ):
+        with pytest.raises(ValueError) as expected:
+            clone(measure).fit(model, rows, target, sample_weight=weights)
+        cuts = np.minimum(CUTS, len(rows))
+        given = (in_parts(values, cuts) for values in (rows, target, weights))
+        rows, target, weights = given
+        with pytest.raises(ValueError) as found:
+            clone(measure).fit(model, rows, target, sample_weight=weights)
+        assert str(found.value) == str(expected.value)
+
+
+def test_partitions_without_weight_count_as_nothing(numbers):
+    """Among others that have some, the first one too."""
+    X, y, _ = numbers
+    weight = np.repeat([0.0, 1.0, 2.0, 0.0], 100)
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    assert_alike(MEASURES[0], model, X, y, weight)
+
+
+# On a cluster
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.thorough
+def test_on_a_cluster(client, frame):
+    """Frames and weights, on two processes."""
+    X, y, weight = frame
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features="from_dtype"
+    ).fit(X, y)
+    measures = {"s": MEASURES[0], "d": MEASURES[4], "p": MEASURES[6]}
+    expected = compare_importances(model, X, y, measures, sample_weight=weight)
+    found = compare_importances(
+        model, in_parts(X), in_parts(y), measures, sample_weight=in_parts(weight)
+    )
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-12)
+
+
+class Counted(HistGradientBoostingRegressor):
+    """A model that counts how often a process unpickles it."""
+
+    times = 0
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        Counted.times += 1
+
+
+def test_the_model_is_sent_once(client, numbers):
+    """To each worker, whatever the number of passes."""
+    X, y, _ = numbers
+    model = Counted(max_iter=3).fit(X, y)
+    client.run(importlib.import_module, __name__)
+    before = client.run(lambda: Counted.times)
+    measures = [MEASURES[0], MEASURES[4], MEASURES[6]]
+    client.amm.stop()  # which takes from a worker what it does not need at the moment
+    try:
+        compare_importances(model, in_parts(X), in_parts(y), measures)
+    finally:
+        client.amm.start()
+    after = client.run(lambda: Counted.times)
+    assert [after[worker] - before[worker] for worker in before] == [1, 1]
+
+
+class Deadly:
+    """A model that kills the worker it runs on, once."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def predict(self, X):
+        """The product of two columns."""
+        if len(X) == 160 and not self.marker.exists():  # the walk over one partition
+            self.marker.touch()
+            os._exit(1)
+        return X[:, 0] * X[:, 1]
+
+
+@pytest.mark.thorough
+def test_a_killed_worker_changes_nothing(client, numbers, tmp_path):
+    """Dask computes its partitions again."""
+    X, _, _ = numbers
+    measure = SensitivityImportance(scale=None, grid=3, features=[0, 1])
+    model = Deadly(tmp_path / "killed")
+    found = clone(measure).fit(model, in_parts(X))
+    assert model.marker.exists()
+    expected = clone(measure).fit(model, X)
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.name != "posix", reason="signals to a thread are POSIX")
+def test_an_interrupted_fit_leaves_nothing_running():
+    """Its tasks are forgotten by the scheduler."""
+    script = Path(interrupted_partitions.__file__)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines() == ["interrupted", "0 tasks left"], done.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("model", ["line", "trees"])
+def test_partial_dependence_takes_bins_of_values_that_cannot_be_counted(model):
+    """By itself, and says of which entries; the numbers of the bins by their number."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.random(20_000), random.integers(0, 5, 20_000)])
+    y = 2 * X[:, 0] + X[:, 1]
+    fitted = Ridge() if model == "line" else HistGradientBoostingRegressor(max_iter=3)
+    fitted.fit(X[:500], y[:500])
+    parts = in_parts(X, [0, 9_000, 20_000])
+    found = PartialDependenceImportance().fit(fitted, parts)
+    assert found.grid_ == {"x0": 256, "x1": "all"}
+    assert [len(values) for values, _ in found.curves_.values()] == [256, 5]
+    bins = PartialDependenceImportance(grid=256, features=[0]).fit(fitted, parts)
+    assert found.importances_[0] == bins.importances_[0]
+    whole = PartialDependenceImportance().fit(fitted, X[:300])
+    assert whole.grid_ == {"x0": "all", "x1": "all"}
+
+
+@pytest.mark.thorough
+def test_partial_dependence_of_a_million_distinct_values():
+    """A measure's default never fails on data because they are large."""
+    X = np.random.default_rng(0).permutation(1_000_000)[:, np.newaxis] / 1e6
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a"]), npartitions=4)
+    model = Ridge(1e-9).fit(pd.DataFrame(X[:99], columns=["a"]), 3 * X[:99, 0])
+    found = PartialDependenceImportance().fit(model, frame)
+    assert found.grid_ == {"a": 256}
+    assert found.importances_[0] == pytest.approx(3 / 12**0.5, rel=0.01)

@@ -1,0 +1,570 @@
+"""Pictures of importances: what they show, that it can be read, and its limits."""
+
+import subprocess
+import sys
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+import skvarimp
+from skvarimp import (
+    ALEImportance,
+    AllRelevantSelector,
+    BackwardEliminationSelector,
+    ComparisonDisplay,
+    ImportanceDisplay,
+    ImpurityImportance,
+    InteractionImportance,
+    MatrixDisplay,
+    RowsDisplay,
+    SensitivityImportance,
+    compare_importances,
+    importance_across_folds,
+    null_importances,
+    rank_intervals,
+)
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+X, Y = X.iloc[:40], Y[:40]
+MODELS = {"ridge": Ridge(0.1).fit(X, Y), "lasso": Lasso(1.0).fit(X, Y)}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """No figure is left open."""
+    yield
+    plt.close("all")
+
+
+def fitted(**parameters):
+    """A sensitivity importance of the ridge regression."""
+    return SensitivityImportance(**parameters).fit(MODELS["ridge"], X, Y)
+
+
+def labels(ax):
+    """Names of the rows from top to bottom."""
+    texts = zip(ax.get_yticks(), ax.get_yticklabels())
+    ordered = sorted(texts, key=lambda pair: pair[0])
+    lower, upper = ax.get_ylim()
+    assert lower > upper  # the first row is on top
+    return [text.get_text() for _, text in ordered]
+
+
+def assert_legible(display):
+    """Every text is inside the figure and no two row names overlap."""
+    figure = display.figure_
+    figure.draw_without_rendering()
+    whole = figure.bbox
+    for ax in figure.axes:
+        texts = [t for t in ax.get_yticklabels() if t.get_visible() and t.get_text()]
+        texts = texts if ax.yaxis.get_tick_params()["labelleft"] else []
+        boxes = [t.get_window_extent() for t in texts]
+        for box in [*boxes, ax.xaxis.label.get_window_extent()]:
+            assert box.x0 >= whole.x0 - 0.5
+            assert box.x1 <= whole.x1 + 0.5
+            assert box.y0 >= whole.y0 - 0.5
+            assert box.y1 <= whole.y1 + 0.5
+        spans = sorted((box.y0, box.y1) for box in boxes)
+        assert all(b[0] >= a[1] - 1.0 for a, b in pairwise(spans))
+        assert all(t.get_fontsize() >= 8 for t in texts)
+        assert ax.get_window_extent().width > 100  # room for the bars
+
+
+def test_bars_are_sorted_with_their_errors():
+    """Most important on top, length and 95% interval as computed."""
+    imp = fitted()
+    display = imp.plot()
+    assert isinstance(display, ImportanceDisplay)
+    assert display.figure_ is display.ax_.figure
+    order = np.argsort(imp.ranking_)
+    assert labels(display.ax_) == [imp.entry_names_[e] for e in order]
+    widths = [bar.get_width() for bar in display.bars_]
+    np.testing.assert_allclose(widths, imp.importances_[order])
+    (segments,) = (c.get_segments() for c in display.errors_.lines[2])
+    ends = imp.interval()[["lower", "upper"]].to_numpy()
+    np.testing.assert_allclose([segment[:, 0] for segment in segments], ends)
+    label = display.ax_.get_xlabel().split("\n")
+    marks = "triangles: rising or falling, diamonds: both"
+    assert label == [imp._quantity(), "lines: 95% intervals", marks]
+    assert display.ax_.get_xlim()[1] > max(widths)
+    assert_legible(display)
+
+
+def test_thirty_names_of_forty_characters_are_legible():
+    """And of 42 entries the thirty most important, with a note."""
+    random = np.random.RandomState(0)
+    names = [f"entry {j:02d} ".ljust(40, "x") for j in range(42)]
+    assert {len(name) for name in names} == {40}
+    values = random.uniform(size=42)
+    display = ImportanceDisplay(
+        values, names, intervals=np.outer(values, [0.9, 1.1]), label="share"
+    ).plot()
+    assert_legible(display)
+    order = np.argsort(-values)[:30]
+    assert labels(display.ax_) == [names[e] for e in order]
+    limit = f"{values[order[-1]]:.3g}"
+    note = f"12 of 42 entries are not shown, none above {limit}"
+    note = f"share\nlines: 95% intervals\n{note}"
+    assert display.ax_.get_xlabel() == note
+    assert len(display.plot(max_entries=5).bars_) == 5
+    assert len(display.plot(max_entries=50).bars_) == 42
+    assert "not shown" not in display.ax_.get_xlabel()
+
+
+def test_longer_names_are_wrapped_and_read_literally():
+    """No character is lost; a dollar sign is no formula."""
+    names = ["the price in $ of x_1 and $y$ " * 5, "snake_case" * 12, "short"]
+    display = ImportanceDisplay([3.0, 2.0, 1.0], names).plot()
+    for shown, name in zip(labels(display.ax_), names):
+        assert "".join(shown.split()) == "".join(name.split())
+        assert max(len(line) for line in shown.split("\n")) <= 45
+    assert_legible(display)
+
+
+def test_missing_numbers():
+    """NaN importances are counted, NaN errors left out, none at all is no error."""
+    values = [0.5, np.nan, 1.0, 0.0]
+    ends = [[0.4, 0.6], [np.nan, np.nan], [np.nan, np.nan], [0.0, 0.0]]
+    display = ImportanceDisplay(values, list("abcd"), intervals=ends).plot()
+    assert labels(display.ax_) == ["c", "a", "d"]
+    assert "1 of 4 entries have no importance" in display.ax_.get_xlabel()
+    assert len(display.errors_.lines[2][0].get_segments()) == 1
+    assert ImportanceDisplay(values, list("abcd")).plot().errors_ is None
+    ImportanceDisplay([np.nan], ["a"]).plot()
+    negative = ImportanceDisplay([0.5, -0.2], ["a", "b"]).plot()
+    assert negative.ax_.get_xlim()[0] < -0.2
+
+
+def test_axes_label_and_style_of_the_user():
+    """Drawn where asked, `barh` keywords win over ours."""
+    _, (left, right) = plt.subplots(1, 2)
+    display = fitted().plot(ax=right, label="D / D_y", color="0.5", height=0.3)
+    assert display.ax_ is right
+    assert not left.patches
+    assert right.get_xlabel().startswith("D / D_y\n")
+    assert display.bars_[0].get_height() == 0.3
+    other = ImportanceDisplay.from_importance(fitted(), ax=left, max_entries=3)
+    assert len(other.bars_) == 3
+    with pytest.raises(NotFittedError):
+        ImportanceDisplay.from_importance(SensitivityImportance())
+
+
+MEASURES = {
+    "pairs": SensitivityImportance(),
+    "group": SensitivityImportance(features={"age": 0, "serum": [4, 5, 6, 7, 8, 9]}),
+}
+
+
+def test_dots_and_ranks():
+    """Dots with all of their intervals; ranks stand on the right, not in the names."""
+    imp = fitted(keep_rows=True)
+    ranks = rank_intervals(imp)
+    display = ImportanceDisplay.from_ranks(ranks, kind="dots")
+    assert labels(display.ax_) == ranks["entry"].tolist()
+    np.testing.assert_array_equal(display.bars_.get_xdata(), ranks["importance"])
+    ends = [s[:, 0] for s in display.errors_.lines[2][0].get_segments()]
+    np.testing.assert_allclose(ends, ranks[["lower", "upper"]])
+    assert "lines: simultaneous intervals" in display.ax_.get_xlabel()
+    (right,) = display.ax_.child_axes
+    pairs = zip(ranks["lowest_rank"], ranks["highest_rank"])
+    spans = [f"{low}" if low == high else f"{low}–{high}" for low, high in pairs]
+    assert [t.get_text() for t in right.get_yticklabels()] == spans
+    with pytest.raises(ValueError, match="`kind` must be one of"):
+        display.plot(kind="boxes")
+
+
+def test_comparison_has_a_panel_a_measure():
+    """One scale per measure; every number is that of the table."""
+    table = compare_importances(MODELS, X, Y, MEASURES)
+    display = table.plot()
+    assert isinstance(display, ComparisonDisplay)
+    labels_below = [ax.get_xlabel() for ax in display.axes_]
+    below = "lines: 95% intervals", "triangles: rising or falling, diamonds: both"
+    assert labels_below == ["\n".join(["pairs", *below]), "group"]
+    assert display.ax_ is display.axes_[0]
+    shown = labels(display.ax_)
+    assert sorted(shown) == sorted(table.index)
+    assert set(display.bars_) == {(m, e) for m in MEASURES for e in MODELS}
+    for (measure, model), bars in display.bars_.items():
+        widths = np.array([bar.get_width() for bar in bars])
+        expected = table.loc[shown, f"{model}/{measure}"].to_numpy()
+        np.testing.assert_allclose(widths, expected)
+        fitted = table.fitted[f"{model}/{measure}"]
+        drawn = display.errors_[measure, model].lines[2][0].get_segments()
+        assert len(drawn) == np.sum(fitted.standard_errors_ > 1e-12)
+    colors = {bars[0].get_facecolor() for bars in display.bars_.values()}
+    assert len(colors) == 2
+    texts = [t.get_text() for t in display.figure_.legends[0].get_texts()]
+    assert texts == list(MODELS)
+    assert_legible(display)
+
+
+def test_comparison_order_and_top():
+    """Mean share of each column's largest; a note on what is left out."""
+    frame = pd.DataFrame(
+        {
+            "a/m": [1.0, 10.0, 4.0],
+            "b/m": [0.0, 0.1, 0.1],
+            "a/m/rank": [3, 1, 2],
+            "a/n": [5.0, np.nan, 0.0],
+        },
+        index=["one", "two", "three"],
+    )
+    display = ComparisonDisplay.from_comparison(frame, max_entries=2)
+    # shares: one (.1, 0, 1), two (1, 1, -), three (.4, 1, 0)
+    assert labels(display.ax_) == ["two", "three"]
+    assert display.ax_.get_xlabel() == "m\n1 of 3 entries are not shown"
+    assert set(display.bars_) == {("m", "a"), ("m", "b"), ("n", "a")}
+    assert set(display.errors_.values()) == {None}
+
+
+def test_comparison_axes_and_errors():
+    """One axes per measure, else an error; tables without importances are refused."""
+    table = compare_importances(MODELS, X, Y, MEASURES)
+    _, axes = plt.subplots(1, 2)
+    display = table.plot(ax=axes)
+    assert display.axes_[1] is axes[1]
+    assert [t.get_text() for t in axes[0].get_legend().get_texts()] == list(MODELS)
+    with pytest.raises(
+        ValueError, match=r"1 axes for 2 measures: \['pairs', 'group'\]"
+    ):
+        table.plot(ax=axes[0])
+    with pytest.raises(ValueError, match="no column of importances"):
+        ComparisonDisplay.from_comparison(table[[]])
+
+
+def test_names_with_a_slash():
+    """Models and measures are known by their names, not by where a "/" stands."""
+    measures = {"pairs / y": SensitivityImportance()}
+    models = {"ridge, 1/2": MODELS["ridge"]}
+    display = compare_importances(models, X, Y, measures).plot()
+    assert set(display.bars_) == {("pairs / y", "ridge, 1/2")}
+
+
+def test_many_models_are_told_apart():
+    """Colours of the Okabe-Ito palette first, then hatches."""
+    importances = {"m": {f"model {k}": [1.0, 0.5] for k in range(16)}}
+    display = ComparisonDisplay(importances, ["a", "b"]).plot()
+    looks = {
+        (bars[0].get_facecolor(), bars[0].get_hatch())
+        for bars in display.bars_.values()
+    }
+    assert len(looks) == 16
+    assert_legible(display)
+
+
+def relative_luminance(color):
+    """Of sRGB, as in the web's contrast guidelines."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]
+    ]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+# Dichromats' view of linear RGB (Viénot, Brettel & Mollon 1999).
+DICHROMAT = {
+    "protan": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
+    "deutan": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
+}
+
+
+@pytest.mark.parametrize("kind", DICHROMAT)
+def test_colours_differ_for_the_colour_blind(kind):
+    """The first four models' colours stay apart in a dichromat's view."""
+    from matplotlib.colors import to_rgb
+
+    from skvarimp._display.drawing import COLORS
+
+    seen = []
+    for color in COLORS[:4]:
+        linear = np.array([((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)])
+        view = np.clip(np.array(DICHROMAT[kind]) @ linear, 0, 1)
+        seen.append(view ** (1 / 2.4))
+    for a in range(4):
+        for b in range(a):
+            assert np.linalg.norm(seen[a] - seen[b]) > 0.1
+    # bars against white: at least 3 to 1
+    assert 1.05 / (relative_luminance(to_rgb(COLORS[0])) + 0.05) > 3
+
+
+TREE = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y)
+
+
+def fitted_to_tree(measure):
+    """A measure fitted on the tree."""
+    return measure.fit(TREE, X, Y)
+
+
+# display -> a function that draws it, from keywords of the picture
+DISPLAYS = {
+    "ImportanceDisplay": lambda: fitted().plot,
+    "ComparisonDisplay": lambda: compare_importances(MODELS, X, Y).plot,
+    "CurvesDisplay": lambda: fitted_to_tree(ALEImportance()).plot_curves,
+    "MatrixDisplay": lambda: fitted_to_tree(InteractionImportance()).plot,
+    "AssociationDisplay": lambda: (
+        fitted_to_tree(ImpurityImportance(surrogates=True)).plot_association
+    ),
+    "RowsDisplay": lambda: partial(
+        RowsDisplay.from_importance, fitted(keep_rows=True), X
+    ),
+    "FoldsDisplay": lambda: (
+        importance_across_folds(Ridge(), X, Y, importance="sensitivity", cv=3).plot
+    ),
+    "NullDisplay": lambda: (
+        null_importances(
+            Ridge(), X, Y, importance="sensitivity", n_permutations=4, cv=3
+        ).plot
+    ),
+    "SelectionPathDisplay": lambda: (
+        BackwardEliminationSelector(TREE).fit(X, Y).plot_path
+    ),
+    "AllRelevantDisplay": lambda: (
+        AllRelevantSelector(TREE, max_iter=6).fit(X, Y).plot_history
+    ),
+    "DendrogramDisplay": lambda: skvarimp.correlated_groups(X).plot,
+}
+
+
+def test_every_display_is_tried():
+    """And public."""
+    assert set(DISPLAYS) == {n for n in skvarimp.__all__ if n.endswith("Display")}
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_title_and_size(name):
+    """A title and a size reach the figure; with axes there is no size."""
+    draw = DISPLAYS[name]()
+    drawn = draw(title="a $ title", figsize=(9.0, 7.0))
+    assert isinstance(drawn, getattr(skvarimp, name))
+    assert drawn.figure_.get_suptitle() == "a $ title"
+    assert tuple(drawn.figure_.get_size_inches()) == (9.0, 7.0)
+    drawn.figure_.draw_without_rendering()
+    legends = drawn.figure_.legends
+    title = drawn.figure_._suptitle.get_window_extent()
+    assert not any(title.overlaps(legend.get_window_extent()) for legend in legends)
+    axes = getattr(drawn, "axes_", None)
+    axes = axes if axes is not None else drawn.ax_
+    with pytest.raises(ValueError, match="`figsize` is the size of a figure"):
+        draw(ax=axes, figsize=(9.0, 7.0))
+
+
+def test_importance_by_name():
+    """Names stand for default parameters; unknown ones are answered with a list."""
+    with pytest.raises(ValueError, match=r"names no measure: 'shap'.*'permutation'"):
+        compare_importances(MODELS, X, Y, "shap")
+    with pytest.raises(TypeError, match=r"Use SensitivityImportance\(\)"):
+        compare_importances(MODELS, X, Y, SensitivityImportance)
+
+
+def test_outputs_beside_each_other():
+    """A table and a bar for each output, in place of their mean."""
+    model = Ridge(0.1).fit(X, np.column_stack([Y, -(Y**2)]))
+    imp = SensitivityImportance().fit(model, X, np.column_stack([Y, -(Y**2)]))
+    display = imp.plot(per_output=True)
+    table = imp.to_frame(per_output=True)
+    assert list(table.columns) == [
+        "entry",
+        "output",
+        "importance",
+        "standard_error",
+        "rank",
+    ]
+    for o, output in enumerate(imp.output_names_):
+        of_output = table[table["output"] == output].set_index("entry")
+        found = of_output.loc[imp.entry_names_]
+        np.testing.assert_array_equal(
+            found["importance"], imp.importances_per_output_[:, o]
+        )
+        assert (
+            found["rank"].tolist()
+            == found["importance"].rank(ascending=False).astype(int).tolist()
+        )
+        (bars,) = (b for (_, model), b in display.bars_.items() if model == output)
+        widths = [bar.get_width() for bar in bars]
+        np.testing.assert_allclose(
+            widths, of_output.loc[labels(display.ax_)].iloc[:, 1]
+        )
+    assert_legible(display)
+
+
+def test_many_models_are_dots():
+    """Ten models of thirty entries: one line per entry, no taller than for few."""
+    random = np.random.default_rng(0)
+    importances = {"m": {f"model {k}": random.uniform(size=30) for k in range(10)}}
+    names = [f"entry {j}" for j in range(30)]
+    display = ComparisonDisplay(importances, names).plot()
+    width, height = display.figure_.get_size_inches()
+    assert height < 3 * width
+    dots = display.bars_["m", "model 3"]
+    order = [names.index(name) for name in labels(display.ax_)]
+    np.testing.assert_array_equal(dots.get_xdata(), importances["m"]["model 3"][order])
+    assert_legible(display)
+    few = ComparisonDisplay(importances, names).plot(max_entries=6)
+    assert len(few.bars_["m", "model 3"]) == 6
+    with pytest.raises(ValueError, match="`kind` must be"):
+        display.plot(kind="lines")
+
+
+def test_heat_maps():
+    """Light to dark in even steps, numbers of one format, the largest sums of rows."""
+    cells = MatrixDisplay([[1.0, 0.5], [0.5, 1.0]], ["a", "b"]).plot().ax_.collections
+    colors = cells[-1].cmap(np.linspace(0, 1, 64))
+    light = [116 * relative_luminance(c) ** (1 / 3) - 16 for c in colors]
+    steps = -np.diff(light)
+    assert light[0] > 95
+    assert light[-1] > 25
+    assert steps.min() > 0.7 * steps.max()
+    display = MatrixDisplay([[0.1234, 0.004], [0.12, 12.5]], ["a", "b"]).plot()
+    assert [t.get_text() for t in display.ax_.texts] == ["0", "0", "0", "12"]
+    triangle = MatrixDisplay([[1.0, 0.5], [0.5, 2.0]], ["a", "b"]).plot()
+    assert [t.get_text() for t in triangle.ax_.texts] == ["1.0", "0.5", "2.0"]
+    small = MatrixDisplay([[0.1234, 0.004], [0.12, 0.1]], ["a", "b"]).plot()
+    assert [t.get_text() for t in small.ax_.texts] == ["0.12", "0.00", "0.12", "0.10"]
+    tiny = MatrixDisplay([[1e-7, 2e-9]] * 2, ["a", "b"]).plot()
+    assert [t.get_text() for t in tiny.ax_.texts] == ["1e-07", "2e-09"] * 2
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y)
+    pairs = InteractionImportance(grid=3).fit(model, X, Y)
+    drawn = pairs.plot(max_entries=3)
+    sums = np.nansum(pairs.matrix_, axis=1)
+    largest = sorted(np.argsort(-sums)[:3])
+    expected = [pairs.matrix_names_[e] for e in largest]
+    assert [t.get_text() for t in drawn.ax_.get_yticklabels()] == expected
+    assert drawn.ax_.get_xlabel() == "7 of 10 entries are not shown"
+
+
+def test_zero_is_white_among_values_of_both_signs():
+    """Colours diverge from 0, wherever it lies between the values."""
+    display = MatrixDisplay([[1.0, -0.25], [-0.25, 1.0]], ["a", "b"]).plot()
+    cells = display.ax_.collections[-1]
+    assert cells.norm([-1.0, -0.25, 0.0, 1.0]).tolist() == [0.0, 0.375, 0.5, 1.0]
+    assert relative_luminance(cells.cmap(0.5)) > 0.9
+
+
+def test_small_values_of_a_matrix_have_colours():
+    """A quarter of the largest value has the colour at half of the scale."""
+    display = MatrixDisplay([[0.0, 0.25], [0.25, 1.0]], ["a", "b"]).plot()
+    cells = display.ax_.collections[-1]
+    assert cells.norm(0.25) == pytest.approx(0.5)
+    signed = MatrixDisplay([[0.0, -1.0], [-1.0, 1.0]], ["a", "b"]).plot()
+    assert signed.ax_.collections[-1].norm(0.0) == pytest.approx(0.5)
+
+
+def test_pairs_of_many_entries_are_bars():
+    """Of more than twelve entries the strongest pairs, unless a matrix is asked for."""
+    rows = np.random.default_rng(0).random((8, 13))
+    imp = InteractionImportance(grid=2).fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
+    bars = imp.plot()
+    assert isinstance(bars, ImportanceDisplay)
+    assert labels(bars.ax_)[0] == "x0:x1"
+    assert isinstance(imp.plot(kind="matrix"), MatrixDisplay)
+    few = InteractionImportance(grid=2, features=range(12))
+    few.fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
+    assert isinstance(few.plot(), MatrixDisplay)
+    with pytest.raises(ValueError, match="`kind` must be one of"):
+        imp.plot(kind="dots")
+
+
+def test_a_matrix_of_zeros_is_drawn_in_the_lightest_colour():
+    """Its colour scale starts at 0, too."""
+    cells = MatrixDisplay(np.zeros((3, 3)), ["a", "b", "c"]).plot().ax_.collections[-1]
+    assert cells.get_clim() == (0.0, 1.0)
+
+
+QUANTITIES = {
+    "sensitivity": "mean change of the prediction",
+    "ale": "accumulated local effect",
+    "coefficient": "t or Wald statistic",
+    "derivative": "root mean square slope",
+    "filter": "f_regression",
+    "firm": "expected score",
+    "impurity": "decrease of the impurity",
+    "partial_dependence": "partial dependence",
+    "permutation": "increase of the squared error",
+    "sobol": "share of the variance",
+    "connection_weight": "products of weights",
+    "interaction": "given the other",
+    "shapley": "share of the response",
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_axes_name_the_quantity(name):
+    """What the number is, of every measure by name."""
+    from skvarimp._selection.checks import MEASURES
+
+    assert set(QUANTITIES) == set(MEASURES)
+    model = LinearRegression()
+    if name == "impurity":
+        model = DecisionTreeRegressor(max_depth=3)
+    if name == "connection_weight":
+        model = MLPRegressor(
+            hidden_layer_sizes=[3], solver="lbfgs", max_iter=10_000, tol=1e-2
+        )
+    fitted = MEASURES[name]().fit(model.fit(X, Y), X, Y)
+    shown = fitted.plot()
+    beside = [ax.get_ylabel() for ax in shown.figure_.axes]  # of the colours of pairs
+    label = " ".join([shown.ax_.get_xlabel(), *beside])
+    assert QUANTITIES[name] in label.replace("\n", " ")
+    assert len(shown.label.split()) <= 6
+
+
+@pytest.mark.thorough
+def test_neither_matplotlib_nor_pandas_is_needed_to_fit():
+    """Without them everything else works and the error says what to install."""
+    code = """
+import sys
+sys.modules["matplotlib"] = sys.modules["pandas"] = None
+from skvarimp import ImportanceDisplay, SensitivityImportance
+imp = SensitivityImportance(scale=None).fit(lambda X: [x[0] for x in X], [[1.], [2.]])
+try:
+    imp.plot()
+except ImportError as error:
+    assert "pip install matplotlib" in str(error)
+else:
+    raise SystemExit(1)
+from skvarimp.sequence import OligomerWeights, PositionalOligomerImportance
+weights = OligomerWeights({1: [[1, 0]]}, alphabet="AB")
+assert PositionalOligomerImportance(1).fit(weights).score_of("A")[0] == 0.5
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def marks(ax):
+    """Marker -> the rows that have it."""
+    return {
+        line.get_marker(): line.get_ydata().tolist()
+        for line in ax.get_lines()
+        if line.get_marker() in {"^", "v", "d"}
+    }
+
+
+def test_names_are_marked_with_directions():
+    """Triangles from 0.8 on; none for 0 and NaN; names stay as they are."""
+    names, directions = list("abcdef"), [1.0, -0.8, 0.79, 0.0, np.nan, -0.1]
+    display = ImportanceDisplay(np.arange(6)[::-1], names, directions=directions)
+    ax = display.plot().ax_
+    assert labels(ax) == names
+    assert marks(ax) == {"^": [0], "v": [1], "d": [2, 5]}
+    assert ax.get_xlabel().endswith("triangles: rising or falling, diamonds: both")
+    assert_legible(display)
+    assert marks(ImportanceDisplay([1.0, 2.0], ["a", "b"]).plot().ax_) == {}
+    unknown = ImportanceDisplay([1.0, 2.0], ["a", "b"], directions=[np.nan, 0.0])
+    assert "triangles" not in unknown.plot().ax_.get_xlabel()
+
+
+def test_models_must_agree_on_a_direction():
+    """Two models that differ: the mark of both; one that does not use a column."""
+    bars = {"m": {"first": [3.0, 2.0, 1.0], "second": [3.0, 2.0, 1.0]}}
+    directions = [[1.0, 0.9], [1.0, -1.0], [-1.0, np.nan]]
+    display = ComparisonDisplay(bars, list("abc"), directions=directions).plot()
+    assert marks(display.ax_) == {"^": [0], "v": [2], "d": [1]}

@@ -1,0 +1,161 @@
+"""What a notebook shows of fitted objects."""
+
+import re
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import Ridge
+
+from skvarimp import (
+    BackwardEliminationSelector,
+    SensitivityImportance,
+    compare_importances,
+    importance_across_folds,
+    leave_out_importances,
+    null_importances,
+)
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "<b>bold</b>", "noise"])
+y = 3 * X["age"] + X["<b>bold</b>"]
+MODEL = Ridge().fit(X, y)
+
+
+def html(shown):
+    """The HTML that a notebook takes."""
+    return shown._repr_mimebundle_()["text/html"]
+
+
+def test_a_fitted_importance_shows_its_entries_most_important_first():
+    """Names are escaped, parameters folded away, the class's page linked."""
+    fitted = SensitivityImportance().fit(MODEL, X, y)
+
+    page = html(fitted)
+
+    assert page.index("age") < page.index("&lt;b&gt;bold") < page.index("noise")
+    assert "<b>bold" not in page
+    assert "exact" in page
+    assert "linear" in page
+    assert "<summary>Parameters</summary>" in page
+    assert "skvarimp.SensitivityImportance.html" in page
+    assert repr(fitted) == "<SensitivityImportance(): exact, linear>"
+
+
+def test_an_unfitted_importance_shows_its_parameters():
+    """As every scikit-learn estimator does."""
+    page = html(SensitivityImportance(contrast="observed"))
+
+    assert "observed" in page
+    assert "track" not in page
+
+
+def test_the_longest_bar_is_the_largest_importance():
+    """Bars and intervals lie inside their track, whatever the signs."""
+    fitted = SensitivityImportance().fit(MODEL, X, y)
+    fitted.importances_ = np.array([-0.5, 1.0, np.nan])
+
+    page = html(fitted)
+
+    bars = re.findall(r'"bar" style="left: ([\d.]+)%; width: ([\d.]+)%', page)
+    (left, first), (_, second) = sorted(bars, key=lambda bar: float(bar[0]) > 0)
+    assert float(left) < 50
+    assert float(second) > 1.5 * float(first)
+    spans = re.findall(r'style="left: ([\d.]+)%; width: ([\d.]+)%', page)
+    assert all(float(a) + float(b) <= 100.1 for a, b in spans)
+
+
+def test_only_the_first_entries_of_many_are_shown():
+    """A note says how many are left out."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(50, 100))
+    fitted = SensitivityImportance().fit(
+        Ridge().fit(wide, wide[:, 0]), wide, wide[:, 0]
+    )
+
+    page = html(fitted)
+
+    assert page.count('class="track"') == 20
+    assert "and 80 more" in page
+
+
+def test_a_comparison_shows_one_row_per_entry_and_a_bar_column_per_model():
+    """Bars of a measure have one scale; a part of the table is shown as pandas does."""
+    models = {"a<": MODEL, "b": Ridge().fit(X, 0.5 * y)}
+    table = compare_importances(models, X, y)
+    page = table._repr_html_()
+
+    assert page.count("<table>") == 1
+    rows = re.findall(r"<tr><td title.*?</tr>", page)
+    assert [row.count('class="track"') for row in rows] == [2, 2, 2]
+    assert "a&lt;</th>" in page
+    assert "relative mean change of the prediction" in page
+    first, second = re.findall(r'"bar" style="left: [\d.]+%; width: ([\d.]+)%', rows[0])
+    assert abs(float(second) - 0.5 * float(first)) < 0.2
+    for row, (_, entry) in zip(rows, table.iterrows()):
+        numbers = [float(cell) for cell in re.findall(r"<td>([\d.]+)</td>", row)]
+        shown = [entry[f"{model}/SensitivityImportance"] for model in models]
+        np.testing.assert_allclose(numbers, shown, atol=5e-4)
+    assert "track" not in table.head(1)._repr_html_()
+    assert "track" not in table[["b/SensitivityImportance"]]._repr_html_()
+
+
+def test_refits_show_the_spread_of_the_folds():
+    """The bar is the mean, the line goes from the lowest to the highest fold."""
+    random = np.random.default_rng(2)
+    folds = importance_across_folds(Ridge(), X, y + random.normal(size=60))
+    page, table = folds._repr_html_(), folds.to_frame()
+
+    row = re.findall(r"<tr><td title.*?</tr>", page)[0]
+    spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
+    bar, line = ([float(number) for number in span] for span in spans)
+    first = table.iloc[0]
+    share = (first["highest"] - first["lowest"]) / first["mean"]
+    assert abs(line[1] - bar[1] * share) < 0.1 * (1 + share)
+    assert f"<td>{first['best_rank']:g}</td>" in row
+
+
+def test_null_importances_show_p_values_and_the_band():
+    """The band is that of 95% of the shuffled targets."""
+    null = null_importances(Ridge(), X, y, n_permutations=19, random_state=0)
+    page, table = null._repr_html_(), null.to_frame()
+
+    rows = re.findall(r"<tr><td title.*?</tr>", page)
+    for row, (_, entry) in zip(rows, table.iterrows()):
+        assert f"<td>{entry['p_value']:.3f}</td>" in row
+        assert f"<td>{entry['familywise_p_value']:.3f}</td>" in row
+    assert "19 shuffled targets" in page
+    assert page.count('class="interval"') == 3
+
+
+def test_a_selector_shows_what_it_kept():
+    """And the score of the subset beside the best."""
+    selector = BackwardEliminationSelector(Ridge(), random_state=0)
+    assert "<td>kept</td>" not in html(selector)
+
+    page = html(selector.fit(X, y))
+
+    assert "age" in page
+    assert f"{selector.n_features_} of 3" in page
+    assert "<td>best score</td>" in page
+
+
+def test_what_is_lost_without_an_entry_is_a_table_with_intervals():
+    """Importance, standard error and p of each entry; the interval is the result's."""
+    random = np.random.default_rng(1)
+    found = leave_out_importances(Ridge(), X, y + random.normal(size=60))
+
+    page = found._repr_html_()
+
+    rows = re.findall(r"<tr><td title.*?</tr>", page)
+    table = found.to_frame()
+    assert len(rows) == 3
+    assert page.index("age") < page.index("&lt;b&gt;bold") < page.index("noise")
+    for row, (_, entry) in zip(rows, table.iterrows()):
+        cells = re.findall(r"<td>(-?[\d.]+)</td>", row)
+        for cell, name in zip(cells, ["importance", "standard_error", "p_value"]):
+            assert cell == f"{entry[name]:.{len(cell.partition('.')[2])}f}"
+        spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
+        bar, interval = ([float(number) for number in span] for span in spans)
+        # both on one scale, and rounded to 0.1% of the track
+        width = (entry["upper"] - entry["lower"]) / abs(entry["importance"])
+        assert abs(interval[1] - bar[1] * width) <= 0.05 * (1 + width) + 1e-9

@@ -1,0 +1,156 @@
+"""What a probe sees, bins and closed forms."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.covariance import LedoitWolf as TheirLedoitWolf
+from sklearn.linear_model import (
+    Ridge,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from skvarimp import InteractionImportance, SensitivityImportance
+from skvarimp._data.table import Entry, as_table
+from skvarimp._measures.firm.covariance import ledoit_wolf
+from skvarimp._models.model import Model
+from skvarimp._models.readers import sklearn_trees as _tree_readers
+from skvarimp._response import lowering
+from skvarimp._response.grid import make_move
+from skvarimp._response.lowering import lowered
+from skvarimp._response.responses import linear
+from skvarimp._response.responses.linear import LinearResponse
+from skvarimp._response.responses.nodes import KernelResponse
+from skvarimp._response.responses.projection import kinked_curves
+from skvarimp.exceptions import ResponseWarning
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(40, 3)
+Y = X[:, 0] * X[:, 1] + X[:, 2]
+
+
+def test_shrinkage_is_at_most_complete():
+    """Where chance alone explains the spread, the intensity is 1 and not above it."""
+    found = set()
+    for seed in range(40):
+        rows = np.random.RandomState(seed).randn(5, 3)
+        theirs = TheirLedoitWolf().fit(rows).shrinkage_
+        assert ledoit_wolf(rows).kept == pytest.approx(1 - theirs, abs=1e-12)
+        found.add(theirs == 1.0)
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(3, 2), (5, 2), (7, 2), (9, 6)])
+def test_a_value_in_the_middle_goes_to_the_lower_bin(n, n_bins):
+    """A value that lies half in each of two bins."""
+    column = np.arange(float(n))[:, np.newaxis]
+    move = make_move(as_table(column), np.full(n, 1 / n), Entry("x0", (0,)), n_bins)
+    middle = (np.arange(n) + 0.5) * n_bins / n
+    bins = np.ceil(middle - 1e-9).astype(int) - 1
+    counts = np.bincount(bins)
+    np.testing.assert_allclose(move.probabilities, counts[counts > 0] / n)
+
+
+def test_kinks_at_the_ends_of_the_values():
+    """A unit may start or end at the smallest or the largest value itself."""
+    values, slopes = np.array([0.0, 1.0, 2.0]), np.array([1.0, -1.0, 1.0, -2.0])
+    others = np.array([[0.0, 0.0, -2.0, 4.0], [0.0, 2.0, -1.0, 0.0]])
+    output, bias = np.array([[1.0], [2.0], [4.0], [8.0]]), np.array([0.5])
+    units = others[:, np.newaxis] + slopes * values[:, np.newaxis]
+    expected = np.maximum(units, 0.0) @ output + bias
+    found = kinked_curves(others, slopes, values, output, bias)
+    np.testing.assert_allclose(found[0], expected[..., 0], atol=1e-14)
+
+
+def test_a_probe_looks_at_thresholds(monkeypatch):
+    """Where no value of X lies: values that a grid may hold all the same."""
+    one_tree = _tree_readers._tree
+
+    def misread(*arguments):
+        tree = one_tree(*arguments)
+        tree.threshold = tree.threshold - 1e-6  # values of X go where they went
+        return tree
+
+    rows = 3.0 ** np.round(X)  # never midway between two others
+    tree = DecisionTreeRegressor(random_state=0).fit(rows, Y)
+    behind = make_pipeline(MaxAbsScaler(), DecisionTreeRegressor(random_state=0))
+    behind.fit(rows, Y)
+    measure = SensitivityImportance(scale=None)
+    right = measure.fit(tree, rows).importances_
+    monkeypatch.setattr(_tree_readers, "_tree", misread)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        measure.fit(tree, rows)
+    np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        measure.fit(behind, rows)
+
+
+def test_a_probe_runs_the_closed_forms(monkeypatch):
+    """What is right as curves and wrong as a sum is found as well."""
+    model, finish = Ridge().fit(X, Y), linear.finish_lines
+
+    def misreckoned(*arguments):
+        return [
+            replace(one, importances=one.importances * 1.001)
+            for one in finish(*arguments)
+        ]
+
+    measure = SensitivityImportance(scale=None, estimation="exact")
+    right = measure.fit(model, X).importances_
+    monkeypatch.setattr(linear, "finish_lines", misreckoned)
+    with pytest.warns(ResponseWarning, match="differs from its own .* Pairs"):
+        measure.fit(model, X)
+    np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
+
+
+def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
+    """Friedman's H compares joint curves with those of each column alone."""
+    model, scores_at = SVR().fit(X, Y), KernelResponse.scores_at
+    measure = InteractionImportance(statistic="h")
+    right = measure.fit(model, X).importances_
+
+    def misreckoned(self, table, rows, columns, values):
+        scores = scores_at(self, table, rows, columns, values)
+        return scores * 1.001 if len(columns) == 1 else scores
+
+    monkeypatch.setattr(KernelResponse, "scores_at", misreckoned)
+    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+        measure.fit(model, X)
+    np.testing.assert_allclose(measure.importances_, right, rtol=1e-9)
+
+
+def test_rounding_and_another_number_are_said_apart(monkeypatch):
+    """A model in single precision is no misread one."""
+    model = Ridge().fit(X, Y)
+    curves = LinearResponse.curves
+    monkeypatch.setattr(
+        LinearResponse, "curves", lambda *a: np.float32(curves(*a)).astype(float)
+    )
+    measure = SensitivityImportance(scale=None)
+    with pytest.warns(ResponseWarning, match="agrees with its own predict up to ro"):
+        measure.fit(model, X)
+    assert measure.response_path_ == "black box (rounding of the fast response)"
+
+
+def test_what_a_response_remembers_is_not_sent():
+    """To a worker goes what it was made of, and no table of n rows by support."""
+    model = SVR().fit(X, Y > 0)
+    many = as_table(np.random.RandomState(1).randn(3000, 3))
+    response = lowered(Model(model), many)
+    before = len(pickle.dumps(response))
+    move = make_move(many, np.full(3000, 1 / 3000), Entry("x0", (0,)), 50)
+    rows = np.arange(3000)
+    response.curves(many, rows, move, np.zeros((1, 3000)))
+    assert len(pickle.dumps(response)) < before + 1000
+
+
+def test_a_model_is_read_once_for_all_entries(monkeypatch):
+    """Columns alone and pairs of them are probed apart."""
+    model, original, read = DecisionTreeRegressor().fit(X, Y), lowering.read, []
+    monkeypatch.setattr(lowering, "read", lambda *of: read.append(of) or original(*of))
+    InteractionImportance().fit(model, X)
+    assert len(read) == 1

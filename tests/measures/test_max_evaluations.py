@@ -1,0 +1,361 @@
+"""A limit on the rows that a model is asked to predict."""
+
+import numpy as np
+import pytest
+from callback_recorder import Recorder
+from scipy.stats import spearmanr
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from skvarimp import (
+    PermutationImportance,
+    SensitivityImportance,
+    ShapleyImportance,
+    compare_importances,
+)
+from skvarimp.exceptions import ImportanceWarning
+
+X, Y = make_friedman1(100, n_features=6, noise=1.0, random_state=0)
+FOREST = RandomForestRegressor(5, random_state=0).fit(X, Y)
+
+
+class Counted:
+    """A black box that counts the rows it predicts and the calls."""
+
+    def __init__(self, model=FOREST):
+        self.model, self.rows, self.calls = model, 0, 0
+
+    def predict(self, Z):
+        """As the model does."""
+        self.rows += Z.shape[0]
+        self.calls += 1
+        return self.model.predict(Z)
+
+
+DRAWN = [
+    (SensitivityImportance(scale=None, n_repeats=50), 2),
+    (SensitivityImportance(scale=None, n_repeats=50, contrast="observed"), 1),
+    (SensitivityImportance(scale=None, tol=1e-4, n_repeats=50), 2),
+    (PermutationImportance(n_repeats=50), 1),
+    (PermutationImportance(scoring="r2", n_repeats=50), 1),
+]
+
+
+@pytest.mark.parametrize(("importance", "n_moves"), DRAWN, ids=str)
+@pytest.mark.filterwarnings("ignore:tol=")
+@pytest.mark.parametrize("most", [2000, 5001, 20_000])
+def test_the_limit_is_kept_and_used(importance, n_moves, most):
+    """As many repeats of each entry as it allows, and no more rows than it says."""
+    model = Counted()
+    if getattr(importance, "scoring", None):
+        model = clone(FOREST).fit(X, Y)
+        counted = Counted(FOREST)
+        model.predict = counted.predict  # a scorer asks for a regressor
+    imp = clone(importance).set_params(random_state=0, max_evaluations=most)
+    counter = model if isinstance(model, Counted) else counted
+    imp.fit(model, X, Y)
+    assert counter.rows <= most
+    each = n_moves * X.size
+    first = 100 if counter is model else 200  # the response, and the scorer's
+    n_repeats = min(50, (most - first) // each)
+    assert np.all(imp.n_draws_ == 100 * n_repeats)
+    assert imp.estimation_ == "sampled"
+
+
+def test_numbers_are_those_of_as_many_repeats():
+    """The limit only says where to end."""
+    imp = PermutationImportance(estimation="sampled", n_repeats=50, random_state=0)
+    limited = clone(imp).set_params(max_evaluations=3800).fit(Counted(), X, Y)
+    six = clone(imp).set_params(n_repeats=6).fit(Counted(), X, Y)
+    assert np.all(limited.n_draws_ == 600)
+    # the streams of n_repeats=50 begin as those of n_repeats=6
+    np.testing.assert_array_equal(limited.importances_, six.importances_)
+
+
+def test_calls_are_few():
+    """Draws of several entries share a call, in any number of workers."""
+    imp = SensitivityImportance(
+        estimation="sampled", scale=None, n_repeats=2, random_state=0
+    )
+    model = Counted()
+    one = clone(imp).fit(model, X)
+    assert model.calls == 2  # the rows of X, and all draws
+    two = clone(imp).set_params(n_jobs=2)
+    import joblib
+
+    with joblib.parallel_config(backend="threading"):
+        two.fit(model, X)
+    np.testing.assert_array_equal(two.importances_, one.importances_)
+
+
+def test_rows_with_all_their_values():
+    """The range: rows are drawn, and all grid values of each count."""
+    imp = SensitivityImportance(
+        contrast="range", scale=None, n_repeats=40, random_state=0
+    )
+    for most in (4000, 9000, 30_000):
+        for tol in (None, 1e-5):
+            model = Counted()
+            limited = clone(imp).set_params(
+                tol=tol, max_evaluations=most, estimation="rows"
+            )
+            if tol:
+                with pytest.warns(ImportanceWarning, match="within (max_eval|n_rep)"):
+                    limited.fit(model, X)
+            else:
+                limited.fit(model, X)
+            assert model.rows <= most
+            assert np.all(limited.n_draws_ == limited.n_draws_[0])
+            assert limited.n_draws_[0] >= 100
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FOREST,
+        make_pipeline(StandardScaler(), FOREST.__class__(3, random_state=0)),
+        MLPRegressor(
+            hidden_layer_sizes=(3,), solver="lbfgs", max_iter=2000, random_state=0
+        ),
+        GaussianProcessRegressor(RBF(2.0), alpha=1.0, optimizer=None),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_what_reads_a_model_counts(model, monkeypatch):
+    """Probes and nodes are calls of the model, too; without room for them, none."""
+    model = clone(model).fit(X, Y)
+    asked, predict = [], type(model).predict
+
+    def counting(self, Z, **options):
+        asked.append(Z.shape[0])
+        return predict(self, Z, **options)
+
+    monkeypatch.setattr(type(model), "predict", counting)
+    for most in (1400, 4000, 10**6):
+        asked.clear()
+        imp = SensitivityImportance(scale=None, max_evaluations=most, random_state=0)
+        imp.fit(model, X)
+        assert sum(asked) <= most
+        if most == 1400:
+            assert imp.estimation_ == "sampled"
+            assert "max_evaluations leaves too few rows" in imp.response_path_
+        elif most == 10**6:
+            assert imp.estimation_ == "exact"
+
+
+def test_errors_say_how_many_rows_it_takes():
+    """Before the model is asked for a moved row."""
+    model = Counted()
+    for most, message in [
+        (99, "asked for 0 rows and needs 100 more"),
+        (1200, "one repeat of every entry needs 1200.*max_evaluations=1300"),
+    ]:
+        imp = SensitivityImportance(scale=None, max_evaluations=most)
+        with pytest.raises(ValueError, match=message):
+            imp.fit(model, X)
+    assert model.rows <= 100
+    imp = SensitivityImportance(scale=None, estimation="exact", max_evaluations=10_000)
+    with pytest.raises(ValueError, match="needs predictions of up to 59400 moved rows"):
+        imp.fit(model, X)
+    imp.set_params(max_evaluations=59_500).fit(model, X)
+    for wrong in (0, 2.5, "many"):
+        with pytest.raises(ValueError, match="max_evaluations"):
+            imp.set_params(max_evaluations=wrong).fit(model, X)
+    imp = PermutationImportance(rows="oob", max_evaluations=1000)
+    with pytest.raises(ValueError, match="asks single trees"):
+        imp.fit(RandomForestRegressor(6, random_state=0).fit(X, Y), X, Y)
+
+
+def test_each_measure_has_its_own_limit():
+    """Measures that share a model and its response at X."""
+    measures = [
+        SensitivityImportance(
+            scale=None, n_repeats=2, max_evaluations=3000, random_state=0
+        ),
+        PermutationImportance(n_repeats=2, max_evaluations=1500, random_state=0),
+    ]
+    model = Counted()
+    compare_importances(model, X, Y, measures)
+    assert model.rows <= 100 + 2400 + 1200
+
+
+@pytest.mark.parametrize(("importance", "n_moves"), DRAWN[:4], ids=str)
+def test_expected_evaluations_of_draws(importance, n_moves):
+    """What the fit asks for, but for moves to a row's own value and equal draws."""
+    imp = (
+        clone(importance).set_params(
+            n_repeats=3, estimation="sampled", random_state=0, tol=None
+        )
+        if "tol" in importance.get_params()
+        else clone(importance).set_params(
+            n_repeats=3, estimation="sampled", random_state=0
+        )
+    )
+    model = Counted()
+    expected = imp.expected_evaluations(model, X)
+    assert model.rows == 0
+    assert expected == 100 + 3 * n_moves * X.size
+    imp.fit(model, X, Y)
+    assert 0.9 * expected < model.rows <= expected
+    assert imp.set_params(max_evaluations=1500).expected_evaluations(model, X) <= 1500
+
+
+def test_expected_evaluations_of_exact_numbers():
+    """All values of all columns but the rows' own; a grid; none for a forest."""
+    imp, model = SensitivityImportance(scale=None), Counted()
+    few = np.round(X[:, :2] * 2)
+    small = RandomForestRegressor(3, random_state=0).fit(few, Y)
+    model = Counted(small)
+    expected = imp.expected_evaluations(model, few)
+    imp.fit(model, few)
+    assert imp.estimation_ == "exact"
+    assert model.rows == expected == 100 + 100 * 2 * 2
+    assert imp.expected_evaluations(small, few) == 100
+    ranges = SensitivityImportance(scale=None, contrast="range", estimation="exact")
+    model = Counted(FOREST)
+    expected = ranges.expected_evaluations(model, X)
+    ranges.fit(model, X)
+    assert expected == 100 + 100 * 5 * 6
+    assert 0.9 * expected < model.rows <= expected
+
+
+def test_tables_of_stopped_fits_say_so():
+    """Which entries have their final numbers; nothing is said after a whole fit."""
+    for parameters in ({"n_repeats": 2}, {"tol": 0.05, "n_repeats": 500}):
+        imp = SensitivityImportance(
+            scale=None, estimation="sampled", random_state=0, **parameters
+        ).set_callbacks(Recorder(stop_after=2))
+        with pytest.warns(ImportanceWarning):
+            imp.fit(Counted(), X)
+        frame = imp.to_frame().set_index("entry")
+        assert 2 <= frame["complete"].sum() < 6
+        if imp.tol is None:
+            known = frame["importance"].notna()
+            assert frame["complete"].tolist() == known.tolist()
+        imp.set_callbacks()
+        assert "complete" not in imp.fit(Counted(), X).to_frame()
+
+
+SHARES = {
+    "all columns": (None, 5),
+    "some columns": ([0, 1, 3], 3),
+    "groups": ({"a": [0, 1], "b": [2, 3, 4, 5]}, 1),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("most", [2500, 5001, 20_000])
+def test_shares_keep_to_the_limit(name, most):
+    """As many repeats as it allows, with the numbers of as many repeats."""
+    features, n_asked = SHARES[name]
+    imp = ShapleyImportance(
+        features=features, estimation="sampled", n_repeats=50, random_state=0
+    )
+    each = 4 * n_asked * 100
+    n_repeats = min(50, (most - 100) // each)
+    model = Counted()
+    limited = clone(imp).set_params(max_evaluations=most).fit(model, X)
+    assert model.rows == 100 + n_repeats * each <= most
+    other = Counted()
+    fewer = clone(imp).set_params(n_repeats=n_repeats).fit(other, X)
+    np.testing.assert_array_equal(limited.importances_, fewer.importances_)
+    np.testing.assert_array_equal(limited.standard_errors_, fewer.standard_errors_)
+    assert other.rows == fewer.expected_evaluations(other, X) == model.rows
+    assert limited.expected_evaluations(model, X) == min(most, 100 + 50 * each)
+    assert model.rows <= most  # the model was not asked
+
+
+def test_shares_with_a_tolerance_and_a_limit():
+    """What is reached first ends the repeats; a limit that does is named."""
+    imp = ShapleyImportance(estimation="sampled", n_repeats=500, random_state=0)
+    model = Counted()
+    imp.set_params(tol=0.5, max_evaluations=200_000).fit(model, X)
+    assert imp.monte_carlo_errors_.max() <= 0.5 * imp.importances_.max()
+    assert model.rows < 100_000
+    model = Counted()
+    with pytest.warns(
+        ImportanceWarning, match=r"6 repeats.*max_evaluations than 13000"
+    ):
+        imp.set_params(tol=1e-9, max_evaluations=13_000).fit(model, X)
+    assert model.rows == 100 + 6 * 2000
+
+
+def test_exact_shares_within_a_limit():
+    """The effects of all sets and the repeats of the donors, or neither."""
+    few = np.round(X[:, :2])
+    model = Counted(RandomForestRegressor(3, random_state=0).fit(few, Y))
+    imp = ShapleyImportance(random_state=0)
+    expected = imp.expected_evaluations(model, few)
+    assert model.rows == 0
+    exact = imp.fit(model, few)
+    assert exact.estimation_ == "exact"
+    assert 0.9 * expected < model.rows <= expected
+    for most in (expected, expected - 1):
+        model.rows = 0
+        imp.set_params(max_evaluations=most).fit(model, few)
+        assert imp.estimation_ == ("exact" if most == expected else "sampled")
+        assert model.rows <= most
+    imp.set_params(estimation="exact")
+    model.rows = 0
+    with pytest.raises(ValueError, match="estimation='exact' needs predictions of up"):
+        imp.fit(model, few)
+    assert model.rows == 100
+    imp.set_params(estimation="sampled", max_evaluations=400)
+    with pytest.raises(ValueError, match=r"needs 400.*max_evaluations=500"):
+        imp.fit(model, few)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FOREST,
+        make_pipeline(StandardScaler(), FOREST.__class__(3, random_state=0)),
+        make_pipeline(PolynomialFeatures(2), Ridge()),
+        GaussianProcessRegressor(RBF(2.0), alpha=1.0, optimizer=None),
+    ],
+    ids=lambda model: type(model[-1] if hasattr(model, "steps") else model).__name__,
+)
+@pytest.mark.parametrize("estimation", ["auto", "sampled"])
+def test_what_shares_read_of_a_model_counts(model, estimation, monkeypatch):
+    """Probes and what tells the order of interactions, within any limit."""
+    model = clone(model).fit(X, Y)
+    asked, predict = [], type(model).predict
+
+    def counting(self, Z, **options):
+        asked.append(Z.shape[0])
+        return predict(self, Z, **options)
+
+    monkeypatch.setattr(type(model), "predict", counting)
+    for most in (2200, 6000, 20_000, 10**6):
+        asked.clear()
+        imp = ShapleyImportance(
+            estimation=estimation, n_repeats=20, max_evaluations=most, random_state=0
+        )
+        imp.fit(model, X)
+        assert 100 <= sum(asked) <= most
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "importance", [SensitivityImportance(), PermutationImportance()], ids=str
+)
+def test_the_ranking_of_a_budget_is_nearly_the_exact_one(importance):
+    """Friedman's function with 65 columns of noise, 200 000 rows of predictions."""
+    rows, y = make_friedman1(1000, n_features=70, noise=1.0, random_state=0)
+    boosting = HistGradientBoostingRegressor(random_state=0).fit(rows, y)
+    exact = clone(importance).fit(boosting, rows, y).importances_
+    top = np.argsort(-exact)[:10]
+    for seed in range(5):
+        model = Counted(boosting)
+        imp = clone(importance).set_params(max_evaluations=200_000, random_state=seed)
+        imp.fit(model, rows, y)
+        assert model.rows <= 200_000
+        assert model.calls < 10
+        assert spearmanr(exact[top], imp.importances_[top]).statistic > 0.9

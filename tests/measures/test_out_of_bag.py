@@ -1,0 +1,183 @@
+"""Permutation importance on the out-of-bag rows of each tree."""
+
+import numpy as np
+import pytest
+from literal import standard_error
+from literal_permutation import RIDGE, TWO, X, Y, double_loop
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from tree_models import path_of_trees
+
+from skvarimp import PermutationImportance
+
+
+def out_of_bag_by_hand(forest, X, y, losses, columns):
+    """Breiman: per tree over its out-of-bag rows, all of them donors."""
+    gains = []
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
+        out = np.setdiff1d(np.arange(len(X)), drawn)
+        if len(out) > 1:
+            gains.append(double_loop(losses(tree), X[out], y[out], columns))
+    return np.mean(gains)
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+def test_out_of_bag_equals_a_literal_computation(kind):
+    """Tree by tree, regression."""
+    forest = kind(7, bootstrap=True, max_samples=0.6, random_state=0).fit(X, Y)
+
+    def losses(tree):
+        return lambda X, y: (y - tree.predict(X)) ** 2
+
+    imp = PermutationImportance(rows="oob", features=[0, 3, [1, 3]])
+    imp.fit(forest, X, Y)
+    expected = [
+        out_of_bag_by_hand(forest, X, Y, losses, columns)
+        for columns in ([0], [3], [1, 3])
+    ]
+    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
+    assert imp.response_path_ == f"out-of-bag, each tree: {path_of_trees()}"
+    drawn = clone(imp).set_params(estimation="sampled", n_repeats=300, random_state=0)
+    drawn.fit(forest, X, Y)
+    gap = np.abs(drawn.importances_ - imp.importances_)
+    assert np.all(gap < 4 * drawn.monte_carlo_errors_)
+    assert drawn.standard_errors_ is None
+
+
+def test_out_of_bag_votes():
+    """Classifiers with string labels: the share of wrong votes gained."""
+    forest = RandomForestClassifier(6, max_depth=3, random_state=0).fit(X, TWO)
+    codes = np.searchsorted(forest.classes_, TWO)
+
+    def losses(tree):
+        return lambda X, y: tree.predict(X) != y
+
+    imp = PermutationImportance(rows="oob").fit(forest, X, TWO)
+    expected = [out_of_bag_by_hand(forest, X, codes, losses, [j]) for j in range(5)]
+    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
+    assert imp.output_names_ == ["zero_one"]
+    brier = PermutationImportance(rows="oob", loss="squared_error")
+    brier.fit(forest, X, TWO)
+    assert brier.output_names_ == ["squared_error"]
+    assert not np.allclose(brier.importances_, imp.importances_)
+
+
+def test_out_of_bag_of_two_label_columns_and_sparse_rows():
+    """Several columns of y; CSR rows as the trees take them."""
+    y = np.column_stack([TWO, np.where(X[:, 0] > 0.5, "up", "down")])
+    forest = RandomForestClassifier(4, max_depth=3, random_state=0).fit(X, y)
+    codes = np.column_stack(
+        [np.searchsorted(c, y[:, k]) for k, c in enumerate(forest.classes_)]
+    )
+
+    def losses(tree):
+        return lambda X, y: np.mean(tree.predict(X) != y, axis=1)
+
+    imp = PermutationImportance(rows="oob", features=[0, 3]).fit(forest, X, y)
+    expected = [out_of_bag_by_hand(forest, X, codes, losses, [j]) for j in (0, 3)]
+    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
+    rows = sparse.csr_array(X)
+    forest = RandomForestRegressor(4, random_state=0).fit(rows, Y)
+    dense = PermutationImportance(rows="oob").fit(forest, X, Y).importances_
+    of_sparse = PermutationImportance(rows="oob").fit(forest, rows, Y).importances_
+    np.testing.assert_allclose(of_sparse, dense, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("relative", [False, True])
+def test_out_of_bag_standard_errors_are_the_derivative_by_the_rows(relative):
+    """With the trees held fixed, summed over all trees a row is out of."""
+    n = 15
+    forest = RandomForestRegressor(4, max_depth=4, random_state=0).fit(X[:n], Y[:n])
+    imp = PermutationImportance(rows="oob", relative=relative, features=[0, 3])
+    errors = imp.fit(forest, X[:n], Y[:n]).standard_errors_
+    slopes, step = np.empty((n, 2)), 1e-4
+    for i in range(n):
+        up, down = np.ones(n), np.ones(n)
+        up[i] += step
+        down[i] -= step
+        higher = imp.fit(forest, X[:n], Y[:n], sample_weight=up).importances_
+        lower = imp.fit(forest, X[:n], Y[:n], sample_weight=down).importances_
+        slopes[i] = (higher - lower) / (2 * step)
+    np.testing.assert_allclose(errors, standard_error(n * slopes), rtol=1e-5)
+
+
+@pytest.mark.thorough
+def test_out_of_bag_finds_what_matters():
+    """An input that the target ignores scores within three errors of 0."""
+    data, target = make_friedman1(300, n_features=7, noise=1.0, random_state=0)
+    forest = RandomForestRegressor(40, random_state=0).fit(data, target)
+    imp = PermutationImportance(rows="oob").fit(forest, data, target)
+    assert set(np.argsort(imp.ranking_)[:4]) >= {0, 1, 3}
+    assert np.all(np.abs(imp.importances_[5:]) < 3 * imp.standard_errors_[5:])
+
+
+def test_out_of_bag_refuses_other_rows_and_other_models():
+    """Before any work, with the way out."""
+    forest = RandomForestRegressor(5, random_state=0).fit(X, Y)
+    imp = PermutationImportance(rows="oob")
+    with pytest.raises(ValueError, match="39 rows, the forest was grown on 40"):
+        imp.fit(forest, X[1:], Y[1:])
+    with pytest.raises(ValueError, match="X is not the training data"):
+        imp.fit(forest, X[::-1].copy(), Y)
+    other = X.copy()
+    other[:, 0] = 1 - other[:, 0]
+    with pytest.raises(ValueError, match="X is not the training data"):
+        imp.fit(forest, other, Y)
+    with pytest.raises(ValueError, match="Rows of weight 0"):
+        imp.fit(forest, X, Y, sample_weight=np.arange(len(X)) % 2)
+    whole = RandomForestRegressor(5, bootstrap=False).fit(X, Y)
+    with pytest.raises(ValueError, match="grown with bootstrap=True"):
+        imp.fit(whole, X, Y)
+    extra = ExtraTreesRegressor(5).fit(X, Y)
+    with pytest.raises(ValueError, match="grown with bootstrap=True"):
+        imp.fit(extra, X, Y)
+    for model in (RIDGE, GradientBoostingRegressor().fit(X, Y)):
+        with pytest.raises(TypeError, match="random forest or extra trees"):
+            imp.fit(model, X, Y)
+    bagging = BaggingRegressor(random_state=0).fit(X, Y)
+    with pytest.raises(TypeError, match="random forest or extra trees"):
+        imp.fit(bagging, X, Y)
+    full = RandomForestRegressor(1, max_samples=2, random_state=0).fit(X[:2], Y[:2])
+    with pytest.raises(ValueError, match="at least two out-of-bag rows"):
+        imp.fit(full, X[:2], Y[:2])
+
+
+def test_out_of_bag_with_the_weights_of_the_fit():
+    """Rows of weight 0 were never drawn, and do not exist here either."""
+    weights = (np.arange(len(X)) % 4).astype(float)
+    forest = RandomForestRegressor(8, random_state=0).fit(X, Y, sample_weight=weights)
+    imp = PermutationImportance(rows="oob", features=[0])
+    imp.fit(forest, X, Y, sample_weight=weights)
+    gains = []
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
+        out = np.setdiff1d(np.flatnonzero(weights), drawn)
+        gains.append(
+            double_loop(
+                lambda X, y, tree=tree: (y - tree.predict(X)) ** 2,
+                X[out],
+                Y[out],
+                [0],
+                weights[out],
+            )
+        )
+    np.testing.assert_allclose(imp.importances_, np.mean(gains), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_another_target_is_refused(kind):
+    """The means of the leaves' rows must be what the leaves hold."""
+    y = np.digitize(Y, [np.median(Y)]) if kind is RandomForestClassifier else Y
+    forest = kind(5, random_state=0).fit(X, y)
+    measure = PermutationImportance(rows="oob")
+    measure.fit(forest, X, y)
+    with pytest.raises(ValueError, match="y is not the training target"):
+        measure.fit(forest, X, y[::-1])

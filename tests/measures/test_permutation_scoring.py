@@ -1,0 +1,228 @@
+"""Permutation importance by scorers."""
+
+from functools import wraps
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from literal_permutation import (
+    FOREST,
+    LOGISTIC,
+    RIDGE,
+    THREE,
+    TREES,
+    TWO,
+    WEIGHTS,
+    X,
+    Y,
+)
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import Ridge
+from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVR
+
+from skvarimp import PermutationImportance, SensitivityImportance, rank_intervals
+
+
+@pytest.mark.thorough
+def test_scorers_against_scikit_learn():
+    """Means over shuffles agree with permutation_importance within their errors."""
+    for scoring, model, y in [
+        ("r2", FOREST, Y),
+        ("roc_auc", LOGISTIC, TWO == "yes"),
+        ("neg_log_loss", TREES, THREE),
+    ]:
+        if scoring == "roc_auc":
+            model = clone(model).fit(X, y)
+        imp = PermutationImportance(scoring=scoring, n_repeats=25, random_state=0)
+        imp.fit(model, X, y)
+        theirs = permutation_importance(
+            model, X, y, scoring=scoring, n_repeats=25, random_state=1
+        )
+        error = np.hypot(imp.monte_carlo_errors_, theirs.importances_std / 5)
+        gap = np.abs(imp.importances_ - theirs.importances_mean)
+        assert np.all(gap < 4 * error + 1e-12)
+        assert imp.output_names_ == [scoring]
+        assert imp.estimation_ == "sampled"
+        assert np.all(imp.standard_errors_ > 0)
+        assert "scorer" in imp.response_path_
+
+
+def test_scorer_of_a_mean_loss_converges_to_the_exact_loss():
+    """A shuffled column has the expectation of all pairs of row and donor."""
+    exact = PermutationImportance().fit(FOREST, X, Y).importances_
+    imp = PermutationImportance(
+        scoring="neg_mean_squared_error", n_repeats=100, random_state=0
+    ).fit(FOREST, X, Y)
+    assert np.all(np.abs(imp.importances_ - exact) < 4 * imp.monte_carlo_errors_)
+
+
+PARTS = np.arange(len(X)) % 2
+LABELLED = KNeighborsClassifier(3).fit(X, TWO)
+NAMED = [
+    (FOREST, Y, "r2", {}),
+    (RIDGE, Y, "neg_mean_absolute_error", {"features": [0, [1, 3]]}),
+    (
+        FOREST,
+        Y,
+        "neg_median_absolute_error",
+        {"features": {"both": [0, 3]}},
+    ),
+    (SVR().fit(X, Y), Y, "neg_root_mean_squared_error", {"conditional": PARTS}),
+    (TREES, THREE, "accuracy", {}),
+    (TREES, THREE, "neg_log_loss", {"conditional": {"x1": PARTS}}),
+    (LOGISTIC, TWO, "balanced_accuracy", {}),
+    (LABELLED, TWO == "yes", "roc_auc", {}),
+    (make_pipeline(StandardScaler(), Ridge()).fit(X, Y), Y, "explained_variance", {}),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "scoring", "parameters"), NAMED)
+@pytest.mark.parametrize("weights", [None, WEIGHTS * (np.arange(len(X)) % 7 > 0)])
+def test_named_scorers_have_the_numbers_of_calls_of_the_model(
+    model, y, scoring, parameters, weights
+):
+    """A callable scorer gets the model and each shuffle's rows: the same ones."""
+    if scoring == "roc_auc":
+        model = clone(model).fit(X, y)
+    parameters = {"random_state": 0, "n_repeats": 15, **parameters}
+    named = PermutationImportance(scoring=scoring, **parameters)
+    asked = PermutationImportance(scoring=get_scorer(scoring), **parameters)
+    for imp in (named, asked):
+        imp.fit(model, X, y, sample_weight=weights)
+    close = {"rtol": 1e-9, "atol": 1e-12 * max(1.0, abs(asked.baseline_))}
+    np.testing.assert_allclose(named.importances_, asked.importances_, **close)
+    errors = named.monte_carlo_errors_, asked.monte_carlo_errors_
+    np.testing.assert_allclose(*errors, **close)
+    assert asked.response_path_ == "black box (the scorer asks the model)"
+    assert ("black box" in named.response_path_) == (scoring == "roc_auc")
+
+
+def test_fast_responses_serve_scorers(monkeypatch):
+    """The forest is called for the unmoved rows and the probe, not for each shuffle."""
+    asked = []
+    predict = RandomForestRegressor.predict
+
+    @wraps(predict)
+    def counting(self, X):
+        asked.append(len(X))
+        return predict(self, X)
+
+    monkeypatch.setattr(RandomForestRegressor, "predict", counting)
+    imp = PermutationImportance(scoring="r2", n_repeats=20, random_state=0)
+    imp.fit(FOREST, X, Y)
+    assert len(asked) < 2 * X.shape[1]
+    assert imp.response_path_ == "trees, compiled (for the scorer)"
+
+
+def test_what_is_not_moved_loses_no_score():
+    """Exactly nothing: a column of weight 0, and a constant one."""
+    model = clone(RIDGE).fit(X, Y)
+    model.coef_ = np.where(np.arange(X.shape[1]) == 2, 0.0, model.coef_)
+    rows = X.copy()
+    rows[:, 4] = 0.5
+    for scoring in ("r2", "neg_mean_squared_error"):
+        imp = PermutationImportance(scoring=scoring, random_state=0)
+        imp.fit(model, rows, Y)
+        assert imp.importances_[2] == imp.importances_[4] == 0
+        assert np.all(imp.importances_[:2] != 0)
+
+
+def test_messages_about_rows_do_not_go_in_a_circle():
+    """Where a measure cannot keep rows, no message asks to keep them."""
+    measure = PermutationImportance(rows="oob", random_state=0)
+    forest = RandomForestRegressor(6, random_state=0).fit(X, Y)
+    measure.fit(forest, X, Y)
+    with pytest.raises(ValueError, match=r"has kept no rows.*use rows='all'") as info:
+        rank_intervals(measure)
+    assert "keep_rows=True" not in str(info.value)
+    measure.set_params(keep_rows=True)
+    with pytest.raises(ValueError, match=r"keep_rows=True keeps .*use rows='all'"):
+        measure.fit(forest, X, Y)
+
+
+def test_scorers_get_weights_and_drawn_donors():
+    """Unequal weights reach the scorer and decide how often a donor serves."""
+    exact = PermutationImportance().fit(FOREST, X, Y, sample_weight=WEIGHTS)
+    imp = PermutationImportance(
+        scoring="neg_mean_squared_error", n_repeats=100, random_state=0
+    ).fit(FOREST, X, Y, sample_weight=WEIGHTS)
+    gap = np.abs(imp.importances_ - exact.importances_)
+    assert np.all(gap < 4 * imp.monte_carlo_errors_)
+    seen = []
+
+    def scorer(estimator, X, y, **options):
+        seen.append((X.copy(), options))
+        return 0.0
+
+    PermutationImportance(scoring=scorer, n_repeats=2, features=[0]).fit(FOREST, X, Y)
+    assert [options for _, options in seen] == [{}, {}, {}]
+    for moved, _ in seen[1:]:
+        assert np.array_equal(np.sort(moved[:, 0]), np.sort(X[:, 0]))
+        assert np.array_equal(moved[:, 1:], X[:, 1:])
+    assert not np.array_equal(seen[1][0], seen[2][0])
+    integer = np.where(np.arange(len(X)) < 20, 3, 1)
+    seen.clear()
+    PermutationImportance(scoring=scorer, n_repeats=1, features=[0]).fit(
+        FOREST, X, Y, sample_weight=integer
+    )
+    np.testing.assert_allclose(seen[1][1]["sample_weight"], integer)
+    # 40 draws: one and a half times each heavy row, half of each light one
+    counts = [np.sum(seen[1][0][:, 0] == x) for x in X[:, 0]]
+    assert set(counts[:20]) <= {1, 2}
+    assert set(counts[20:]) <= {0, 1}
+
+
+def test_scorer_on_the_models_own_container():
+    """Groups and strings move within the frame; callables and make_scorer work."""
+    random = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {"c": random.choice(["a", "b", "c"], 60), "x": random.rand(60), "z": 1}
+    )
+    y = (frame["c"] == "a") ^ (frame["x"] > 0.7)
+    encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
+    model = make_pipeline(encode, KNeighborsClassifier(3)).fit(frame, y)
+    for given in (frame, pl.DataFrame(frame)):
+        scorer = make_scorer(roc_auc_score, response_method="predict_proba")
+        imp = PermutationImportance(scoring=scorer, random_state=0)
+        imp.fit(model, given, y)
+        assert imp.importances_[0] > 0.1
+        assert imp.importances_[2] == 0
+    exact = PermutationImportance(
+        loss="zero_one", estimation="exact", features=["c", ["c", "x"]]
+    )
+    exact.fit(model, frame, y)
+    wrong = [np.mean(model.predict(frame.assign(c=c)) != y) for c in frame["c"]]
+    expected = np.mean(wrong) - np.mean(model.predict(frame) != y)
+    np.testing.assert_allclose(exact.importances_[0], expected, rtol=1e-12)
+
+
+def test_the_error_of_drawing_is_shown():
+    """In the frame and beside the bars."""
+    drawn = SensitivityImportance(
+        estimation="sampled", n_repeats=3, scale=None, random_state=0
+    ).fit(FOREST, X, Y)
+    scored = PermutationImportance(scoring="r2", n_repeats=4, random_state=0)
+    scored.fit(FOREST, X, Y)
+    for imp in (drawn, scored):
+        frame = imp.to_frame().set_index("entry").loc[imp.entry_names_]
+        assert frame["monte_carlo_error"].tolist() == imp.monte_carlo_errors_.tolist()
+        display = imp.plot()
+        plt.close(display.figure_)
+        error = np.hypot(imp.standard_errors_, imp.monte_carlo_errors_)
+        (segments,) = display.errors_[2]
+        widths = np.array([np.ptp(s[:, 0]) for s in segments.get_segments()])
+        least = 2 * 1.96 * error[np.argsort(imp.ranking_)]
+        assert np.all(widths >= least * (1 - 1e-9))
+        assert f"sampled, {imp.response_path_}" in repr(imp)
+    assert (
+        "monte_carlo_error" not in SensitivityImportance().fit(FOREST, X, Y).to_frame()
+    )

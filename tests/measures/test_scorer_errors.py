@@ -1,0 +1,374 @@
+"""Errors of importances by scorers, from bootstrap samples of the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from literal_permutation import FOREST, LOGISTIC, THREE, TREES, TWO, WEIGHTS, X, Y
+from roundoff import roundoff
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skvarimp import (
+    PermutationImportance,
+    importance_by_cohort,
+    importance_difference,
+    rank_intervals,
+)
+from skvarimp._data.statistics import Units
+from skvarimp._measures.scorers.resamples import N_PAIRS, opposite_samples
+
+LABELS = TWO == "yes"
+CLASSIFIER = clone(LOGISTIC).fit(X, LABELS)
+
+
+def literal_error(score, predict, y, imp, j):
+    """Standard error of the importance of column j, sample by sample.
+
+    Draws as the measure does, and scores rows that are written out as often as the
+    samples count them and their donors.
+    """
+    n, first, second = len(y), [], []
+    (counts,) = opposite_samples(Units.of(np.full(n, 1 / n)))
+    (seed,) = np.random.RandomState(imp.random_state).randint(
+        2**32, size=1, dtype=np.uint32
+    )
+    random = np.random.default_rng(int(seed))
+    before = predict(X)
+    for _ in range(imp.n_repeats):
+        points = (np.arange(n) + random.random()) / n
+        donors = np.searchsorted(np.cumsum(np.full(n, 1 / n))[:-1], points, "right")
+        donors = random.permutation(donors)
+        moved = X.copy()
+        moved[:, j] = X[donors, j]
+        after = predict(moved)
+        of_rows, of_pairs = [], []
+        for sample, opposite in zip(counts.T[::2], counts.T[1::2]):
+            lost = []
+            for times in (sample, opposite):
+                rows = np.repeat(np.arange(n), (times + times[donors]) // 2)
+                lost.append(score(y[rows], before[rows]) - score(y[rows], after[rows]))
+            of_rows.append(2 * (lost[0] - lost[1]))
+            of_pairs.append(8 * (lost[0] + lost[1]))
+        first.append(of_rows)
+        second.append(of_pairs)
+    variances = []
+    for deviations in (first, second):
+        between = np.cov(deviations)
+        others = ~np.eye(imp.n_repeats, dtype=bool)
+        variances.append(between[others].mean())
+    return np.sqrt(max(variances[0] - variances[1], variances[0] / 2, 0.0))
+
+
+def plain_area(y, scores):
+    """Share of the pairs of a positive and another row in the right order."""
+    right = scores[y][:, np.newaxis] - scores[~y]
+    return np.mean((right > 0) + 0.5 * (right == 0))
+
+
+def plain_r2(y, predicted):
+    """Share of the variance of y that the prediction explains."""
+    return 1 - np.mean((y - predicted) ** 2) / np.mean((y - y.mean()) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "model", "y", "score", "method"),
+    [
+        ("roc_auc", CLASSIFIER, LABELS, plain_area, "decision_function"),
+        ("r2", FOREST, Y, plain_r2, "predict"),
+    ],
+)
+def test_errors_are_those_of_rows_written_out(scoring, model, y, score, method):
+    """All samples at once against sample by sample."""
+    imp = PermutationImportance(
+        scoring=scoring, n_repeats=3, features=[0], random_state=3
+    ).fit(model, X, y)
+    expected = literal_error(score, getattr(model, method), y, imp, 0)
+    assert expected > 0
+    # both are roots of means of squared deviations, which rounding changes by
+    (found,), rounding = imp.standard_errors_, roundoff(N_PAIRS * len(X), 1.0, y)
+    assert abs(found**2 - expected**2) < rounding * max(1.0, found)
+
+
+ALIKE = [
+    ("accuracy", TREES, THREE),
+    ("average_precision", CLASSIFIER, LABELS),
+    ("balanced_accuracy", CLASSIFIER, LABELS),
+    ("explained_variance", FOREST, Y),
+    ("f1", CLASSIFIER, LABELS),
+    ("f1_macro", TREES, THREE),
+    ("neg_brier_score", CLASSIFIER, LABELS),
+    ("neg_log_loss", TREES, THREE),
+    ("neg_mean_absolute_error", FOREST, Y),
+    ("neg_mean_squared_error", FOREST, Y),
+    ("neg_root_mean_squared_error", FOREST, Y),
+    ("precision", CLASSIFIER, LABELS),
+    ("recall", CLASSIFIER, LABELS),
+    ("roc_auc_ovr", TREES, THREE),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize(("scoring", "model", "y"), ALIKE)
+def test_formulas_give_the_errors_of_the_scorer(
+    scoring, model, y, weights, monkeypatch
+):
+    """With two repeats, halves of the repeats are the repeats themselves."""
+    from skvarimp._measures.scorers.ways import ByFormula
+
+    parameters = {"n_repeats": 2, "features": [1], "random_state": 0}
+    imp = PermutationImportance(scoring=scoring, **parameters)
+    fast = clone(imp).fit(model, X, y, sample_weight=weights)
+    monkeypatch.setattr(ByFormula, "serves", lambda self: False)
+    slow = clone(imp).fit(model, X, y, sample_weight=weights)
+    np.testing.assert_allclose(fast.standard_errors_, slow.standard_errors_, rtol=1e-6)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["CoxPHSurvivalAnalysis", "IPCRidge"])
+def test_concordance_of_all_samples_at_once(kind, monkeypatch):
+    """Of predicted risks and times, with equal risks, equal times, censored rows."""
+    from skvarimp._measures.scorers.ways import ByFormula
+
+    models = pytest.importorskip("sksurv.linear_model")
+    rows, seen = np.round(2 * X[:, :3]), np.arange(len(X)) % 3 > 0
+    y = np.array(
+        list(zip(seen, np.round(Y / 3) + 1)), dtype=[("seen", bool), ("time", float)]
+    )
+    model = getattr(models, kind)().fit(rows, y)
+    for repeated in (model.predict(rows), y["time"][seen], y["time"][~seen]):
+        assert len(np.unique(repeated)) < len(repeated)
+    imp = PermutationImportance(scoring="score", n_repeats=2, random_state=0)
+    fast = clone(imp).fit(model, rows, y)
+    monkeypatch.setattr(ByFormula, "serves", lambda self: False)
+    slow = clone(imp).fit(model, rows, y)
+    assert fast.standard_errors_.max() > 0.05
+    np.testing.assert_allclose(fast.standard_errors_, slow.standard_errors_, rtol=1e-6)
+
+
+def test_kernel_and_numpy_agree(monkeypatch):
+    """Ties, weights, both curves."""
+    y, coarse = LABELS, np.round(X, 1)
+    model = clone(CLASSIFIER).fit(coarse, y)
+    for scoring in ("roc_auc", "average_precision"):
+        imp = PermutationImportance(scoring=scoring, n_repeats=3, random_state=0)
+        errors = []
+        for compiled in ("1", "0"):
+            monkeypatch.setenv("SKVARIMP_COMPILED", compiled)
+            imp.fit(model, coarse, y, sample_weight=WEIGHTS)
+            errors.append(imp.standard_errors_)
+        bound = roundoff(len(X) * N_PAIRS, 1.0)
+        np.testing.assert_allclose(*np.square(errors), rtol=0, atol=bound)
+
+
+@pytest.mark.thorough
+def test_other_scorers_are_asked_themselves():
+    """By copies, by weights, through a pipeline; the model is asked no more often."""
+    columns = {"features": [0], "n_repeats": 2, "random_state": 0}
+    asked = []
+
+    class Counting(LogisticRegression):
+        def predict_proba(self, X):
+            asked.append(len(X))
+            return super().predict_proba(X)
+
+    model = Counting().fit(X, LABELS)
+
+    def area_cubed(estimator, X, y):
+        return roc_auc_score(y, estimator.predict_proba(X)[:, 1]) ** 3
+
+    def weighted(estimator, X, y, sample_weight=None):
+        chances = estimator.predict_proba(X)[:, 1]
+        return roc_auc_score(y, chances, sample_weight=sample_weight) ** 3
+
+    errors = []
+    for scoring in (area_cubed, weighted):
+        asked.clear()
+        imp = PermutationImportance(scoring=scoring, **columns).fit(model, X, LABELS)
+        # the response watched, the baseline and two shuffles
+        assert sum(asked) == (1 + 1 + 2) * len(X)
+        errors.append(imp.standard_errors_)
+    np.testing.assert_allclose(*errors, rtol=1e-9)
+    assert errors[0][0] > 0
+    in_steps = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, LABELS)
+    own = PermutationImportance(scoring="score", **columns).fit(in_steps, X, LABELS)
+    named = PermutationImportance(scoring="accuracy", **columns)
+    named.fit(in_steps, X, LABELS)
+    np.testing.assert_allclose(own.standard_errors_, named.standard_errors_)
+    made = make_scorer(roc_auc_score, response_method="predict_proba")
+    made = PermutationImportance(scoring=made, **columns).fit(CLASSIFIER, X, LABELS)
+    named = PermutationImportance(scoring="roc_auc", **columns)
+    named.fit(CLASSIFIER, X, LABELS)
+    np.testing.assert_allclose(made.standard_errors_, named.standard_errors_)
+
+
+def test_scorers_without_errors_say_why():
+    """One repeat, and a scorer that does not look at predictions of the rows."""
+    one = PermutationImportance(scoring="r2", n_repeats=1, random_state=0)
+    other = PermutationImportance(
+        scoring=lambda model, X, y: float(X[:, 0] @ y), random_state=0
+    )
+    for imp in (one, other):
+        imp.fit(FOREST, X, Y)
+        assert imp.standard_errors_ is None
+        for ask in (imp.interval, lambda imp=imp: rank_intervals(imp)):
+            with pytest.raises(ValueError, match=r"looks at predictions only.*`loss`"):
+                ask()
+
+
+def test_unused_inputs_have_no_error():
+    """Nothing moves, in no sample: error 0, whatever the noise of the others."""
+    model = clone(CLASSIFIER).fit(X, LABELS)
+    model.coef_ = np.where(np.arange(X.shape[1]) == 2, 0.0, model.coef_)
+    imp = PermutationImportance(scoring="roc_auc", random_state=0)
+    imp.fit(model, X, LABELS)
+    assert imp.importances_[2] == imp.standard_errors_[2] == 0
+    assert np.all(imp.standard_errors_[:2] > 0)
+
+
+def test_ranks_and_differences_from_the_samples():
+    """Two models on the same rows are compared sample by sample."""
+    y = LABELS
+    imp = PermutationImportance(scoring="roc_auc", random_state=0)
+    first = clone(imp).fit(CLASSIFIER, X, y)
+    ranks = rank_intervals(first)
+    assert np.all(ranks["lowest_rank"] <= ranks["rank"])
+    assert np.all(ranks["rank"] <= ranks["highest_rank"])
+    interval = first.interval().set_index("entry")
+    assert np.all(interval["lower"] < interval["upper"])
+    frame = first.to_frame(confidence=0.9)
+    assert np.all(frame["standard_error"] > 0)
+    again = importance_difference(first, first)
+    assert np.all(again["difference"] == 0)
+    assert np.all(again["p_value"] == 1)
+    other = clone(CLASSIFIER).fit(X[:, :], np.roll(y, 1))
+    second = clone(imp).fit(other, X, y)
+    table = importance_difference(first, second).set_index("entry")
+    a, b = first._rows.influences, second._rows.influences
+    n = len(a)
+    expected = np.sqrt(((a - b) ** 2).sum(axis=0) / n / (n - 1))
+    drawn = np.hypot(first.monte_carlo_errors_, second.monte_carlo_errors_)
+    np.testing.assert_allclose(
+        table.loc[first.entry_names_, "standard_error"], np.hypot(expected, drawn)
+    )
+    by_loss = PermutationImportance(keep_rows=True, random_state=0)
+    by_loss.fit(CLASSIFIER, X, y)
+    with pytest.raises(ValueError, match="one by a loss and the other by a scorer"):
+        importance_difference(first, by_loss)
+    with pytest.raises(ValueError, match="no mean over rows"):
+        importance_by_cohort(first, np.arange(len(X)) % 2)
+
+
+def test_samples_hold_whole_groups():
+    """Half of the groups count three times; the opposite sample counts the others."""
+    groups = np.repeat(["a", "b", "c", "d"], [1, 2, 3, 4])
+    (counts,) = opposite_samples(Units.of(np.full(10, 0.1), groups))
+    assert counts.shape == (10, 2 * N_PAIRS)
+    of_groups = counts[[0, 1, 3, 6]].astype(int)
+    assert np.all(counts == np.repeat(of_groups, [1, 2, 3, 4], axis=0))
+    assert np.all(np.sort(of_groups, axis=0) == [[1], [1], [3], [3]])
+    assert np.all(of_groups[:, ::2] + of_groups[:, 1::2] == 4)
+    assert len(np.unique(of_groups, axis=1).T) == 6  # all halves of four
+
+
+def test_groups_are_drawn_together():
+    """Rows that occur five times in a group have the error of rows that occur once."""
+    rows, y = np.repeat(X, 5, axis=0), np.repeat(LABELS, 5)
+    groups = np.repeat(np.arange(len(X)), 5)
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=20, random_state=0)
+    once = clone(imp).fit(CLASSIFIER, X, LABELS)
+    joined = clone(imp).fit(CLASSIFIER, rows, y, groups=groups)
+    alone = clone(imp).fit(CLASSIFIER, rows, y)
+    assert joined.n_groups_ == len(X)
+    strong = once.importances_ > 0.05
+    # errors from 200 samples vary by a tenth, and by the shuffles
+    ratio = joined.standard_errors_ / once.standard_errors_
+    assert np.all((ratio > 0.6) & (ratio < 1.6) | ~strong)
+    assert np.all(
+        joined.standard_errors_[strong] > 1.5 * alone.standard_errors_[strong]
+    )
+    with pytest.raises(ValueError, match="groups"):
+        importance_difference(joined, alone)
+
+
+def test_samples_do_not_depend_on_memory(monkeypatch):
+    """Samples and repeats are the same in blocks."""
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=3, random_state=0)
+    whole = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
+    few = 7 * len(X)
+    monkeypatch.setattr("skvarimp._measures.scorers.resamples.HELD", few)
+    parts = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
+    np.testing.assert_allclose(parts, whole, rtol=1e-9)
+    monkeypatch.setattr("skvarimp._measures.scorers.lost.HELD", few)
+    parts = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
+    np.testing.assert_allclose(parts, whole, rtol=1e-9)
+
+
+def test_samples_miss_no_class():
+    """Each sample counts the two rows of a rare class, and thus has an area."""
+    y = np.zeros(len(X), dtype=bool)
+    y[np.argsort(X[:, 0])[-2:]] = True
+    model = LogisticRegression().fit(X, y)
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=2, random_state=0)
+    imp.fit(model, X, y)
+    assert imp.standard_errors_[0] > 0
+
+
+def test_frames_and_jobs_change_nothing():
+    """Frames, two threads, integer labels of any value."""
+    import joblib
+
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=3, random_state=0)
+    expected = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
+    frame = pd.DataFrame(X, columns=list("abcdefghij")[: X.shape[1]])
+    labels = pd.Series(np.where(LABELS, 7, -3))
+    model = LogisticRegression().set_params(**CLASSIFIER.get_params())
+    model.fit(frame, labels)
+    with joblib.parallel_config(backend="threading"):
+        found = clone(imp).set_params(n_jobs=2).fit(model, frame, labels)
+    np.testing.assert_allclose(found.standard_errors_, expected, rtol=1e-6)
+
+
+def sample(n, random):
+    """Two classes, a strong, a mixed and a weak input, and one that is noise."""
+    rows = random.normal(size=(n, 4))
+    rows[:, 1] = 0.5 * rows[:, 0] + 0.87 * rows[:, 1]
+    score = 1.2 * rows[:, 0] + 0.6 * rows[:, 1] * (rows[:, 2] > 0) + 0.2 * rows[:, 2]
+    return rows, score + random.logistic(size=n) > 0
+
+
+@pytest.mark.thorough
+def test_errors_and_intervals_in_fresh_samples():
+    """300 samples of 300 rows; the model stays the same, shuffles are drawn anew."""
+    random = np.random.default_rng(0)
+    model = HistGradientBoostingClassifier(max_iter=30, max_depth=3, random_state=0)
+    model.fit(*sample(2000, random))
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=2, random_state=random)
+    truth = imp.fit(model, *sample(100_000, random)).importances_
+    imp.set_params(n_repeats=10)
+    estimates, errors, covered = [], [], 0
+    for _ in range(300):
+        imp.fit(model, *sample(300, random))
+        estimates.append(imp.importances_)
+        errors.append(np.hypot(imp.standard_errors_, imp.monte_carlo_errors_))
+        ends = imp.interval().set_index("entry").loc[imp.entry_names_]
+        covered = covered + ends["lower"].le(truth) * ends["upper"].ge(truth)
+    ratio = np.sqrt(np.mean(np.square(errors), axis=0)) / np.std(estimates, axis=0)
+    np.testing.assert_allclose(ratio, 1, rtol=0, atol=0.15)
+    assert np.all((covered >= 0.91 * 300) & (covered <= 0.97 * 300)), covered
+
+
+def test_weights_are_shares():
+    """Errors do not depend on the scale of the weights."""
+    Z, y = make_classification(60, 4, random_state=0)
+    model = LogisticRegression().fit(Z, y)
+    weights = np.random.default_rng(0).integers(1, 4, size=60).astype(float)
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=4, random_state=0)
+    one = clone(imp).fit(model, Z, y, sample_weight=weights).standard_errors_
+    ten = clone(imp).fit(model, Z, y, sample_weight=10 * weights).standard_errors_
+    np.testing.assert_allclose(one, ten, rtol=1e-9)

@@ -1,0 +1,182 @@
+"""A fast response against the black box: every reduction, grid, group and weight."""
+
+import numpy as np
+
+from skvarimp._data.table import resolve_features
+from skvarimp._measures.problem import Request, make_problem
+from skvarimp._response import lowering as _lowering
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.engine import merged_states, run_walk
+from skvarimp._response.grid import make_move
+from skvarimp._response.losses import (
+    AbsoluteErrorLoss,
+    SquaredErrorLoss,
+    values_of,
+)
+from skvarimp._response.mean_curves import (
+    IndividualFlatness,
+    OwnShare,
+    PartialDependence,
+    TotalShare,
+)
+from skvarimp._response.reductions import Loss, Observed, Pairs, Range
+
+
+def reductions(problem, every):
+    """Every reduction, or the first four."""
+    n_rows, n_groups = problem.table.n_samples, 7
+    wanted = [
+        Pairs(),
+        Observed(),
+        Range(),
+        PartialDependence.over("std", n_rows, n_groups),
+        PartialDependence.over("range", n_rows, n_rows),
+        PartialDependence.over("auto", n_rows, n_groups),
+        IndividualFlatness("std"),
+        IndividualFlatness("auto"),
+        AbsoluteErrorLoss(values_of).reduction(False),
+        SquaredErrorLoss(values_of).reduction(True),
+        TotalShare(),
+        OwnShare.over("variance", n_rows, n_rows),
+    ]
+    return wanted if every else wanted[:4]
+
+
+def walks_asked(problem, entries, grids, n_full):
+    """Yield (entries, requests): all grids, each move once.
+
+    All reductions over the first `n_full` grids, four over the others; the scale
+    differs by output. Groups and categories go through all values also where a grid is
+    named, and so do the entries that a dict does not name: the first walk has their
+    moves.
+    """
+    scale = 1.0 + np.arange(len(problem.base))
+    for g, grid in enumerate(grids):
+        wanted = reductions(problem, every=g < n_full)
+        scales = [np.ones(1) if isinstance(r, Loss) else scale for r in wanted]
+        request = Request(grid, wanted, scales)
+        if g == 0:
+            # the range alone is reduced for many columns at once
+            yield entries, [request, Request("equidistant", [Range()], [scale])]
+            continue
+        moves = [make_move(problem.table, problem.weights, e, grid) for e in entries]
+        others = [e for e, m in zip(entries, moves) if grid == "all" or m.codes is None]
+        if others:
+            yield others, [request]
+
+
+class RememberedCurves(BlackBoxResponse):
+    """The black box, which is asked once about each entry and grid of a problem."""
+
+    def __init__(self, problem):
+        super().__init__(problem.model, len(problem.base))
+        self._problem, self._known = problem, {}
+
+    def curves(self, table, rows, move, base):
+        """See `Response.curves`."""
+        assert table is self._problem.table
+        donors = None if move.donors is None else tuple(move.donors)
+        own = move.codes is None
+        key = move.entry, donors, own, repr(np.asarray(move.values).tolist())
+        if key not in self._known:
+            every = np.arange(table.n_samples)
+            of_every = super().curves(table, every, move, self._problem.base)
+            self._known[key] = of_every
+        return self._known[key][:, rows]
+
+
+def problem_of(model, X, weights=None, method="auto"):
+    """The problem, any y, and the lowered response."""
+    problem = make_problem(model, X, None, weights, method)
+    problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
+    return problem, _lowering.lowered(problem.model, problem.table)
+
+
+def check_equal(
+    model, X, weights=None, method="auto", features=None, grids=None, n_full=1
+):
+    """Assert that a lowered response equals the black box, see `walks_asked`.
+
+    Relative 1e-9 per entry plus 1e-12 of the response's scale.
+    """
+    problem, fast = problem_of(model, X, weights, method)
+    assert not fast.path.startswith("black box")
+    return check_response(problem, fast, features, grids, n_full)
+
+
+def check_response(problem, fast, features=None, grids=None, n_full=1):
+    """Assert that a response equals the problem's model in everything; see above."""
+    slow = RememberedCurves(problem)
+    table = problem.table
+    entries = resolve_features(features, table.names, table.n_columns)
+    grids = ["all", 4] if grids is None else grids
+    size = np.abs(problem.base).max() + np.ptp(problem.base)
+    rows = np.arange(table.n_samples)
+    for entry in entries:
+        move = make_move(table, problem.weights, entry, grids[0])
+        a = fast.curves(table, rows, move, problem.base)
+        b = slow.curves(table, rows, move, problem.base)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
+        a = fast.mean_curves(table, rows, problem.weights, move, problem.base)
+        b = slow.mean_curves(table, rows, problem.weights, move, problem.base)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
+    for some, asked in walks_asked(problem, entries, grids, n_full):
+        with np.errstate(divide="ignore", invalid="ignore"):  # ratios to a loss of 0
+            a = run_walk(problem.walk(fast, some, asked))
+            b = run_walk(problem.walk(slow, some, asked))
+        for r, (of_fast, of_slow) in enumerate(zip(a, b)):
+            for reduction, x, z in zip(asked[r].reductions, of_fast, of_slow):
+                name = f"{asked[r].grid} {type(reduction).__name__}"
+                _close(x.importances, z.importances, size, name)
+                # of squares near 0: half of the digits are rounding
+                _close(x.standard_errors, z.standard_errors, 1e3 * size, name)
+                for of_x, of_z in zip(x.curves, z.curves):
+                    if of_z is not None:
+                        _close(of_x, of_z, size, name)
+        if some is entries:
+            _same_states(problem, fast, slow, entries, asked)
+    return fast
+
+
+def beside_black_box(problem, fast, entries, requests):
+    """(outcome of a response, that of the black box) of each reduction asked for."""
+    slow = RememberedCurves(problem)
+    walks = (problem.walk(response, entries, requests) for response in (fast, slow))
+    for of_fast, of_slow in zip(*map(run_walk, walks)):
+        yield from zip(of_fast, of_slow)
+
+
+def _same_states(problem, fast, slow, entries, asked):
+    """States of some rows, as estimates from drawn rows ask for."""
+    from dataclasses import replace
+
+    rows = np.arange(1, problem.table.n_samples, 2)
+    weights = problem.weights[rows] / problem.weights[rows].sum()
+    size = np.abs(problem.base).max() + np.ptp(problem.base)
+    found = []
+    for response in (fast, slow):
+        walk = problem.walk(response, entries, [asked[0]])
+        wanted = [[r for r in asked[0].reductions[:3]]]
+        part = replace(
+            walk,
+            rows=rows,
+            weights=weights,
+            base=problem.base[:, rows],
+            reductions=wanted,
+            scales=[asked[0].scales[:3]],
+            y=None,
+        )
+        states = {}
+        for positions, of_position in merged_states(part):
+            for b, p in enumerate(positions):
+                states[p] = [(s.rows[b], s.cells) for s in of_position]
+        found.append(states)
+    for p, of_slow in found[1].items():
+        for (rows_a, cells_a), (rows_b, cells_b) in zip(found[0][p], of_slow):
+            _close(rows_a, rows_b, size, "rows")
+            if cells_b is not None:
+                _close(cells_a, cells_b, size, "cells")
+
+
+def _close(a, b, size, name):
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=name)
